@@ -8,6 +8,7 @@ from .certification.certify import certify as certify
 from .comparison.compare import compare as compare
 from .duality.contrast_search import ContrastiveProgress as ContrastiveProgress
 from .duality.contrastive import contrastive as contrastive
+from .duality.importance import importance as importance
 from .duality.marco import (
     EnumerationProgress as EnumerationProgress,
     enumerate_explanations as enumerate_explanations,
@@ -16,6 +17,10 @@ from .duality.relevance import (
     RelevanceProgress as RelevanceProgress,
     relevance as relevance,
 )
+from .embedding.embed import embed as embed
+from .embedding.embedded import Embedded as Embedded
+from .embedding.omlt_formulation import VerixFormulation as VerixFormulation
+from .embedding.replay import EmbeddedCheck as EmbeddedCheck
 from .errors import (
     InputError as InputError,
     LicenceLimitError as LicenceLimitError,
@@ -55,6 +60,7 @@ from .report import (
     write_notice as write_notice,
     write_report as write_report,
 )
+from .results.importance import Importance as Importance
 from .results.public import (
     Audit as Audit,
     Comparison as Comparison,

@@ -101,6 +101,7 @@ GRID = Kind("a mapping from names of options to lists of values", _is_grid)
 
 KINDS: Mapping[str, Kind] = {
     "against": FEATURE.or_none(),
+    "beside": SEVERAL.or_none(),
     "bounds": METHOD,
     "check_time_limit": SECONDS,
     "codes": SEVERAL.or_none(),
@@ -115,6 +116,7 @@ KINDS: Mapping[str, Kind] = {
     "fsync": FLAG,
     "gap": NUMBER,
     "grid": GRID.or_none(),
+    "index": TEXT,
     "journal": PATH,
     "label": CLASS.or_none(),
     "largest": NUMBER.or_none(),

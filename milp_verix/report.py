@@ -13,6 +13,7 @@ from milp_verix.reporting.comparison_files import write_json
 from milp_verix.reporting.pages.comparison_page import StoredComparison, comparison_page, from_csv
 from milp_verix.reporting.pages.notice_page import notice_page
 from milp_verix.reporting.pages.result_page import result_page, sweep_page
+from milp_verix.reporting.pages.solver_study_page import solver_study_page
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.comparison import ComparisonRecord
 from milp_verix.results.records.comparison_file import ComparisonFile
@@ -22,7 +23,9 @@ from milp_verix.results.records.json_format import KINDS, load
 from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.stored_numbers import json_in, parsed
+from milp_verix.study.journal import best_records
 from milp_verix.study.page.study_page import study_page
+from milp_verix.study.solver_study import SolverStudy, study_of
 
 FORMS = (
     "the journal of a study (.jsonl, or a folder), a result's JSON (.json, .json.gz), or the JSON "
@@ -47,8 +50,9 @@ def write_report(
     sorted.
 
     Args:
-        source: the journal of a study, a file or a folder; the JSON file of a result or sweep; the
-            JSON or CSV file of a comparison; or a result, sweep or comparison itself.
+        source: the journal of a study, a file or a folder, of solvers too; the JSON file of a
+            result or sweep; the JSON or CSV file of a comparison; or a result, sweep, comparison or
+            study of solvers itself.
         path: the file to write.
         gallery: the most explanations of a study that are shown, spread evenly.
         counterfactuals: the most for each explanation; by default 4 in a study, 24 for one result.
@@ -71,6 +75,10 @@ def write_report(
     elif isinstance(source, ComparisonRecord):
         data = parsed(write_json(source))
         text = comparison_page(StoredComparison(source.model, data["runs"], data))
+    elif isinstance(source, SolverStudy):
+        text = _of_solvers("", source)
+    elif (studied := _solver_study(source, warn)) is not None:
+        text = _of_solvers(Path(source).name, studied)
     elif _is_study(path_of(source, "source")):
         text = study_page(
             Path(source),
@@ -142,6 +150,30 @@ def _same(source: Path, path: Path) -> bool:
 
 def _is_study(path: Path) -> bool:
     return path.is_dir() or path.suffix == ".jsonl"
+
+
+def _solver_study(source: Any, warn: Callable[[str], None]) -> SolverStudy | None:
+    """Return the study of solvers whose journal ``source`` is, or None for anything else."""
+    path = path_of(source, "source")
+    if not _is_study(path):
+        return None
+    records = list(best_records(path, lambda _: None))
+    compared = [record for record in records if record["task"] == "compare"]
+    if not compared:
+        return None
+    if len(compared) < len(records):
+        warn(f"{path}: {len(records) - len(compared)} tasks of other kinds are left out")
+    return study_of(compared)
+
+
+def _of_solvers(name: str, study: SolverStudy) -> str:
+    models = ", ".join(dict.fromkeys(row["model"] for row in study.rows))
+    versions = dict.fromkeys(f"{row['solver']} {row['version']}" for row in study.rows)
+    facts = [("models", models), ("versions", ", ".join(versions))]
+    remarks = [f"Contradiction: {text}" for text in study.disagreements]
+    remarks += [f"Not asked: {text}" for text in study.skipped]
+    remarks += [f"Without a result: {text}" for text in study.failed]
+    return solver_study_page(name, study.times, facts, remarks)
 
 
 def _of_json(path: Path, counterfactuals: int) -> str:

@@ -11,6 +11,7 @@ from milp_verix.certification.certificate import Certificate
 from milp_verix.certification.certify import certify
 from milp_verix.comparison.compare import compare_solvers
 from milp_verix.duality.contrastive import contrastive_of
+from milp_verix.duality.importance import importance_of
 from milp_verix.duality.marco import enumerate_problem
 from milp_verix.duality.relevance import relevance_of
 from milp_verix.global_search.minimum import minimum_of
@@ -47,6 +48,7 @@ class Problem(PosedProblem):  # noqa: D101 - that of the class above
     check = check_problem
     audit = audit_of
     relevance = relevance_of
+    importance = importance_of
     radius = radius_of
     sweep = sweep_of
     compare = compare_solvers

@@ -25,6 +25,7 @@ from milp_verix.certification.reading import Reading, RoundedClaim, margins_of, 
 from milp_verix.certification.trees import FIRST_TURN, MOST_FREE, NoProofError, Tree, trees_of
 from milp_verix.clock import Deadline, deadline_in
 from milp_verix.errors import InputError
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader import serialised
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.results.records.audit import AuditRecord
@@ -57,7 +58,7 @@ def certify(
     so. Raises ``InputError`` where ``network`` is not the network explained.
     """
     deadline = deadline_in(seconds_of(time_limit, "time_limit"))
-    if not isinstance(network, OnnxNetwork):
+    if not isinstance(network, LoadedModel):
         network = load_network(network, input_shape=explanation.model.input_shape)
     if isinstance(explanation, ExplanationRecord):
         return _certified(explanation, network, deadline)
@@ -70,7 +71,7 @@ def certify(
     return _of_audit(explanation, network, deadline)
 
 
-def _of_audit(audit: AuditRecord, network: OnnxNetwork, deadline: Deadline) -> Certificate:
+def _of_audit(audit: AuditRecord, network: LoadedModel, deadline: Deadline) -> Certificate:
     if audit.sound:
         return _certified(sound_explanation(audit), network, deadline)
     found = _certified(refuting_explanation(audit), network, deadline)
@@ -79,10 +80,18 @@ def _of_audit(audit: AuditRecord, network: OnnxNetwork, deadline: Deadline) -> C
     return replace(found, refutes=True)
 
 
+_NO_TREES = (
+    "there are no certificates of trees yet: the checker reads ONNX files of networks, not the "
+    "structures of libraries of trees"
+)
+
+
 def _certified(
-    explanation: ExplanationRecord, network: OnnxNetwork, deadline: Deadline
+    explanation: ExplanationRecord, network: LoadedModel, deadline: Deadline
 ) -> Certificate:
     started = time.monotonic()
+    if not isinstance(network, OnnxNetwork):
+        return Certificate(None, _NO_TREES, seconds=time.monotonic() - started)
     model = _bytes_of(network, explanation)
     refused = _refusal(network)
     if refused is not None:

@@ -45,6 +45,10 @@ COMMANDS = {
         "relevance",
         "Tell if protected features are in every explanation of a decision, in some, or in none.",
     ),
+    "importance": (
+        "importance",
+        "Weigh the features by a power index of the sets that keep the prediction, with brackets.",
+    ),
     "radius": (
         "radius",
         "Bracket the largest radius up to which features may change, and the prediction stays.",

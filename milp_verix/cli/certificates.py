@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from milp_verix.certification.certificate import Certificate
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.results.public import Audit, Explanation
 from milp_verix.results.ranges import Ranges
 
@@ -17,7 +17,7 @@ SECONDS = 60.0
 Certified = TypeVar("Certified", Explanation, Audit, Ranges)
 
 
-def certified(result: Certified, network: OnnxNetwork, path: Path | None) -> Certified:
+def certified(result: Certified, network: LoadedModel, path: Path | None) -> Certified:
     """Write a certificate of ``result`` to ``path``; return the result with a note about it.
 
     Nothing is done if ``path`` is None. If there is no proof, no file is written, and the note
@@ -33,7 +33,7 @@ def certified(result: Certified, network: OnnxNetwork, path: Path | None) -> Cer
     return replace(result, notes=(*result.notes, note))
 
 
-def written(certificate: Certificate, network: OnnxNetwork, path: Path) -> str:
+def written(certificate: Certificate, network: LoadedModel, path: Path) -> str:
     """Write a certificate if there is one; return what it shows, and how to check it."""
     if not certificate.proven:
         return str(certificate)

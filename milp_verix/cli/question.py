@@ -36,7 +36,8 @@ from milp_verix.input_files import (
     scaled_note,
 )
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.options import AskedAnywhere
@@ -113,7 +114,7 @@ class Question:
     notes: tuple[str, ...]
 
     @property
-    def network(self) -> OnnxNetwork:
+    def network(self) -> LoadedModel:
         """The network explained."""
         return self.problem.network
 
@@ -126,7 +127,7 @@ def question_of(
     case: CaseOptions,
     feature_names: str | None = None,
     *,
-    network: OnnxNetwork | None = None,
+    network: LoadedModel | None = None,
     features: FeaturesLike = None,
 ) -> Question:
     """Read the network, the input, the feature groups and the names that a command names.
@@ -158,7 +159,7 @@ def question_of(
 
 
 def _described(
-    source: str, network: OnnxNetwork, inputs: Inputs
+    source: str, network: LoadedModel, inputs: Inputs
 ) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Return a described input, numbers of the network or values by name, and notes on it."""
     if table := _TABLE.fullmatch(source):
@@ -198,14 +199,14 @@ def files_of(*given: Any) -> list[Path]:
     return [path for path in named if path.is_file()]
 
 
-def network_of(model: Path, reading: Reading) -> OnnxNetwork:
+def network_of(model: Path, reading: Reading) -> LoadedModel:
     """Return the network that a command names."""
     shape = _shape(reading.input_shape, "--input-shape")
     return load_network(model, input_shape=shape, output=reading.output_name)
 
 
 def arguments_of(
-    network: OnnxNetwork, ball: Ball, explained: Explained, reading: Reading
+    network: LoadedModel, ball: Ball, explained: Explained, reading: Reading
 ) -> AskedAnywhere:
     """Return the options of a problem, all but the radius."""
     return {
@@ -220,7 +221,7 @@ def arguments_of(
     }
 
 
-def names_of(given: str | None, network: OnnxNetwork) -> Any:
+def names_of(given: str | None, network: LoadedModel) -> Any:
     """Return the texts that the option --feature-names names."""
     if given is None:
         return None
@@ -229,7 +230,7 @@ def names_of(given: str | None, network: OnnxNetwork) -> Any:
     return read_texts(given, network.input_size)
 
 
-def numbers_in(file: str, option: str, network: OnnxNetwork) -> Any:
+def numbers_in(file: str, option: str, network: LoadedModel) -> Any:
     """Return the numbers in a .npy or .json file, for an option that takes a name or a file.
 
     No option takes more than a number for each coordinate of the network's input.
@@ -244,7 +245,7 @@ def numbers_in(file: str, option: str, network: OnnxNetwork) -> Any:
     raise InputError(f"{option} is {either}a .npy or .json file, got {file!r}")
 
 
-def freed_features(given: str, network: OnnxNetwork) -> Any:
+def freed_features(given: str, network: LoadedModel) -> Any:
     """Return the features that --free names or lists in a file; None for all."""
     if given == "all":
         return None
@@ -253,7 +254,7 @@ def freed_features(given: str, network: OnnxNetwork) -> Any:
     return features_in(given)
 
 
-def order_of(given: str, network: OnnxNetwork) -> Any:
+def order_of(given: str, network: LoadedModel) -> Any:
     """Return the name of an order, or the list in the file that the option --order names."""
     return given if given in ORDERS else numbers_in(given, "--order", network)
 
@@ -270,7 +271,7 @@ def _shape(text: str | None, option: str) -> tuple[int, ...] | None:
         ) from error
 
 
-def _image_shape(reading: Reading, network: OnnxNetwork) -> tuple[int, ...] | None:
+def _image_shape(reading: Reading, network: LoadedModel) -> tuple[int, ...] | None:
     return image_shape_of(_shape(reading.image_shape, "--image-shape"), network.input_shape)
 
 
@@ -284,7 +285,7 @@ def _classes(given: str | None) -> list[int | str] | None:
     return None if given is None else features_in(given)
 
 
-def _groups(given: str | None, network: OnnxNetwork) -> FeaturesLike:
+def _groups(given: str | None, network: LoadedModel) -> FeaturesLike:
     """Return the feature groups that the option --features names."""
     if given is None or given == "pixels":
         return given

@@ -1,22 +1,25 @@
 """Ask several solvers and formulations the same question, and see that their answers agree."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import Unpack
 
 from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.arguments import integer_of
-from milp_verix.clock import Deadline
+from milp_verix.clock import Deadline, deadline_in
 from milp_verix.comparison.contradictions import contradictions
+from milp_verix.comparison.each_check import Relaxations
 from milp_verix.comparison.pairs import fitting_pairs
 from milp_verix.comparison.runs import answered, explained
-from milp_verix.comparison.stored_checks import as_checks, checks_of
+from milp_verix.comparison.stored_checks import as_checks, checks_of, hard_checks
 from milp_verix.errors import InputError, SolverError
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, ComparisonOptions, InputLike, Ordering, OrderLike
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.public import Comparison, Run
 from milp_verix.results.records.base import array_hash
@@ -35,7 +38,9 @@ class Comparing(Ordering, total=False):
     formulations: Sequence[str]
     task: str
     checks: Sequence[Sequence[int | str]] | None
+    most_checks: int | None
     rounds: int
+    relaxations: bool
     progress: Callable[[Pair], None] | None
     snapshots: Callable[[Callable[[], Comparison]], None] | None
 
@@ -52,7 +57,9 @@ def compare_solvers(
     formulations: Sequence[str] = ("big_m",),
     task: str = "check",
     checks: Sequence[Sequence[int | str]] | None = None,
+    most_checks: int | None = None,
     rounds: int = 1,
+    relaxations: bool = False,
     order: OrderLike = "influence",
     transformation: str = "reversal",
     traversal: str = "galloping",
@@ -77,14 +84,19 @@ def compare_solvers(
             asks depends on the points that its solver finds.
         checks: lists of free features, each a check; by default the checks that decide an
             explanation, which ``auto`` finds before the runs.
+        most_checks: the most checks of the explanation that are compared: spread evenly over those
+            that bounds and attacks alone do not decide. By default all of them.
         rounds: how often each pair runs, in turns; the run with the median time counts.
+        relaxations: whether the records of each check have the optimum of the linear relaxation,
+            which HiGHS finds, outside of the times of the runs.
         progress: called with each pair before it runs.
         snapshots: called as by :func:`milp_verix.explain`: at the start and after each run.
         order: as for :func:`milp_verix.explain`; where ``checks`` are given there is none.
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
 
-    A limit of time holds for each run, and for the explanation before these.
+    ``time_limit`` holds for all of it: the explanation that the checks come from, and each run
+    after it, gets an equal share of the time that is left.
 
     Raises:
         InputError: an argument does not fit, or no pair does.
@@ -103,7 +115,14 @@ def compare_solvers(
     pairs, skipped = fitting_pairs(solvers, formulations)
     rounds = integer_of(rounds, "rounds")
     asked = _asked(checks, order, problem)
-    run = CompareSearch(problem, pairs, skipped, search, ordering, task, asked, rounds)
+    if most_checks is not None:
+        integer_of(most_checks, "most_checks")
+        if asked is not None or task != "check":
+            raise InputError("most_checks chooses among the checks of an explanation: leave it out")
+    solved = Relaxations(search.tolerances) if relaxations else None
+    run = CompareSearch(
+        problem, pairs, skipped, search, ordering, task, asked, rounds, solved, most_checks
+    )
     return run.run(progress, snapshots)
 
 
@@ -130,25 +149,30 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
     task: str
     checks: tuple[tuple[int, ...], ...] | None
     rounds: int
+    relaxations: Relaxations | None = None
+    most: int | None = None
 
     def __post_init__(self) -> None:
+        self._whole = Request.now(self.problem, self.search).deadline
         self._finished: dict[Pair, list[Run]] = {pair: [] for pair in self.pairs}
         self._pair: Pair
 
     def _search(self) -> None:
         """Run the pairs in turns; raises ``InputError`` if no run ends."""
+        turns = [*self.pairs] * self.rounds
         if self.task == "check" and self.checks is None and self.pairs:
-            self.checks = checks_of(
-                explain_problem(self.problem, search=self.search, **self.ordering)
-            )
-        for pair in [*self.pairs] * self.rounds:
+            share = self._share(len(turns) + 1)
+            self.checks = checks_of(explain_problem(self.problem, search=share, **self.ordering))
+            if self.most is not None:
+                self.checks = hard_checks(self.problem, self.checks, self.most, share)
+        for number, pair in enumerate(turns):
             runs = self._finished.get(pair)
             if runs is None:
                 continue
             self._pair = pair
             self.show()
             try:
-                run = self._run(pair)
+                run = self._run(pair, self._share(len(turns) - number))
             except SolverError as error:
                 self.skipped.append(Skipped(pair, str(error)))
                 del self._finished[pair]
@@ -170,10 +194,16 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
         waiting = [Skipped(pair, why) for pair, some in self._finished.items() if not some]
         return partial(self._result, runs, (*self.skipped, *waiting))
 
-    def _run(self, pair: Pair) -> Run:
+    def _share(self, of: int) -> Search:
+        """Return the search with an equal share of the seconds left, one ``of`` so many."""
+        left = self._whole.seconds
+        limit = self.search.time_limit if left == inf else deadline_in(max(left, 0.0) / of)
+        return replace(self.search, time_limit=limit)
+
+    def _run(self, pair: Pair, search: Search) -> Run:
         if self.checks is None:
-            return explained(self.problem, pair, self.search, self.ordering)
-        return answered(self.problem, pair, self.checks, self.search)
+            return explained(self.problem, pair, search, self.ordering)
+        return answered(self.problem, pair, self.checks, search, self.relaxations)
 
     def _result(self, runs: list[list[Run]], skipped: tuple[Skipped, ...]) -> Comparison:
         problem, question = self.problem, self.problem.question
@@ -212,7 +242,7 @@ def _asked(
 
 
 def _seconds(limit: float | Deadline | None) -> float | None:
-    return limit.seconds if isinstance(limit, Deadline) else limit
+    return limit.planned if isinstance(limit, Deadline) else limit
 
 
 def _median(runs: list[Run]) -> Run:

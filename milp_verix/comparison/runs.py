@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from milp_verix.arguments import resolve_formulation
+from milp_verix.comparison.each_check import CheckWatch, Relaxations
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.options import Ordering
@@ -11,6 +12,7 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import Search
 from milp_verix.results.public import Run
+from milp_verix.results.records.check_record import CheckRecord
 from milp_verix.results.records.comparison import Pair
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.verdict import Answer, Verdict
@@ -29,33 +31,49 @@ def explained(problem: PosedProblem, pair: Pair, search: Search, ordering: Order
         answers=_answers(found),
         checks=took.checks,
         solves=took.solves,
-        nodes=clock.told(took.nodes, lambda one: one.nodes),
-        iterations=clock.told(took.iterations, lambda one: one.iterations),
+        nodes=clock.told(took.nodes, clock.nodes),
+        iterations=clock.told(took.iterations, clock.iterations),
         seconds=took.seconds,
         inside=clock.time,
         stopped=took.stopped,
         notes=found.notes,
         explanation=found,
-        **clock.handed_over(),
+        handed_over=clock.handed_over,
+        handed_to=clock.handed_to,
     )
 
 
 def answered(
-    problem: PosedProblem, pair: Pair, checks: Sequence[tuple[int, ...]], search: Search
+    problem: PosedProblem,
+    pair: Pair,
+    checks: Sequence[tuple[int, ...]],
+    search: Search,
+    relaxations: Relaxations | None = None,
 ) -> Run:
-    """Answer ``checks`` one by one, each by itself."""
+    """Answer ``checks`` one by one, each by itself, and solve their ``relaxations`` if given.
+
+    The time that relaxations take is none of the run's.
+    """
     chosen, clock = _timed(pair, replace(search, reuse=False))
     request = Request.now(problem, chosen)
     whole, each = request.deadline, request.check_limit
-    known = _Answers()
+    known, beside = _Answers(), 0.0
     with Oracle(problem, chosen) as oracle:
         with stopping(known):
             oracle.prepare(whole)
-            for free in checks:
+            for number, free in enumerate(checks):
                 whole.check()
                 coordinates = problem.features.coordinates(free)
-                known.verdicts.append(oracle.check(coordinates, whole.limited(each)))
-        seconds = request.elapsed
+                watch = CheckWatch(clock)
+                verdict = oracle.check(coordinates, whole.limited(each))
+                record = watch.record(number, len(free), verdict)
+                if relaxations is not None and clock.last is not None:
+                    relaxed, took = relaxations.of(clock.last)
+                    record, beside = replace(record, relaxation=relaxed), beside + took
+                    whole = whole.sooner(-took)
+                known.verdicts.append(verdict)
+                known.each.append(record)
+        seconds = request.elapsed - beside
         verdicts, effort = known.verdicts, oracle.effort
         unasked = [Answer.UNKNOWN] * (len(checks) - len(verdicts))
         return Run(
@@ -64,22 +82,25 @@ def answered(
             answers=(*(verdict.answer for verdict in verdicts), *unasked),
             checks=len(verdicts),
             solves=effort.solves,
-            nodes=clock.told(effort.nodes, lambda one: one.nodes),
-            iterations=clock.told(effort.iterations, lambda one: one.iterations),
+            nodes=clock.told(effort.nodes, clock.nodes),
+            iterations=clock.told(effort.iterations, clock.iterations),
             seconds=seconds,
             inside=clock.time,
             stopped=known.stopped,
             notes=oracle.notes + problem.notes,
             verdicts=tuple(verdicts),
-            **clock.handed_over(),
+            handed_over=clock.handed_over,
+            handed_to=clock.handed_to,
+            each=tuple(known.each),
         )
 
 
 @dataclass(slots=True)
 class _Answers:
-    """The verdicts so far, and the reason of an early end."""
+    """The verdicts and records so far, and the reason of an early end."""
 
     verdicts: list[Verdict] = field(default_factory=list)
+    each: list[CheckRecord] = field(default_factory=list)
     stopped: str | None = None
 
 

@@ -6,15 +6,21 @@ A check is the list of the features that are free; ``features`` is the number of
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypedDict
 
 from milp_verix.arguments import indices_of
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.request import Request
+from milp_verix.problem.search import Search
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import Count, Indices
+from milp_verix.results.records.verdict import Answer
 from milp_verix.stored_numbers import json_in
 
 SCHEMA = 1
@@ -47,6 +53,36 @@ def checks_of(explanation: ExplanationRecord) -> tuple[tuple[int, ...], ...]:
         if feature in irrelevant:
             free.append(feature)
     return tuple(checks)
+
+
+def hard_checks(
+    problem: PosedProblem, checks: Sequence[tuple[int, ...]], most: int, search: Search
+) -> tuple[tuple[int, ...], ...]:
+    """Return up to ``most`` of ``checks`` that bounds and attacks leave open, in their order.
+
+    They are looked for at places spread over all of them, ever closer to each other.
+    """
+    whole = Request.now(problem, search).deadline
+    quick = replace(search, exactness="bounds", reuse=False)
+    found: list[int] = []
+    with Oracle(problem, quick) as oracle:
+        oracle.prepare(whole)
+        for number in _spread(len(checks)):
+            if len(found) == most or whole.passed():
+                break
+            coordinates = problem.features.coordinates(checks[number])
+            if oracle.check(coordinates, whole).answer is Answer.UNKNOWN:
+                found.append(number)
+    return tuple(checks[number] for number in sorted(found))
+
+
+def _spread(count: int) -> Iterator[int]:
+    """Yield the numbers below ``count``, each once, by halving the gaps between them in turns."""
+    bits = max(count - 1, 0).bit_length()
+    for number in range(2**bits):
+        place = int(f"{number:0{bits}b}"[::-1], 2) if bits else 0
+        if place < count:
+            yield place
 
 
 def write_checks(path: str | Path, checks: Sequence[Sequence[int]], features: int) -> None:

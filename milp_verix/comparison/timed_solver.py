@@ -21,30 +21,44 @@ from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Solve:
-    """One minimisation: the counts that the solver tells, and another that did it, if any."""
+    """One minimisation of ``cost`` over ``program``: its result, and who else did it, if any."""
 
     handed_to: str | None
-    nodes: int | None
-    iterations: int | None
+    result: SolveResult
+    program: Program
+    cost: FloatArray
 
 
 @dataclass(slots=True)
 class SolverClock:
-    """The time that sessions have taken so far, and what they solved."""
+    """The time that sessions have taken so far, and what they solved.
+
+    ``last`` is the last solve; programs of earlier ones are not kept.
+    """
 
     time: SolverTime = field(default_factory=SolverTime)
-    solves: list[Solve] = field(default_factory=list)
+    last: Solve | None = None
+    handed_over: int = 0
+    handed_to: str | None = None
+    nodes: int | None = None
+    iterations: int | None = None
 
-    def told(self, count: int, of: Callable[[Solve], int | None]) -> int | None:
-        """Return ``count``, the sum of what ``of`` returns; None where no solve tells it."""
-        return None if self.solves and all(of(one) is None for one in self.solves) else count
+    def add(self, solve: Solve) -> None:
+        """Count a solve."""
+        self.last, result = solve, solve.result
+        if solve.handed_to is not None:
+            self.handed_over += 1
+            self.handed_to = self.handed_to or solve.handed_to
+        if result.nodes is not None:
+            self.nodes = (self.nodes or 0) + result.nodes
+        if result.iterations is not None:
+            self.iterations = (self.iterations or 0) + result.iterations
 
-    def handed_over(self) -> dict[str, Any]:
-        """Return how many solves another solver did, and which."""
-        others = [one.handed_to for one in self.solves if one.handed_to is not None]
-        return {"handed_over": len(others), "handed_to": others[0] if others else None}
+    def told(self, count: int, own: int | None) -> int | None:
+        """Return ``count``, the sum of the solves' ``own``; None where no solve tells it."""
+        return None if self.time.solves and own is None else count
 
 
 def timed_solver(name: str, clock: SolverClock, needed: frozenset[str] = frozenset()) -> Solver:
@@ -83,23 +97,26 @@ class _TimedSession:
         self._session = session
         self._clock = clock
         self._fresh = True
+        self._program: Program | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
 
     def load(self, program: Program) -> None:
-        self._fresh = True
+        self._fresh, self._program = True, program
         with self._timed(lambda seconds: SolverTime(builds=1, build_seconds=seconds)):
             self._session.load(program)
 
     def extend(self, program: Program) -> None:
-        self._fresh = True
+        self._fresh, self._program = True, program
         with self._timed(lambda seconds: SolverTime(builds=1, build_seconds=seconds)):
             extend(self._session, program)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         with self._timed(lambda seconds: SolverTime(build_seconds=seconds)):
             self._session.set_bounds(columns, lower, upper)
+        if self._program is not None:
+            self._program = self._program.with_bounds(columns, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         fresh, self._fresh = self._fresh, False
@@ -113,9 +130,8 @@ class _TimedSession:
             result = self._session.minimise(cost, targets)
         name = self._session.name
         by = getattr(self._session, "solving", name)
-        self._clock.solves.append(
-            Solve(None if by == name else by, result.nodes, result.iterations)
-        )
+        if self._program is not None:
+            self._clock.add(Solve(None if by == name else by, result, self._program, cost))
         return result
 
     @contextmanager

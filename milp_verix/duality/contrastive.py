@@ -14,6 +14,7 @@ from milp_verix.arguments import costs_of, integer_of
 from milp_verix.duality.alternatives import with_alternatives
 from milp_verix.duality.change_measure import directed, distance, feature_count, scales_of
 from milp_verix.duality.contrast_search import ContrastiveProgress, ContrastSearch
+from milp_verix.duality.leaf_contrasts import LeafContrasts
 from milp_verix.duality.nearest_search import NearestSearch
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import NetworkLike
@@ -159,6 +160,8 @@ def _least(
     if scales is not None:
         # the record's own sum may differ in the last digits
         measure, kind = distance(problem, weights, scales, NEAREST_GAP * (1 - 1e-6)), NearestSearch
+    if problem.margins.stepped:
+        kind = LeafContrasts
 
     def shown(best: Verdict, run: ContrastSearch) -> Counterfactual:
         found = counterfactual_of(best)

@@ -1,4 +1,8 @@
-"""A cheapest set of features that hits all known sets, by a solver: the next candidate."""
+"""A smallest set of features that satisfies all clauses: the next candidate.
+
+A solver finds it, or a list of all sets where these are few: a set that a clause excludes stays
+excluded, so the list is walked once, from the smallest sets to the largest.
+"""
 
 from dataclasses import dataclass
 
@@ -11,6 +15,8 @@ from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.cover import Clause, cover_program
 
+LISTED = 20
+"""Number of features whose sets are listed: 2^20 sets take 5 MB, and 1 ms for a clause."""
 _ROUNDING = 1e-6  # of a bound, compared with the sum of all costs
 
 
@@ -55,3 +61,35 @@ def propose(
         return Proposal(None, bound, exhausted=False, late=late)
     chosen = frozenset(np.flatnonzero(result.point[cover.chosen] > 0.5).tolist())
     return Proposal(chosen, bound, exhausted=False)
+
+
+class ListedSets:
+    """All sets of ``count`` features, as bit masks from the smallest set to the largest."""
+
+    def __init__(self, count: int) -> None:
+        masks = np.arange(1 << count, dtype=np.uint32)
+        self._masks = masks[np.argsort(np.bitwise_count(masks), kind="stable")]
+        self._excluded = np.zeros(masks.size, dtype=bool)
+        self._seen = 0  # clauses
+        self._count = count
+
+    def propose(self, clauses: list[Clause]) -> Proposal:
+        """Return a smallest set that satisfies ``clauses``, the same ones as before and new ones.
+
+        Its size is a lower bound.
+        """
+        for clause in clauses[self._seen :]:
+            whole, none = _mask(clause.not_all_of), _mask(clause.any_of)
+            # excluded: all of the first part in the set, and nothing of the second one
+            self._excluded |= (self._masks & (whole | none)) == whole
+        self._seen = len(clauses)
+        place = int(np.argmin(self._excluded))
+        if self._excluded[place]:
+            return Proposal(None, np.inf, exhausted=True)
+        mask = int(self._masks[place])
+        chosen = frozenset(feature for feature in range(self._count) if mask >> feature & 1)
+        return Proposal(chosen, float(len(chosen)), exhausted=False)
+
+
+def _mask(features: frozenset[int]) -> int:
+    return sum(1 << feature for feature in features)

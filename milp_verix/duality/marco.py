@@ -15,14 +15,14 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import integer_of
 from milp_verix.clock import OutOfTimeError
-from milp_verix.duality.hitting_set import propose
+from milp_verix.duality.hitting_set import LISTED, ListedSets, Proposal, propose
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
@@ -36,11 +36,13 @@ from milp_verix.results.public import Enumeration
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.enumeration import Contrast
 from milp_verix.results.records.kinds import FeatureSet
+from milp_verix.results.records.verdict import Verdict
 from milp_verix.runner import AnytimeSearch, fields_of
 from milp_verix.solvers import Session
 from verix_encodings.models.cover import Clause
 
 LIMIT = "limit"
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def enumerate_problem(
     with Oracle(problem, search) as oracle:
         subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
         with closing(request.open_session(oracle.solver)) as session:
-            return Marco(subsets, session, request, most).run(progress, snapshots)
+            return _Enumeration(subsets, session, request, most).run(progress, snapshots)
 
 
 @one_liner(enumerate_problem)
@@ -108,8 +110,11 @@ def enumerate_explanations(
 
 
 @dataclass(eq=False)
-class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
-    """The explanations found, and the clauses that exclude decided sets; ``most`` are wanted."""
+class Marco(AnytimeSearch[EnumerationProgress, Found]):
+    """The explanations found, and the clauses that exclude decided sets; ``most`` are wanted.
+
+    A subclass makes a result of them.
+    """
 
     subsets: SubsetOracle
     session: Session
@@ -123,6 +128,8 @@ class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
         self._unknown_reason: str | None = None
         self._costs = np.ones(len(self.subsets.everything))
         self._lower_bound = 0
+        count = self._costs.size
+        self._listed = ListedSets(count) if count <= LISTED else None
         self._clauses: list[Clause] = []
         self._explaining: list[frozenset[int]] = []
         # a set was put aside that may hold an explanation: the bound rises no more
@@ -136,25 +143,13 @@ class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
     def _state(self) -> EnumerationProgress:
         return EnumerationProgress(len(self._abductive), len(self._contrastive))
 
-    def _snapshot(self) -> Callable[[], Enumeration]:
-        oracle = self.subsets.oracle
-        return partial(
-            _enumeration,
-            [*self._abductive],
-            [*self._contrastive.items()],
-            complete=self._complete,
-            lower_bound=min(self._lower_bound, oracle.problem.features.count),
-            unknown_reason=self._unknown_reason,
-            **fields_of(oracle, self.request.elapsed, self.stopped),
-        )
-
     def _search(self) -> None:
         """Decide one set after the other until all are decided, or enough were found."""
         while not self._enough:
-            deadline = self.subsets.deadline
-            proposal = propose(self.session, self._costs, self._clauses, deadline)
+            proposal = self._proposal()
             if not self._gave_up:
-                self._lower_bound = max(self._lower_bound, int(proposal.bound))
+                bound = int(min(proposal.bound, self._costs.size))
+                self._lower_bound = max(self._lower_bound, bound)
             if proposal.exhausted:
                 self._complete = self._unknown_reason is None
                 return
@@ -165,6 +160,12 @@ class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
                 return
             self._decide(proposal.chosen)
         self.stopped = LIMIT
+
+    def _proposal(self) -> Proposal:
+        """Return a smallest set that is not decided yet."""
+        if self._listed is not None:
+            return self._listed.propose(self._clauses)
+        return propose(self.session, self._costs, self._clauses, self.subsets.deadline)
 
     def _decide(self, explained: frozenset[int]) -> None:
         subsets = self.subsets
@@ -177,8 +178,7 @@ class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
             self._doubt(verdict.reason or "unknown")
         while verdict.violated:
             smallest, minimal = subsets.shrink(verdict)
-            contrast = subsets.changed(smallest)
-            self._clauses.append(Clause(any_of=contrast))
+            contrast = self._exclude(smallest)
             if minimal:
                 self._contrastive[tuple(sorted(contrast))] = counterfactual_of(smallest)
                 self.tell()
@@ -192,14 +192,23 @@ class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
         if verdict.holds and not any(set(known) <= left for known in self._explaining):
             self._explain(free)
 
+    def _exclude(self, found: Verdict) -> frozenset[int]:
+        """Return the features that a counterfactual changes, and exclude sets without any."""
+        contrast = self.subsets.changed(found)
+        self._clauses.append(Clause(any_of=contrast))
+        return contrast
+
+    def _exclude_around(self, explanation: frozenset[int]) -> None:
+        """Exclude the sets that hold one that explains: they are decided, minimal or not."""
+        self._explaining.append(explanation)
+        self._clauses.append(Clause(not_all_of=explanation))
+
     def _explain(self, free: frozenset[int]) -> None:
         """Grow a robust set until the features outside of it are a minimal explanation."""
         subsets = self.subsets
         robust, maximal = subsets.grow(free, sorted(subsets.everything - free))
         explanation = subsets.everything - robust
-        # what holds a set that explains is decided, whether that set is minimal or not
-        self._explaining.append(explanation)
-        self._clauses.append(Clause(not_all_of=explanation))
+        self._exclude_around(explanation)
         if maximal:
             self._abductive.append(tuple(sorted(explanation)))
             self.tell()
@@ -209,6 +218,22 @@ class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
 
     def _doubt(self, reason: str) -> None:
         self._unknown_reason = self._unknown_reason or reason
+
+
+class _Enumeration(Marco[Enumeration]):
+    """The enumeration as a result."""
+
+    def _snapshot(self) -> Callable[[], Enumeration]:
+        oracle = self.subsets.oracle
+        return partial(
+            _enumeration,
+            [*self._abductive],
+            [*self._contrastive.items()],
+            complete=self._complete,
+            lower_bound=min(self._lower_bound, oracle.problem.features.count),
+            unknown_reason=self._unknown_reason,
+            **fields_of(oracle, self.request.elapsed, self.stopped),
+        )
 
 
 def _enumeration(

@@ -105,8 +105,8 @@ def minimum_of(
             prediction.
         gap: stop once ``(cost − lower bound) / cost`` is at most this.
         method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it, far
-            slower on networks with more than a dozen features. Inputs with whole numbers or rules
-            are answered by hitting sets in any case, and a note says so.
+            slower on networks with more than a dozen features. Trees, and inputs with whole numbers
+            or rules, are answered by hitting sets in any case.
         master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over phases
             and features on one warm linear program of HiGHS, ``"program"`` gives it to ``solver``
             as a mixed-integer program; ``"auto"`` takes the tree if ``solver`` is HiGHS-based.
@@ -137,8 +137,8 @@ def minimum_of(
     way = _way(method, master, search.solver)
     limits = limits or SearchLimits()
     notes: tuple[str, ...] = ()
-    if problem.ball.mixed is not None:
-        way, notes = _way_of_mixed(method, master)
+    if problem.ball.mixed is not None or problem.margins.stepped:
+        way, notes = _way_of_mixed(method, master, trees=problem.margins.stepped)
         # its continuous perturbations are no points of the domain
         limits = replace(limits, without=limits.without | {"descent"})
     if way == "hitting_sets":
@@ -146,7 +146,9 @@ def minimum_of(
         limits = replace(limits, without=limits.without | {"budget bound", "contrast cover"})
     # checks of many inputs are the same kind of program as the tree's nodes: there slices of other
     # engines cost more than they decide
-    wide = problem.x.size > _FEW_INPUTS and highs.unavailable() is None
+    wide = (
+        problem.x.size > _FEW_INPUTS and not problem.margins.stepped and highs.unavailable() is None
+    )
     checks = replace(search, solver="phase") if search.solver == "auto" and wide else search
     with Oracle(problem, checks) as oracle:
         masters: dict[str, Callable[[MinimumSearch], Master | None]] = {
@@ -172,19 +174,18 @@ def minimum(network: NetworkLike, x: InputLike, **asked: Unpack[MinimumAsked]) -
     return minimum_of(problem, search=search, **own)
 
 
-def _way_of_mixed(method: str, master: str) -> tuple[str, tuple[str, ...]]:
-    """Return the master for inputs with whole numbers or rules, and notes for readers.
+def _way_of_mixed(method: str, master: str, *, trees: bool) -> tuple[str, tuple[str, ...]]:
+    """Return the master for trees, and for inputs with whole numbers or rules; notes for readers.
 
     A scenario is one perturbation for all sets of features. It may break rules for some sets, and
-    pricing proposes perturbations that are not whole. So only hitting sets answer there.
+    pricing proposes perturbations that are not whole, or climbs where trees have steps. So only
+    hitting sets answer there.
     """
     if master != "auto":
-        raise InputError(
-            f"master {master!r} solves scenarios, which whole numbers and rules of inputs exclude: "
-            "leave it out"
-        )
-    if method == "hitting_sets":
-        return method, ()
+        why = "trees" if trees else "whole numbers and rules of inputs"
+        raise InputError(f"master {master!r} solves scenarios, which {why} exclude: leave it out")
+    if method == "hitting_sets" or trees:
+        return "hitting_sets", ()
     return "hitting_sets", ("for whole numbers and rules the minimum is found by hitting sets",)
 
 

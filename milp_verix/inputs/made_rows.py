@@ -56,7 +56,7 @@ def made_rows(fitted: Any, encoding: TableEncoding) -> MadeRows:
             parts.append(np.eye(len(listed))[taken])
         else:
             parts.append(taken[:, None].astype(np.float64))
-    return MadeRows(_table(fitted, values, count), np.concatenate(parts, axis=1))
+    return MadeRows(table_of(fitted, values, count), np.concatenate(parts, axis=1))
 
 
 def _choices(encoding: TableEncoding, column: Column, start: int) -> Any:
@@ -76,7 +76,7 @@ def _kind(column: Column) -> Any:
     return None if numbers else object
 
 
-def _table(fitted: Any, values: dict[str, Any], count: int) -> Any:
+def table_of(fitted: Any, values: dict[str, Any], count: int) -> Any:
     """Return the columns side by side; columns that are dropped hold 0."""
     names = names_of(fitted)
     if names is None:

@@ -24,13 +24,13 @@ specification. An operator that moves or repeats elements is ``rearrange`` with 
 one that multiplies by constants is ``dot``.
 """
 
+from milp_verix.loaded_model import IN_MEMORY
 from milp_verix.onnx_reader.outputs import cut
 from milp_verix.onnx_reader.signature import Signature, read_signature
 from milp_verix.onnx_reader.sources.behind_transformer import behind_transformer
 from milp_verix.onnx_reader.sources.conversion import as_onnx
 from milp_verix.onnx_reader.sources.external_data import embed
 from milp_verix.onnx_reader.sources.model_file import (
-    IN_MEMORY,
     ModelSource,
     path_of,
     read_model,

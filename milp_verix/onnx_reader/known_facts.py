@@ -1,27 +1,14 @@
 """Facts on a model that its library knew and ONNX does not say, kept in the model's metadata."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import onnx
 
 from milp_verix.errors import ModelError
+from milp_verix.loaded_model import KnownFacts
 
 FACTS_KEY = "milp_verix_facts"
-
-
-@dataclass(frozen=True, slots=True)
-class KnownFacts:
-    """Facts on a model that its library knows.
-
-    ``regressor`` is the name of the class of a regressor, None for any other model. ``class_names``
-    are the names of a classifier's classes, empty if it has numbers alone. ``notes`` tell
-    a reader of a result how the model was read.
-    """
-
-    regressor: str | None = None
-    class_names: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def write_facts(model: onnx.ModelProto, facts: KnownFacts) -> None:

@@ -1,7 +1,7 @@
 """A neural network in an ONNX file: the file itself, and its meaning as a network of ReLUs."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,14 +12,10 @@ import onnxruntime
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import TEXT, checked
-from milp_verix.errors import InputError, ModelError
-from milp_verix.image_shape import shape_seen
-from milp_verix.inputs.frame import is_frame, named_frame
-from milp_verix.inputs.names import listed
-from milp_verix.inputs.one_row import numbers_in, row_of
+from milp_verix.errors import ModelError
 from milp_verix.inputs.pipeline import coordinate_names
+from milp_verix.loaded_model import IN_MEMORY, KnownFacts, LoadedModel
 from milp_verix.onnx_reader import (
-    IN_MEMORY,
     Anchor,
     ModelSource,
     Signature,
@@ -33,13 +29,16 @@ from milp_verix.onnx_reader import (
     serialised,
     trace,
 )
-from milp_verix.onnx_reader.known_facts import KnownFacts, facts_of
+from milp_verix.onnx_reader.known_facts import facts_of
 from milp_verix.onnx_reader.messages import first_line
+from milp_verix.onnx_reader.tree_models import has_trees, read_onnx_trees
+from milp_verix.tree_reader import behind_table
+from milp_verix.tree_reader.tree_network import tree_network
 from verix_encodings.network.network import Network
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class OnnxNetwork:
+class OnnxNetwork(LoadedModel):
     """A network that can be reasoned about (``ir``) and run (:meth:`evaluate`).
 
     ``ir`` computes the scores in real arithmetic, without the final Softmax or Sigmoid that the
@@ -75,11 +74,6 @@ class OnnxNetwork:
     columns: tuple[str, ...] | None = None
 
     @property
-    def name(self) -> str:
-        """The network's name in a result: its file's name, or a word for a model in memory."""
-        return IN_MEMORY if self.path is None else self.path.name
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """Notes for readers of a result on how the file was run."""
         if self.scores_name == self.output_name:
@@ -90,16 +84,6 @@ class OnnxNetwork:
             f"{self.scores_name!r}, the scores that they are made from",
         )
 
-    @property
-    def input_size(self) -> int:
-        """Number of input coordinates ``d``."""
-        return self.ir.input_size
-
-    @property
-    def output_size(self) -> int:
-        """Number of scores ``m``."""
-        return self.ir.output_size
-
     def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:
         """Run the file in onnxruntime at ``x`` and return its scores, shape (m,).
 
@@ -107,6 +91,14 @@ class OnnxNetwork:
         fails.
         """
         return self._run(self.session, [self.scores_name], x)[0]
+
+    def scores(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return the scores before the final Softmax or Sigmoid, from the file if it has them."""
+        if self.softmax_stripped or self.sigmoid_stripped:
+            for anchor, tensor in zip(self.anchors, self.tensors(x), strict=True):
+                if anchor.value == len(self.ir.nodes):
+                    return tensor
+        return LoadedModel.scores(self, x)  # slots: the class of super() is not this one
 
     def tensors(self, x: ArrayLike) -> list[NDArray[Any]]:
         """Run the file in onnxruntime at ``x``; return the tensors that ``anchors`` name, flat.
@@ -124,45 +116,6 @@ class OnnxNetwork:
                 f"onnxruntime cannot run {self.path or self.name}: {first_line(error)}"
             ) from error
         return [output.reshape(-1) for output in outputs]
-
-    def evaluate_many(self, xs: ArrayLike) -> NDArray[np.floating]:
-        """Run the file at each row of ``xs``, shape (n, d), and return the outputs, shape (n, m).
-
-        ``xs`` may be a DataFrame, whose rows are taken as by :meth:`numbers_of`.
-        Raises as :meth:`evaluate` does.
-        """
-        table = named_frame(xs).to_dict("records") if is_frame(xs) else _numbers(xs)
-        rows = [self.evaluate(x) for x in table]
-        return np.stack(rows) if rows else np.empty((0, self.output_size), dtype=self.dtype)
-
-    def as_input(self, x: ArrayLike) -> NDArray[np.floating]:
-        """Return ``x`` rounded to ``dtype`` and in ``input_shape``.
-
-        ``x`` is flat with ``d`` entries, or has the input's shape up to dimensions of 1; a flat
-        input is taken from an image of one channel as well, row by row, and from a row of a table
-        as by :meth:`numbers_of`. Raises ``InputError`` for any other shape.
-        """
-        row = row_of(x)
-        array = _numbers(x) if row is None else np.array(self.numbers_of(row))
-        shape_seen(array.shape, self.input_shape)
-        with np.errstate(over="ignore"):  # too large for the dtype is infinite
-            return array.astype(self.dtype).reshape(self.input_shape)
-
-    def numbers_of(self, row: Mapping[str, Any]) -> list[float]:
-        """Return the numbers of a row of a table, by the names of ``columns``.
-
-        Without ``columns``, they are taken in the row's order. ``InputError`` for a name that is
-        missing, and for a value that is no number.
-        """
-        if self.columns is None:
-            return numbers_in(row)
-        if missing := [name for name in self.columns if name not in row]:
-            raise InputError(
-                f"the network's input needs {listed(missing)}, and the row has "
-                f"{listed(list(row))}: give a number by each name; "
-                "inputs=Inputs.from_pipeline(pipeline, frame) takes words"
-            )
-        return numbers_in({name: row[name] for name in self.columns})
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         """A copy in another process runs the model that was read here, whatever its file holds."""
@@ -192,7 +145,7 @@ def _reopened(kept: dict[str, Any]) -> OnnxNetwork:
     )
 
 
-NetworkLike: TypeAlias = OnnxNetwork | ModelSource | Any
+NetworkLike: TypeAlias = LoadedModel | ModelSource | Any
 """A network that was loaded, or what :func:`load_network` takes."""
 
 
@@ -204,7 +157,7 @@ def load_network(
     input_shape: Sequence[int] | None = None,
     output: str | None = None,
     transformer: Any = None,
-) -> OnnxNetwork:
+) -> LoadedModel:
     """Read a model: the ONNX file at the path ``source``, its bytes, or a model in memory.
 
     A model in memory is an ``onnx.ModelProto``, a ``torch.nn.Module``, a fitted scikit-learn
@@ -231,6 +184,8 @@ def load_network(
         UnsupportedOperatorError: it holds something that cannot be encoded exactly.
         InputError: an argument does not fit it, or an exporter is not installed.
     """
+    if behind_table.takes(source):
+        return tree_network(behind_table.read(source, transformer, example))
     fitted = source if transformer is None else transformer
     if transformer is None:
         source = as_onnx(source, example)
@@ -240,6 +195,8 @@ def load_network(
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
+    if has_trees(model.graph):
+        return tree_network(read_onnx_trees(model, signature, path, sha256))
     traced = trace(model, signature)
     columns = coordinate_names(fitted)
     return OnnxNetwork(
@@ -300,13 +257,3 @@ def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:
         raise ModelError(
             f"onnxruntime cannot load {path or IN_MEMORY}: {first_line(error)}"
         ) from error
-
-
-def _numbers(x: ArrayLike) -> NDArray[Any]:
-    try:
-        array = np.asarray(x)
-    except ValueError as error:
-        raise InputError(f"the input is not an array: {error}") from error
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"the input has type {array.dtype}, expected numbers")
-    return array

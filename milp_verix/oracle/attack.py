@@ -47,6 +47,8 @@ def attacked(
     ``starts`` are inputs of the ball over ``irrelevant``, the worst one known for each margin,
     shape (m, d). Once ``late()``, no more features are looked at.
     """
+    if margins.stepped:
+        return
     centre = problem.x.astype(np.float64)
     reached = np.max(batch_values(margins, starts.T)[-1], axis=1)
     rivals = np.argsort(-reached, kind="stable")[:_RIVALS]

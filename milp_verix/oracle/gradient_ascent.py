@@ -76,6 +76,8 @@ def gradient(one_output: Network, x: FloatArray) -> FloatArray:
 
     NaN where the network overflows float64 at ``x``.
     """
+    if one_output.stepped:
+        return np.zeros(x.size)
     try:
         lower, upper = slope_bounds(one_output, interval_bounds(one_output, Interval(x, x)))
     except OverflowError:
@@ -104,6 +106,8 @@ def climbs(
 
     Returns the points of ``region`` that the climbs reach, shape (d, N).
     """
+    if network.stepped:
+        return points
 
     def values(x: FloatArray, numbers: IntArray) -> FloatArray:
         reached = batch_values(network, x)[-1]
@@ -126,6 +130,8 @@ def climb(
 
     A point outside is pulled in first. Once ``late()``, the climb returns its current point.
     """
+    if network.stepped:
+        return pulled_in(region, point)
     one_output = only(network, output)
     points, _ = frank_wolfe(
         pulled_in(region, point)[:, None],

@@ -31,7 +31,7 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.records.statistics import BOUNDS_ALONE, TIME_LIMIT, SolverStatistics
 from milp_verix.results.records.verdict import Answer, Effort, Stage, Verdict
-from verix_encodings import Bounds
+from verix_encodings import Bounds, interval_bounds
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.batch import batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
@@ -51,10 +51,13 @@ class Oracle:
         self.problem = problem
         self.tolerances, self.exactness = search.tolerances, search.exactness
         self.bounds, method = resolve_bounds(search.bounds)
+        if problem.margins.stepped:
+            self.bounds, method = "interval", interval_bounds
         self._balls = SmallerBalls(method, persistent=self.exactness == "bounds")
         self._segments = search.segments
         self.formulation = resolve_formulation(search.formulation)
-        self._reuse = search.reuse
+        # points of trees do not move along gradients
+        self._reuse = search.reuse and not problem.margins.stepped
         self.checks = 0
         self.effort = Effort()
         self._prepared = not search.reuse

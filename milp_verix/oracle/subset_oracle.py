@@ -19,6 +19,7 @@ from milp_verix.results.records.statistics import TIME_LIMIT
 from milp_verix.results.records.verdict import Answer, Verdict
 from verix_encodings import Interval, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray
+from verix_encodings.network.batch import batch_values
 
 _ONE_BY_ONE = 64  # features at most that are put back one by one; not measured
 _ROUNDS = 3  # of ranking and bisection; not measured
@@ -109,6 +110,13 @@ class SubsetOracle:
         assert verdict.witness is not None
         moved = verdict.witness.reshape(-1) != self.problem.x
         return frozenset(self.feature_of[moved].tolist())
+
+    @property
+    def sufficient(self) -> list[tuple[int, ...]]:
+        """The sets of features outside of the ``robust`` ones: fixing them keeps the prediction."""
+        count = self.problem.features.count
+        everything = (1 << 8 * ((count + 7) // 8)) - 1
+        return [_features(everything ^ mask, count) for mask in self.robust]
 
     def shrink(self, verdict: Verdict) -> tuple[Verdict, bool]:
         """Return a counterfactual of a minimal contrastive set inside that of ``verdict``.
@@ -214,14 +222,29 @@ class SubsetOracle:
         """
         if margin is None:
             margin = int(np.argmax(self.margins.evaluate(point)))
-        there = interval_bounds(self.margins, Interval(point, point))
-        lower, upper = slope_bounds(self.margins, there)
-        gains = (lower[margin] + upper[margin]) / 2 * (point - self.centre)
-        by_feature: FloatArray = np.zeros(self.problem.features.count)
-        np.add.at(by_feature, self.feature_of, gains)
+        if self.margins.stepped:
+            by_feature = self._losses(point, margin)
+        else:
+            there = interval_bounds(self.margins, Interval(point, point))
+            lower, upper = slope_bounds(self.margins, there)
+            gains = (lower[margin] + upper[margin]) / 2 * (point - self.centre)
+            by_feature = np.zeros(self.problem.features.count)
+            np.add.at(by_feature, self.feature_of, gains)
         by_cost = by_feature if costs is None else by_feature / costs
         moved = np.unique(self.feature_of[point != self.centre])
         return [int(f) for f in moved[np.argsort(by_cost[moved], kind="stable")]]
+
+    def _losses(self, point: FloatArray, margin: int) -> FloatArray:
+        """Return how much the margin falls as each changed feature alone is put back, (features,).
+
+        Zero for features that ``point`` does not change.
+        """
+        moved = np.unique(self.feature_of[point != self.centre]).tolist()
+        tried = np.array([point, *(self._put_back(point, [f]) for f in moved)])
+        reached = batch_values(self.margins, tried.T)[-1][margin]
+        losses = np.zeros(self.problem.features.count)
+        losses[moved] = reached[0] - reached[1:]
+        return losses
 
     def _put_back(self, point: FloatArray, features: list[int]) -> FloatArray:
         coordinates = self.problem.features.coordinates(features)
@@ -231,6 +254,12 @@ class SubsetOracle:
 
     def _worst(self, point: FloatArray) -> float:
         return float(np.max(self.margins.evaluate(point)))
+
+
+def _features(mask: int, count: int) -> tuple[int, ...]:
+    """Return the features in a bit mask, ascending."""
+    there = np.frombuffer(mask.to_bytes((count + 7) // 8), dtype=np.uint8)
+    return tuple(np.flatnonzero(np.unpackbits(there, count=count)).tolist())
 
 
 def _within(inner: int, outer: int) -> bool:

@@ -6,7 +6,15 @@ import numpy as np
 
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.problem.problem import PosedProblem
-from verix_encodings import BoundMethod, Bounds, Interval, Network, alpha_bounds, crown_bounds
+from verix_encodings import (
+    BoundMethod,
+    Bounds,
+    Interval,
+    Network,
+    alpha_bounds,
+    crown_bounds,
+    interval_bounds,
+)
 from verix_encodings.arrays import BoolArray
 
 _PART = 0.2  # of the work left for optimised slopes; not measured
@@ -48,6 +56,9 @@ def whole_ball(
         stopped = stopped or deadline.passed()
         return stopped
 
+    if problem.margins.stepped:
+        # there are no lines around jumps
+        return WholeBall(problem.margins, interval_bounds(problem.margins, region))
     bounds = crown_bounds(problem.margins, region, late=late)
     if method is alpha_bounds and bounds[-1].upper.max() >= 0:
         part = deadline.share(_PART)

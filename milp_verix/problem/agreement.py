@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import ModelError
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader import cut, trace
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork, session_of
 from milp_verix.onnx_reader.symbol import Symbol
 from milp_verix.problem.ball import Ball
+from milp_verix.tree_reader.guard import require_equal
+from milp_verix.tree_reader.tree_network import TreeNetwork
 from verix_encodings import Affine, Interval
 from verix_encodings.arrays import FloatArray
 
@@ -35,7 +38,7 @@ class _Difference:
     allowed: float
 
 
-def require_agreement(network: OnnxNetwork, ball: Ball) -> None:
+def require_agreement(network: LoadedModel, ball: Ball) -> None:
     """Compare our evaluation of ``network`` with onnxruntime's at a few points of ``ball``.
 
     Raises ``ModelError`` that names the first node whose shape or value differs.
@@ -47,12 +50,23 @@ def require_agreement(network: OnnxNetwork, ball: Ball) -> None:
         share = generator.random(everything.size)
         within = ball.outer.lower + share * (ball.outer.upper - ball.outer.lower)
         points.append(ball.some_input(within, everything))
+    require_agreement_at(network, np.array(points))
+
+
+def require_agreement_at(network: LoadedModel, points: NDArray[np.floating]) -> None:
+    """Compare all values at the ``points``, shape (n, d), each from onnxruntime's before it.
+
+    Raises as :func:`require_agreement` does.
+    """
+    if isinstance(network, TreeNetwork):
+        require_equal(network, network.ensemble, network.runner, points.astype(np.float64))
+        return
+    assert isinstance(network, OnnxNetwork)
     with np.errstate(over="ignore", invalid="ignore"):  # whatever overflows is not compared
-        _compare(network, np.array(points))
+        _compare(network, points)
 
 
 def _compare(network: OnnxNetwork, points: NDArray[np.floating]) -> None:
-    """Compare all values at the ``points``, shape (n, d), each from onnxruntime's before it."""
     seen = [network.tensors(point) for point in points]
     theirs = {a.value: [run[i] for run in seen] for i, a in enumerate(network.anchors)}
     start = points.astype(np.float64)

@@ -19,7 +19,8 @@ from milp_verix.inputs.inputs import Inputs, inputs_of
 from milp_verix.inputs.names import listed, shown
 from milp_verix.inputs.one_row import numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.ball import UNIT_DOMAIN, Ball, Domain, make_ball
 from milp_verix.problem.comparable import comparable
@@ -74,7 +75,7 @@ class PosedProblem:
         ModelError: the network cannot be read.
     """
 
-    network: OnnxNetwork
+    network: LoadedModel
     question: Question
     """The prediction, and the changes of it that count."""
     ball: Ball
@@ -180,7 +181,7 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     domain, features, feature_names = given.domain, given.features, given.feature_names
     if described is not None and row is not None:
         x, row = described.row(row), None
-    if not isinstance(network, OnnxNetwork):
+    if not isinstance(network, LoadedModel):
         example = x if row is None or is_frame(x) else list(row.values())
         network = load_network(network, example=example)  # type: ignore[arg-type]
     notes: tuple[str, ...] = ()
@@ -234,8 +235,21 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     }
 
 
+def _refuse_other_words(inputs: Inputs, network: LoadedModel) -> None:
+    """Raise ``InputError`` for a word with another code than the network's."""
+    for feature, group in zip(inputs.features, inputs.groups, strict=True):
+        known = network.words.get(int(group[0]), ())
+        for word, code in zip(feature.values, feature.codes, strict=False) if known else ():
+            if not (0 <= code < len(known) and known[code] == word):
+                raise InputError(
+                    f"{feature.name}: the word {word!r} has the code {code} in the inputs "
+                    f"described; the network knows the words {listed(list(known))}, coded 0, 1, … "
+                    f"in this order. Give them as categories={{{feature.name!r}: [...]}}"
+                )
+
+
 def _refuse_beside(
-    inputs: Inputs, network: OnnxNetwork, domain: Domain, others: tuple[object, ...]
+    inputs: Inputs, network: LoadedModel, domain: Domain, others: tuple[object, ...]
 ) -> None:
     """Raise ``InputError`` for inputs of another size, or arguments that they replace."""
     if inputs.size != network.input_size:
@@ -256,6 +270,7 @@ def _refuse_beside(
             f"the inputs described name {len(inputs.class_names)} classes, the network has "
             f"{classes}: give a name for each, or leave class_names out"
         )
+    _refuse_other_words(inputs, network)
     if domain is not UNIT_DOMAIN or any(other is not None for other in others):
         raise InputError(
             "inputs describe the domain, the features and their names: leave domain, features, "
@@ -314,7 +329,7 @@ def _shaped(
     return shaped(low), shaped(high)
 
 
-def _converted(network: OnnxNetwork, x: NDArray[Any], domain: Domain) -> NDArray[Any]:
+def _converted(network: LoadedModel, x: NDArray[Any], domain: Domain) -> NDArray[Any]:
     """Return ``x``, flat, in the network's shape and dtype.
 
     Rounding to that dtype may carry a value across the end of its domain (0.1 in float32 is above

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.names import meant
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel, TieRule
 from milp_verix.problem.options import ClassLike, Given
 from verix_encodings import Interval, Network, interval_bounds
 from verix_encodings.arrays import FloatArray
@@ -62,12 +62,14 @@ class Question(Protocol):
 class Classification:
     """The class ``label``, one of ``classes``, stays above its rivals.
 
-    These are the classes ``against``, ascending, or all others if that is None.
+    These are the classes ``against``, ascending, or all others if that is None. With the rule
+    ``ties`` of a model that decides them, a rival of a lower number wins a tie, and others do not.
     """
 
     label: int
     classes: int
     against: tuple[int, ...] | None = None
+    ties: TieRule | None = None
 
     @property
     def prediction(self) -> int:
@@ -91,18 +93,27 @@ class Classification:
         return [rival for rival in range(self.classes) if rival != self.label]
 
     def margins(self, network: Network) -> Network:
-        """One margin ``f_j − f_c`` for each rival ``j``, in ascending ``j``."""
+        """One margin ``f_j − f_c`` for each rival ``j``, in ascending ``j``.
+
+        If scores are multiples of a step, half of it is added where a tie is a change, and taken
+        away where it is none: then no margin is zero.
+        """
         weights = np.eye(self.classes)[self._rivals]
         weights[:, self.label] = -1.0
-        return network.then(weights, np.zeros(len(weights)))
+        half = 0.0 if self.ties is None else self.ties.step / 2
+        shift = [half if rival < self.label else -half for rival in self._rivals]
+        return network.then(weights, shift)
 
     def losses(self, network: Network) -> Network:
         """Minus the score of the predicted class."""
         return network.then(-np.eye(self.classes)[[self.label]], np.zeros(1))
 
     def changed(self, outputs: NDArray[Any]) -> bool:
-        """Return whether some rival's score is above that of the label."""
-        return bool(np.max(outputs[self._rivals]) > outputs[self.label])
+        """Return whether some rival's score is above that of the label, or wins a tie with it."""
+        own = outputs[self.label]
+        if self.ties is not None and any(outputs[r] == own for r in self._rivals if r < self.label):
+            return True
+        return bool(np.max(outputs[self._rivals]) > own)
 
     def predicted(self, outputs: NDArray[Any]) -> int:
         """Return the class with the highest score of all, the first of them in a tie."""
@@ -124,11 +135,13 @@ class Threshold:
     """The one score stays on its side of the threshold: class 1 is above it, class 0 is not.
 
     ``threshold`` is in the units of onnxruntime's output: 0 for a logit, ½ after a Sigmoid. The
-    network itself is without the Sigmoid, so there it is 0.
+    network itself is without the Sigmoid, so there it is 0. With ``ties``, the threshold itself is
+    class 1 if these say so.
     """
 
     label: int
     threshold: float
+    ties: TieRule | None = None
 
     notes = ()
     """There are none."""
@@ -140,7 +153,9 @@ class Threshold:
 
     def margins(self, network: Network) -> Network:
         """The margin of the other class: ``−s`` for class 1, ``s`` for class 0."""
-        return network.then([[-1.0 if self.label else 1.0]], [0.0])
+        half = 0.0 if self.ties is None else self.ties.step / 2
+        kept = self.ties is not None and self.ties.upper == bool(self.label)
+        return network.then([[-1.0 if self.label else 1.0]], [-half if kept else half])
 
     def losses(self, network: Network) -> Network:
         """The margin of the other class."""
@@ -149,11 +164,15 @@ class Threshold:
     def changed(self, outputs: NDArray[Any]) -> bool:
         """Return whether the score is on the other side."""
         score = float(outputs[0])
+        if self.ties is not None and score == self.threshold:
+            return self.ties.upper != bool(self.label)
         return score < self.threshold if self.label else score > self.threshold
 
     def predicted(self, outputs: NDArray[Any]) -> int:
         """Return 1 if the score is above the threshold, else 0."""
-        return int(float(outputs[0]) > self.threshold)
+        score = float(outputs[0])
+        tie = self.ties is not None and self.ties.upper and score == self.threshold
+        return int(score > self.threshold or tie)
 
     def rival(self, _outputs: NDArray[Any]) -> None:
         """Return None: of two classes, none is singled out."""
@@ -220,7 +239,7 @@ class Regression:
 
 
 def make_question(
-    network: OnnxNetwork, x: NDArray[Any], given: Given, class_names: Sequence[str] = ()
+    network: LoadedModel, x: NDArray[Any], given: Given, class_names: Sequence[str] = ()
 ) -> Question:
     """Return the question that the prediction at ``x`` poses, with the options ``given``.
 
@@ -251,6 +270,11 @@ def make_question(
             f"the network ends in a {stripped}, so its outputs are not piecewise linear and delta "
             "cannot bound them; leave delta out to explain the predicted class"
         )
+    if network.classifies:
+        raise InputError(
+            "the model is a classifier, and delta is for values: leave delta out to explain the "
+            "predicted class"
+        )
     try:
         delta = float(delta)
     except (TypeError, ValueError) as error:
@@ -271,17 +295,17 @@ def make_question(
 
 
 def _classification(
-    network: OnnxNetwork, scores: NDArray[Any], given: Given, names: Sequence[str]
+    network: LoadedModel, scores: NDArray[Any], given: Given, names: Sequence[str]
 ) -> Classification | Threshold:
     if given.output is not None:
         raise InputError("output belongs to regression: give delta, or leave output out")
     classes = max(network.output_size, 2)
     question: Classification | Threshold
     if network.output_size == 1:
-        side = Threshold(0, 0.5 if network.sigmoid_stripped else 0.0)
+        side = Threshold(0, 0.5 if network.sigmoid_stripped else 0.0, network.tie_rule)
         question = replace(side, label=side.predicted(scores))
     else:
-        question = Classification(int(np.argmax(scores)), classes)
+        question = Classification(int(np.argmax(scores)), classes, ties=network.tie_rule)
     label, against = given.label, given.against
     told = question.label if label is None else _class(label, classes, "label", names)
     if told != question.label:

@@ -20,6 +20,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from verix_encodings.arrays import FloatArray
 
@@ -29,7 +30,7 @@ _MANY = 10
 _ROUNDING = 1e-4
 
 
-def reading_notes(network: OnnxNetwork, outputs: NDArray[np.floating]) -> tuple[str, ...]:
+def reading_notes(network: LoadedModel, outputs: NDArray[np.floating]) -> tuple[str, ...]:
     """Return a note on the reading of the ``outputs`` at the input; none if a sign decides it."""
     count = network.output_size
     if count == 1 or _shows_classifier(network, outputs.astype(np.float64)):
@@ -41,8 +42,8 @@ def reading_notes(network: OnnxNetwork, outputs: NDArray[np.floating]) -> tuple[
     )
 
 
-def _shows_classifier(network: OnnxNetwork, outputs: FloatArray) -> bool:
-    if network.softmax_stripped or network.sigmoid_stripped:
+def _shows_classifier(network: LoadedModel, outputs: FloatArray) -> bool:
+    if network.classifies or not isinstance(network, OnnxNetwork):
         return True
     if network.scores_name != network.output_name:
         return True

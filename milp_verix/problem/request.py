@@ -6,6 +6,7 @@ from typing import Self
 
 from milp_verix.arguments import LONGEST_CHECK, seconds_of
 from milp_verix.clock import Deadline, Limit, deadline_in
+from milp_verix.errors import InputError
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
 from milp_verix.solvers import Session, open_session
@@ -52,7 +53,12 @@ class Request:
 
         HiGHS takes the place of ``phase`` and ``split``, which solve checks alone.
         """
-        name = "highs" if checker in ("phase", "split") else checker
+        base, _, options = checker.partition("?")
+        name = "highs" if base in ("phase", "split") else checker
+        if name != checker and "strict=on" in options.split("&"):
+            raise InputError(
+                f"{checker!r} solves checks alone, and lets no other solver take a program over"
+            )
         return open_session(name, threads=self.search.threads, tolerances=self.tolerances)
 
 

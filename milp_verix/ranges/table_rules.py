@@ -9,7 +9,8 @@ from milp_verix.argument_kinds import INTEGER, checked
 from milp_verix.arguments import integer_of
 from milp_verix.clock import deadline_in
 from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
 from milp_verix.problem.options import Asked
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
@@ -64,7 +65,7 @@ def find_rules(
     started, deadline = time.monotonic(), deadline_in(np.inf if time_limit is None else time_limit)
     integer_of(count, "count")
     tried = _TRIES * count if tries is None else integer_of(tries, "tries")
-    if not isinstance(network, OnnxNetwork):
+    if not isinstance(network, LoadedModel):
         network = load_network(network)
     table = _numbers(network, rows, asked)
     classes = _classes(network, table)
@@ -86,7 +87,7 @@ def find_rules(
     return Rules(tuple(chosen), tuple(covered), len(table), done, seconds)
 
 
-def _numbers(network: OnnxNetwork, rows: Any, asked: Asked) -> FloatArray:
+def _numbers(network: LoadedModel, rows: Any, asked: Asked) -> FloatArray:
     """Return all rows as numbers; the first rows say if the question can be asked."""
     if not hasattr(rows, "__len__") or not len(rows):
         raise InputError(f"rows are a table of inputs with a row or more, got {rows!r:.60}")
@@ -105,14 +106,14 @@ def _numbers(network: OnnxNetwork, rows: Any, asked: Asked) -> FloatArray:
     raise InputError(f"none of the first rows is an input of the question: {reason}")
 
 
-def _classes(network: OnnxNetwork, table: FloatArray) -> FloatArray:
+def _classes(network: LoadedModel, table: FloatArray) -> FloatArray:
     """Return a number for the prediction of each row, by which rows are grouped; (R,)."""
     scores = batch_values(network.ir, table.T)[-1]
     found = (scores[0] > 0) if len(scores) == 1 else np.argmax(scores, axis=0)
     return np.asarray(found, dtype=np.float64)
 
 
-def _posed(network: OnnxNetwork, row: FloatArray, asked: Asked) -> PosedProblem | None:
+def _posed(network: LoadedModel, row: FloatArray, asked: Asked) -> PosedProblem | None:
     """Return the question about a row; None for one outside the domain, or that breaks rules."""
     try:
         return PosedProblem(network, row, **asked)

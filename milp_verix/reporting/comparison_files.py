@@ -4,12 +4,18 @@ import csv
 import io
 import json
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, cast
 
 from milp_verix.atomic_write import write_atomically
+from milp_verix.errors import InputError
+from milp_verix.results.records.check_record import CheckRecord, ProgramSize
 from milp_verix.results.records.comparison import ComparisonRecord, Disagreement, Pair, RunRecord
 from milp_verix.results.records.comparison_file import (
+    CheckRow,
+    ComparedChecks,
     ComparisonFile,
     Contradiction,
     PairNames,
@@ -65,13 +71,66 @@ def write_csv(comparison: ComparisonRecord, path: str | Path | None = None) -> s
     A line for each pair that was skipped follows, with the reason. What a solver does not tell is
     empty. A text that a spreadsheet would run as a formula has an apostrophe before it.
     """
-    out = io.StringIO()
     about = {name: getattr(comparison, name) for name in _ABOUT}
     lines: list[dict[str, Any]] = [
         {**record(run), **about, "stopped": run.stopped} for run in comparison.runs
     ]
     lines += [{**_pair(left.pair), **about, "skipped": left.reason} for left in comparison.skipped]
-    writer = csv.DictWriter(out, fieldnames=CSV_COLUMNS, lineterminator="\n")
+    return written_as_csv(CSV_COLUMNS, lines, path)
+
+
+def write_each(comparison: ComparisonRecord, path: str | Path | None = None) -> str:
+    """Return a line for each check and run as CSV text, and write it to ``path`` if given."""
+    return written_as_csv(EACH_COLUMNS, each_line(comparison), path)
+
+
+def each_line(comparison: ComparisonRecord) -> list[dict[str, Any]]:
+    """Return a mapping from ``EACH_COLUMNS`` for each check and run.
+
+    Raises ``InputError`` for a comparison of explanations, whose checks differ.
+    """
+    if comparison.checks is None:
+        raise InputError("explanations ask checks of their own: records of each need task='check'")
+    about = {name: getattr(comparison, name) for name in _ABOUT}
+    return [
+        {**about, **_pair(run.pair), "version": run.version, **_flat(check)}
+        for run in comparison.runs
+        for check in run.each
+    ]
+
+
+def compared_checks(comparison: ComparisonRecord) -> ComparedChecks:
+    """Return what the journal of a study keeps of ``comparison``."""
+    return {
+        "model": comparison.model,
+        "norm": cast(Norm, comparison.norm),
+        "check_time_limit": comparison.check_time_limit,
+        "checks": len(comparison.checks or ()),
+        "skipped": tuple(
+            {**_pair(left.pair), "reason": left.reason} for left in comparison.skipped
+        ),
+        "disagreements": tuple(map(str, comparison.disagreements)),
+        "each": tuple(
+            cast(CheckRow, {**_pair(run.pair), "version": run.version, **_flat(check)})
+            for run in comparison.runs
+            for check in run.each
+        ),
+    }
+
+
+def _flat(check: CheckRecord) -> dict[str, Any]:
+    own = {one.name: getattr(check, one.name) for one in fields(check)}
+    size = own.pop("size")
+    told = dict.fromkeys(_SIZES) if size is None else asdict(size)
+    return {**own, **told, "answer": check.answer.value}
+
+
+def written_as_csv(
+    columns: Sequence[str], lines: Sequence[Mapping[str, Any]], path: str | Path | None = None
+) -> str:
+    """Return ``lines`` as CSV text, without formulas, and write it to ``path`` if given."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, fieldnames=columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows({name: harmless(value) for name, value in line.items()} for line in lines)
     text = out.getvalue()
@@ -102,6 +161,13 @@ def told(cell: str) -> str:
 COLUMNS = tuple(RunNumbers.__annotations__)
 _ABOUT = ("model", "sha256", "input_sha256", "epsilon", "norm", "time_limit", "check_time_limit")
 CSV_COLUMNS = (*COLUMNS, *_ABOUT, "stopped", "skipped")
+_SIZES = tuple(one.name for one in fields(ProgramSize))
+EACH_COLUMNS = (
+    *_ABOUT,
+    *("solver", "formulation", "version"),
+    *(one.name for one in fields(CheckRecord) if one.name != "size"),
+    *_SIZES,
+)
 
 
 def record(run: RunRecord) -> RunNumbers:

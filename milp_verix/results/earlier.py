@@ -22,7 +22,9 @@ from milp_verix.results.build import shared_fields
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.results.records.json_format import load
+from milp_verix.results.records.kinds import FeatureSet
 from milp_verix.results.records.verdict import Verdict
 from milp_verix.results.replay import stands
 from verix_encodings.arrays import FloatArray
@@ -37,6 +39,9 @@ class EarlierResultError(InputError):
 
 EarlierContrast: TypeAlias = ContrastiveExplanationRecord | str | Path
 """A contrastive explanation, its JSON, or the path of a file of that."""
+
+EarlierImportance: TypeAlias = ImportanceRecord | str | Path
+"""The importance of features, its JSON, or the path of a file of that."""
 
 EarlierResult: TypeAlias = ExplanationRecord | str | Path
 """An explanation, its JSON, or the path of a file of that, packed by gzip if it ends in .gz."""
@@ -117,6 +122,42 @@ def earlier_contrast(given: EarlierContrast, problem: PosedProblem) -> EarlierCo
     if found is not None and result.contrast and stands(problem, result.contrast, found):
         verdict = _violated(problem, found)
     return EarlierContrastSearch(result, verdict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EarlierGame:
+    """The sets of features in an earlier ``result`` on their importance.
+
+    ``changing`` are the counterfactuals that a replay confirmed; ``sufficient`` sets are claims
+    that need another proof.
+    """
+
+    result: ImportanceRecord
+    changing: tuple[Verdict, ...]
+
+    @property
+    def sufficient(self) -> tuple[FeatureSet, ...]:
+        """The sets that the earlier run proved to keep the prediction."""
+        return self.result.sufficient
+
+    @property
+    def author(self) -> str:
+        """The version of milp-verix that it says it is by."""
+        return _author(self.result)
+
+
+def earlier_importance(given: EarlierImportance, problem: PosedProblem) -> EarlierGame:
+    """Return what stands of the earlier result ``given`` on importance for ``problem``.
+
+    Raises ``EarlierResultError`` where it cannot be read, or is about another question.
+    """
+    result = asked_before(given, ImportanceRecord, problem)
+    changing = tuple(
+        _violated(problem, one.counterfactual)
+        for one in result.contrasts
+        if stands(problem, one.features, one.counterfactual)
+    )
+    return EarlierGame(result, changing)
 
 
 def note_on_bound(told: float, proven: float | None, cost: float | None, author: str) -> str | None:

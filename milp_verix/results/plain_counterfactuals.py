@@ -58,9 +58,12 @@ def plain_counterfactual(
     if inputs is None:
         return found
     point = found.input.reshape(-1).copy()
+    stepped = problem.margins.stepped
 
     def counts(candidate: Point) -> bool:
         moved = np.flatnonzero(candidate != problem.x)
+        if stepped and np.max(problem.margins.evaluate(candidate)) <= 0:
+            return False  # a library is slow to ask
         inside = problem.ball.contains(candidate, moved)
         return (
             inside and problem.question.changed(network.evaluate(candidate)) and allowed(candidate)

@@ -21,11 +21,12 @@ from milp_verix.results.records import audit, comparison, contrast, enumeration,
 from milp_verix.results.records.json_format import StoredResult, dump, load
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
     from rich.table import Table
 
     from milp_verix.certification.certificate import Certificate
-    from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+    from milp_verix.loaded_model import LoadedModel
     from milp_verix.reporting.figures.sheet import Drawing
     from milp_verix.results.ranges import Ranges
 
@@ -82,7 +83,7 @@ class Explanation(explanation.ExplanationRecord, Drawn):
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
     __slots__ = ()
 
-    def replay(self, network: "OnnxNetwork") -> tuple[int, ...]:
+    def replay(self, network: "LoadedModel") -> tuple[int, ...]:
         """Run onnxruntime on every counterfactual again; return the features whose fails.
 
         A counterfactual fails that is outside the ball or the domain, touches a feature that is
@@ -120,7 +121,7 @@ class Explanation(explanation.ExplanationRecord, Drawn):
 
         return table_of(facts(self))
 
-    def inflate(self, network: "OnnxNetwork", **options: Any) -> "Ranges":
+    def inflate(self, network: "LoadedModel", **options: Any) -> "Ranges":
         """Return the widest ranges of the kept features that provably keep the prediction.
 
         ``options`` are those of :func:`milp_verix.inflate`, such as ``rows``; the question is that
@@ -135,7 +136,7 @@ class Explanation(explanation.ExplanationRecord, Drawn):
             asked |= {"feature_names": self.feature_names, "image_shape": self.image_shape}
         return milp_verix.inflate(network, self.input, self, **{**asked, **options})
 
-    def certify(self, network: "OnnxNetwork", *, time_limit: float | None = None) -> "Certificate":
+    def certify(self, network: "LoadedModel", *, time_limit: float | None = None) -> "Certificate":
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
         from milp_verix.certification.certify import certify
 
@@ -174,7 +175,7 @@ class ContrastiveExplanation(contrast.ContrastiveExplanationRecord, Drawn):
     __module__ = "milp_verix"
     __slots__ = ()
 
-    def replay(self, network: "OnnxNetwork") -> bool:
+    def replay(self, network: "LoadedModel") -> bool:
         """Run onnxruntime on the counterfactual again; return whether it is one.
 
         It is in the ball and the domain, changes no feature outside the contrast, and changes the
@@ -226,7 +227,7 @@ class Enumeration(enumeration.EnumerationRecord, Storable):
     __module__ = "milp_verix"
     __slots__ = ()
 
-    def replay(self, network: "OnnxNetwork") -> tuple[kinds.FeatureSet, ...]:
+    def replay(self, network: "LoadedModel") -> tuple[kinds.FeatureSet, ...]:
         """Run onnxruntime on every counterfactual again; return the contrasts whose fails.
 
         ``InputError`` where ``network`` is not the network explained.
@@ -258,7 +259,7 @@ class Audit(audit.AuditRecord, Drawn):
 
         return table_of(audit_facts(self))
 
-    def replay(self, network: "OnnxNetwork") -> tuple[int | None, ...]:
+    def replay(self, network: "LoadedModel") -> tuple[int | None, ...]:
         """Run onnxruntime on every counterfactual again; return the features whose fails.
 
         None among them stands for the counterexample. A counterfactual fails that is outside the
@@ -274,7 +275,7 @@ class Audit(audit.AuditRecord, Drawn):
             return failing_points(self, points, network)
         return failing_points(self, [(None, others, self.counterexample), *points], network)
 
-    def certify(self, network: "OnnxNetwork", *, time_limit: float | None = None) -> "Certificate":
+    def certify(self, network: "LoadedModel", *, time_limit: float | None = None) -> "Certificate":
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
         from milp_verix.certification.certify import certify
 
@@ -327,6 +328,27 @@ class Comparison(comparison.ComparisonRecord):
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return a line for each run as CSV, and write it to ``path`` if given."""
         return comparison_files.write_csv(self, path)
+
+    def each_to_csv(self, path: str | Path | None = None) -> str:
+        """Return a line for each check and run as CSV, and write it to ``path`` if given.
+
+        The columns are the fields of
+        :class:`~milp_verix.results.records.check_record.CheckRecord`; what a solver does not tell
+        is empty. Raises ``InputError`` for a comparison of explanations, whose checks differ.
+        """
+        return comparison_files.write_each(self, path)
+
+    def each(self) -> "pd.DataFrame":
+        """Return the same as a pandas DataFrame: a row for each check and run.
+
+        Raises as :meth:`each_to_csv` does, and ``InputError`` where pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise InputError("a table needs pandas: pip install 'milp-verix[pandas]'") from error
+        columns = comparison_files.EACH_COLUMNS
+        return pd.DataFrame(comparison_files.each_line(self), columns=list(columns))
 
     def table(self) -> "Table":
         """Return a rich table with a row for each run."""

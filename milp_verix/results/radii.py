@@ -10,7 +10,7 @@ from milp_verix.results.records import radius, sweep
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+    from milp_verix.loaded_model import LoadedModel
     from milp_verix.reporting.figures.sheet import Drawing
 
 
@@ -57,7 +57,7 @@ class RobustnessRadii(radius.RobustnessRadiiRecord, Storable):
     __module__ = "milp_verix"
     __slots__ = ()
 
-    def replay(self, network: "OnnxNetwork") -> tuple[tuple[int, ...], ...]:
+    def replay(self, network: "LoadedModel") -> tuple[tuple[int, ...], ...]:
         """Run onnxruntime on every counterfactual again; return the features whose fails.
 
         A counterfactual fails that is outside the ball of its radius or the domain, or does not

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from milp_verix.certification.certificate import Certificate
-    from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+    from milp_verix.loaded_model import LoadedModel
     from milp_verix.reporting.figures.sheet import Drawing
 
 
@@ -27,7 +27,7 @@ class Ranges(ranges.RangesRecord, Drawn):
     __module__ = "milp_verix"
     __slots__ = ()
 
-    def replay(self, network: "OnnxNetwork") -> tuple[tuple[int, float], ...]:
+    def replay(self, network: "LoadedModel") -> tuple[tuple[int, float], ...]:
         """Run onnxruntime on every counterfactual again; return those that fail.
 
         A pair of a feature and the value or the place of the word beyond its range names one. A
@@ -52,7 +52,7 @@ class Ranges(ranges.RangesRecord, Drawn):
 
         return table_of(ranges_facts(self))
 
-    def certify(self, network: "OnnxNetwork", *, time_limit: float | None = None) -> "Certificate":
+    def certify(self, network: "LoadedModel", *, time_limit: float | None = None) -> "Certificate":
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
         from milp_verix.certification.certify import certify
 

@@ -10,7 +10,7 @@ from milp_verix.results.records import relevance
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+    from milp_verix.loaded_model import LoadedModel
 
 
 class Relevance(relevance.RelevanceRecord, Storable):
@@ -35,7 +35,7 @@ class Relevance(relevance.RelevanceRecord, Storable):
 
         return table_of(relevance_facts(self))
 
-    def replay(self, network: "OnnxNetwork") -> bool:
+    def replay(self, network: "LoadedModel") -> bool:
         """Run onnxruntime on the pair of inputs again; return whether it shows the difference.
 
         The counterfactual is in the ball and changes the prediction; the other input, if there is

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.problem.options import Asked
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.base import Counterfactual, Result
@@ -15,7 +15,7 @@ from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
 
 
-def failing_features(explanation: ExplanationRecord, network: OnnxNetwork) -> tuple[int, ...]:
+def failing_features(explanation: ExplanationRecord, network: LoadedModel) -> tuple[int, ...]:
     """Return the features whose counterfactual is not one, ascending.
 
     See :meth:`milp_verix.Explanation.replay`; raises as :func:`_posed_again` does.
@@ -29,7 +29,7 @@ def failing_features(explanation: ExplanationRecord, network: OnnxNetwork) -> tu
 
 
 def failing_contrasts(
-    result: Result, contrasts: Mapping[FeatureSet, Counterfactual], network: OnnxNetwork
+    result: Result, contrasts: Mapping[FeatureSet, Counterfactual], network: LoadedModel
 ) -> tuple[FeatureSet, ...]:
     """Return the ``contrasts`` of ``result`` whose counterfactual is not one.
 
@@ -44,7 +44,7 @@ def failing_contrasts(
 def failing_points(
     result: Result,
     points: Iterable[tuple[int | None, Iterable[int], Counterfactual]],
-    network: OnnxNetwork,
+    network: LoadedModel,
 ) -> tuple[int | None, ...]:
     """Return the names of ``points`` that are no counterfactuals.
 
@@ -55,7 +55,7 @@ def failing_points(
     return tuple(name for name, free, found in points if not stands(problem, free, found))
 
 
-def failing_steps(found: RangesRecord, network: OnnxNetwork) -> tuple[tuple[int, float], ...]:
+def failing_steps(found: RangesRecord, network: LoadedModel) -> tuple[tuple[int, float], ...]:
     """Return the steps beyond ranges whose counterfactual is not one.
 
     A feature and the value, or the place of the word, name a step. Raises as :func:`_posed_again`
@@ -84,7 +84,7 @@ def failing_steps(found: RangesRecord, network: OnnxNetwork) -> tuple[tuple[int,
     return tuple(failing)
 
 
-def relevance_stands(found: RelevanceRecord, network: OnnxNetwork) -> bool:
+def relevance_stands(found: RelevanceRecord, network: LoadedModel) -> bool:
     """Return whether the evidence of relevance changes the prediction, and its pair keeps it.
 
     Raises as :func:`_posed_again` does.
@@ -102,7 +102,7 @@ def relevance_stands(found: RelevanceRecord, network: OnnxNetwork) -> bool:
     return inside and not problem.question.changed(network.evaluate(found.unchanged))
 
 
-def _posed_again(result: Result, network: OnnxNetwork) -> PosedProblem:
+def _posed_again(result: Result, network: LoadedModel) -> PosedProblem:
     """Return the problem that ``result`` is about.
 
     Raises ``InputError`` where ``network`` is another file than the one explained, or predicts
@@ -118,7 +118,7 @@ def _posed_again(result: Result, network: OnnxNetwork) -> PosedProblem:
     return problem
 
 
-def require_same(result: Result, network: OnnxNetwork) -> None:
+def require_same(result: Result, network: LoadedModel) -> None:
     """Raise ``InputError`` where ``network`` is another file than the one explained."""
     if network.sha256 != result.model.sha256:
         raise InputError(

@@ -10,7 +10,7 @@ from milp_verix.results.ranges import Ranges
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+    from milp_verix.loaded_model import LoadedModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class Rules:
     def write(
         self,
         folder: str | Path,
-        network: "OnnxNetwork | None" = None,
+        network: "LoadedModel | None" = None,
         *,
         time_limit: float | None = 60.0,
     ) -> tuple[Path, ...]:

@@ -47,7 +47,7 @@ def open_session(
     """Open a session of the solver called ``name``; raises as :func:`resolve_solver` does.
 
     If ``apart``, it has a process of its own. A solver whose licence is limited in size hands
-    larger programs to ``LICENCE_FALLBACK``.
+    larger programs to ``LICENCE_FALLBACK``, unless its name says ``?strict=on``.
     """
     tolerances = tolerances_of(tolerances)
 
@@ -56,7 +56,8 @@ def open_session(
         if apart and not isinstance(session, RemoteSession):
             session.close()
             session = RemoteSession(partial(solver.open, threads=threads, tolerances=tolerances))
-        if solver.name not in SIZE_LIMITED or solver is name:
+        limited = solver.name.partition("?")[0] in SIZE_LIMITED
+        if not limited or solver is name or getattr(solver, "strict", False):
             return session
         other = SOLVERS[LICENCE_FALLBACK]
         return LicenceFallback(session, lambda: other.open(threads=threads, tolerances=tolerances))

@@ -51,9 +51,13 @@ class LicenceFallback:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for readers of the result on which solver solved the programs."""
+        own = self._primary.notes
         if self._other is None:
-            return ()
-        return (f"{self.handed_over} programs were solved by {self._other.name}: {self._reason}",)
+            return own
+        return (
+            *own,
+            f"{self.handed_over} programs were solved by {self._other.name}: {self._reason}",
+        )
 
     def load(self, program: Program) -> None:
         """Replace the program; it is the primary solver's again."""

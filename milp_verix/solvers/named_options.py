@@ -1,11 +1,21 @@
-"""Options that the name of a solver may carry, as in ``pulp:HiGHS?presolve=on``.
+"""Options that the name of a solver may carry, as in ``gurobi?MIPFocus=1&seed=3``.
 
-A name may come from a stranger's study file or journal. So it sets only what cannot start a
-program, name a file or weaken a proof: threads, seeds, presolve, heuristics, cuts, focus, limits on
-nodes. Tolerances, gaps, cutoffs, logs and paths are for Python, see :func:`refusal`.
+A name may come from a stranger's study file or journal. So it sets only options that cannot start a
+program, overwrite a file or weaken a proof: threads, seeds, presolve, heuristics, cuts, focus,
+limits. Tolerances, cutoffs and paths are for Python, see :func:`refusal`. A log is a file of the
+current folder whose name ends in ``.log``; solvers append to it.
+
+Some options have a word that all solvers share (``WORDS``): each becomes the solver's own option.
 """
 
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
 from milp_verix.errors import InputError
+from milp_verix.solvers.parameters import parameters_of
 
 Values = tuple[int, int] | tuple[float, float] | tuple[str, ...]
 """The values of an option: whole numbers or numbers between two ends, or words."""
@@ -56,6 +66,7 @@ _SCIP: dict[str, Values] = {
     "limits/nodes": (-1, 2**31 - 1),
 }
 _CBC: dict[str, Values] = {"threads": _THREADS, "strong": _COUNT, "maxNodes": _COUNT}
+_ON_OFF = ("off", "on")
 
 ALLOWED: dict[str, dict[str, Values]] = {
     "PULP_CBC_CMD": _CBC,
@@ -72,14 +83,175 @@ ALLOWED: dict[str, dict[str, Values]] = {
 }
 """For each name that PuLP or Pyomo has for a solver, the options that a string may set."""
 
+OWN: dict[str, dict[str, Values]] = {
+    "highs": {**_HIGHS, "mip_rel_gap": (0.0, 1.0)},
+    "phase": {},
+    "gurobi": {**_GUROBI, "MIPGap": (0.0, 1.0)},
+    "scip": {**_SCIP, "limits/gap": (0.0, 1.0), "heuristics": _SWITCH},
+    "cbc": {
+        **_CBC,
+        "randomSeed": _COUNT,
+        "randomCbcSeed": _COUNT,
+        **dict.fromkeys(("presolve", "preprocess", "cuts", "heur"), _ON_OFF),
+    },
+}
+"""For each solver of ours, its own options that a string may set."""
+
+_Both = dict[str, dict[str, Any]]
+_HIGHS_HEURISTICS = [option for option in _HIGHS if option.startswith("mip_heuristic_run_")]
+
+WORDS: dict[str, dict[str, str | _Both]] = {
+    "highs": {
+        "threads": "threads",
+        "seed": "random_seed",
+        "gap": "mip_rel_gap",
+        "presolve": {value: {"presolve": value} for value in _ON_OFF},
+        "cuts": {
+            "off": {"mip_allow_cut_separation_at_nodes": False},
+            "on": {"mip_allow_cut_separation_at_nodes": True},
+        },
+        "heuristics": {
+            "off": {"mip_heuristic_effort": 0.0, **dict.fromkeys(_HIGHS_HEURISTICS, False)},
+            "on": {"mip_heuristic_effort": 0.05, **dict.fromkeys(_HIGHS_HEURISTICS, True)},
+        },
+    },
+    "gurobi": {
+        "threads": "Threads",
+        "seed": "Seed",
+        "gap": "MIPGap",
+        "presolve": {"off": {"Presolve": 0}, "on": {"Presolve": -1}},
+        "cuts": {"off": {"Cuts": 0}, "on": {"Cuts": -1}},
+        "heuristics": {"off": {"Heuristics": 0.0}, "on": {"Heuristics": 0.05}},
+    },
+    "scip": {
+        "seed": "randomization/randomseedshift",
+        "gap": "limits/gap",
+        "presolve": {"off": {"presolving/maxrounds": 0}, "on": {"presolving/maxrounds": -1}},
+        "cuts": {
+            value: {"separating/maxrounds": rounds, "separating/maxroundsroot": rounds}
+            for value, rounds in (("off", 0), ("on", -1))
+        },
+        "heuristics": {"off": {"heuristics": False}, "on": {"heuristics": True}},
+    },
+    "cbc": {
+        "threads": "threads",
+        "seed": "randomCbcSeed",
+        "presolve": {value: {"presolve": value, "preprocess": value} for value in _ON_OFF},
+        "cuts": {value: {"cuts": value} for value in _ON_OFF},
+        "heuristics": {value: {"heur": value} for value in _ON_OFF},
+    },
+}
+"""Words for options that solvers share, and what each solver calls them.
+
+``"on"`` of presolve, cuts and heuristics is the solver's default, ``"off"`` is ours.
+"""
+
+_REASONS = {
+    ("tol", "epsilon", "primalt", "dualt", "integert"): (
+        "a point that breaks a row by the tolerance would count as feasible: give tolerances="
+    ),
+    ("cutoff", "objlimit", "objective_bound", "objective_target", "bestobjstop", "bestbdstop"): (
+        "a cutoff leaves out a part of the program, whose bound is no bound of all of it"
+    ),
+    ("gap", "ratio", "allow", "increment"): (
+        "this solver's proofs rest on its word that a point is optimal, which a gap makes untrue"
+    ),
+    ("log", "file", "dir", "path", "exe"): (
+        "a name may stand in a stranger's file, so it names no file but a log such as log=mine.log"
+    ),
+}
+"""Parts of names of options, and why a string may not set such an option."""
+
+SHARED = {
+    "phase": ("time", "strict"),
+    **dict.fromkeys(("highs", "gurobi", "scip", "cbc"), ("time", "log", "strict")),
+}
+"""Words for options of ours, which no solver needs to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameOptions:
+    """Options that the ``name`` of a solver of our own carries.
+
+    ``settings`` are the solver's own; a solve takes at most ``seconds``; the solver appends to the
+    file ``log``; if ``strict``, no other solver takes a program over.
+    """
+
+    name: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    seconds: float = math.inf
+    log: str | None = None
+    strict: bool = False
+
+
+NO_OPTIONS = NameOptions()
+"""The options of a name that carries none."""
+
+
+def read_name_options(name: str, base: str, pairs: list[tuple[str, str]]) -> NameOptions:
+    """Return the options in the ``name`` of our solver ``base``; ``InputError`` for a wrong one."""
+    seconds, log, strict, others = math.inf, None, False, []
+    for option, text in pairs:
+        if option == "time":
+            seconds = _seconds(name, text)
+        elif option == "log" and "log" in SHARED[base]:
+            log = _log(name, text)
+        elif option == "strict":
+            if text not in ("on", "off"):
+                raise InputError(f"strict in the name of solver {name!r} is on or off")
+            strict = text == "on"
+        else:
+            others.append((option, text))
+    return NameOptions(name, read_options(name, "", base, others), seconds, log, strict)
+
+
+def _seconds(name: str, text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise InputError(f"time in the name of solver {name!r} is a number of seconds above 0")
+    return seconds
+
+
+def _log(name: str, text: str) -> str:
+    if not re.fullmatch(r"[\w][\w.-]*\.log", text):
+        raise InputError(
+            f"the log in the name of solver {name!r} must be a file name that ends in .log, "
+            f"without a folder, got {text!r}"
+        )
+    # a solver may run in another process, with another current folder
+    return str(Path.cwd() / text)
+
+
+def read_options(
+    name: str, family: str, native: str, pairs: list[tuple[str, str]]
+) -> dict[str, int | float | str]:
+    """Return options by the solver's own names; ``InputError`` for a wrong option or value."""
+    found: dict[str, int | float | str] = {}
+    words, allowed = WORDS.get(parameters_of(native).name, {}), _allowed(family, native)
+    for option, text in pairs:
+        word = words.get(option)
+        if isinstance(word, dict) and text in word and word[text].keys() <= allowed.keys():
+            found |= word[text]
+        else:
+            own = word if isinstance(word, str) else option
+            found[own] = read_option(name, family, native, own, text)
+    return found
+
 
 def read_option(name: str, family: str, native: str, option: str, text: str) -> int | float | str:
     """Return the value of one option; ``InputError`` for an option or value that is not allowed."""
-    values = ALLOWED.get(native, {}).get(option)
+    values = _allowed(family, native).get(option)
     value = None if values is None else _read(values, text)
     if value is None:
         raise refusal(name, family, native, f"{option}={text}")
     return value
+
+
+def _allowed(family: str, native: str) -> dict[str, Values]:
+    return (ALLOWED if family else OWN).get(native, {})
 
 
 def _read(values: Values, text: str) -> int | float | str | None:
@@ -97,14 +269,21 @@ def _read(values: Values, text: str) -> int | float | str | None:
 
 def refusal(name: str, family: str, native: str, given: str) -> InputError:
     """Return the error for an option that a string may not set, with those that it may."""
-    found = ALLOWED.get(native, {})
-    allowed = ", ".join(f"{option} ({_told(values)})" for option, values in found.items())
-    kind = {"pulp": "PulpSolver", "pyomo": "PyomoSolver"}[family]
-    return InputError(
-        f"the name of solver {name!r} may not set {given!r}; it may set "
-        f"{allowed or 'no option'}; files, tolerances and others are set in Python alone: "
-        f"solver={kind}({f'{family}:{native}'!r}, {native!r}, {{OPTION: VALUE}})"
-    )
+    found = _allowed(family, native)
+    listed = [f"{option} ({_told(values)})" for option, values in found.items()]
+    if not family:
+        listed += [f"{word}=" for word in (*WORDS.get(native, ()), *SHARED[native])]
+    option = given.partition("=")[0].lower()
+    reasons = [why for parts, why in _REASONS.items() if any(part in option for part in parts)]
+    reason = f" ({reasons[0]})" if reasons and option not in map(str.lower, found) else ""
+    told = f"the name of solver {name!r} may not set {given!r}{reason}; it may set "
+    told += ", ".join(listed) or "no option"
+    if kind := {"pulp": "PulpSolver", "pyomo": "PyomoSolver"}.get(family):
+        told += (
+            "; files, tolerances and others are set in Python alone: "
+            f"solver={kind}({f'{family}:{native}'!r}, {native!r}, {{OPTION: VALUE}})"
+        )
+    return InputError(told)
 
 
 def _told(values: Values) -> str:

@@ -1,10 +1,16 @@
-"""Names of solvers: ``highs``, ``pulp:HiGHS``, ``pyomo:gurobi_direct?MIPFocus=1&Presolve=2``.
+"""Names of solvers: ``highs``, ``gurobi?MIPFocus=1``, ``pulp:HiGHS``, ``pyomo:gurobi?Presolve=2``.
 
 Behind a colon stands the name that PuLP or Pyomo has for a solver, behind a question mark options
-for it, as in the address of a web page: those of :mod:`~milp_verix.solvers.named_options`.
+for it, as in the address of a web page: those of :mod:`~milp_verix.solvers.named_options`. An
+installed package adds solvers by entry points of the group ``milp_verix.solvers``: each names a
+:class:`~milp_verix.solvers.session.Solver`.
 """
 
-from typing import cast
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, cast
 from urllib.parse import parse_qsl
 
 from milp_verix.errors import InputError
@@ -12,9 +18,15 @@ from milp_verix.solvers.backends import cbc, gurobi, highs, scip
 from milp_verix.solvers.backends.checkers import Checker
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver
 from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
-from milp_verix.solvers.named_options import read_option
+from milp_verix.solvers.named_options import (
+    SHARED,
+    NameOptions,
+    read_name_options,
+    read_options,
+)
 from milp_verix.solvers.phase import branch_and_bound as phase
-from milp_verix.solvers.session import Solver
+from milp_verix.solvers.session import Session, Solver
+from milp_verix.tolerances import Tolerances
 
 SOLVERS: dict[str, Solver] = {
     solver.name: cast("Solver", solver)
@@ -22,7 +34,7 @@ SOLVERS: dict[str, Solver] = {
 }
 """The solvers of programs that have a name of their own."""
 
-CHECKERS: dict[str, Solver] = {name: Checker(name) for name in ("split", "beta")}
+CHECKERS: dict[str, Solver] = {name: Checker(name) for name in ("split", "beta", "leaves")}
 """Names of engines that decide checks without programs; another solver solves programs for them."""
 
 FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {
@@ -32,14 +44,65 @@ FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {
 """Families of solvers that have a name behind a colon."""
 
 
+ENTRY_POINTS = "milp_verix.solvers"
+"""The group of entry points by which an installed package adds solvers."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSolver:
+    """A solver of ``SOLVERS``, called ``base`` there, with the options of its ``name``."""
+
+    base: str
+    options: NameOptions
+
+    @property
+    def name(self) -> str:
+        """The name with the options."""
+        return self.options.name
+
+    @property
+    def strict(self) -> bool:
+        """Whether no other solver may take a program over."""
+        return self.options.strict
+
+    @property
+    def licence(self) -> str:
+        """The licence of the solver."""
+        return SOLVERS[self.base].licence
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Capabilities of the solver."""
+        return SOLVERS[self.base].capabilities
+
+    def unavailable(self) -> str | None:
+        """Return why the solver cannot be used, or None."""
+        return SOLVERS[self.base].unavailable()
+
+    def open(self, *, threads: int, tolerances: Tolerances) -> Session:
+        """Open a session with the options; raises as the solver's own ``open`` does."""
+        opened: Callable[..., Session] = SOLVERS[self.base].open
+        return opened(threads=threads, tolerances=tolerances, given=self.options)
+
+
+@cache
+def added_solvers() -> dict[str, Any]:
+    """Return the entry points of solvers that installed packages add, by their names."""
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+
+
 def solver_named(name: str) -> Solver:
     """Return the solver called ``name``, installed or not; ``InputError`` for an unknown name."""
     if name in SOLVERS or name in CHECKERS:
         return {**SOLVERS, **CHECKERS}[name]
     path, _, query = name.partition("?")
-    base, _, native = path.partition(":")
-    if base not in FAMILIES:
-        known = ", ".join(["auto", *SOLVERS, *CHECKERS, *(f"{family}:NAME" for family in FAMILIES)])
+    base, colon, native = path.partition(":")
+    if path in added_solvers() and not query:
+        return _added(path)
+    own = not colon and SHARED.keys() & {base}
+    if base not in FAMILIES and not own:
+        families = [f"{family}:NAME" for family in FAMILIES]
+        known = ", ".join(["auto", *SOLVERS, *CHECKERS, *added_solvers(), *families])
         raise InputError(f"unknown solver {name!r}; choose one of {known}")
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
@@ -47,7 +110,24 @@ def solver_named(name: str) -> Solver:
         raise InputError(
             f"the options of solver {name!r} are not OPTION=VALUE, joined by '&'"
         ) from error
+    if own:
+        return OwnSolver(base, read_name_options(name, base, pairs))
     default = FAMILIES[base]()
     native = native or default.native
-    options = {option: read_option(name, base, native, option, value) for option, value in pairs}
-    return FAMILIES[base](name, native, options)
+    return FAMILIES[base](name, native, read_options(name, base, native, pairs))
+
+
+def _added(name: str) -> Solver:
+    """Return the solver that an installed package adds; ``InputError`` if it does not load."""
+    try:
+        found = added_solvers()[name].load()
+    except Exception as error:  # noqa: BLE001, RUF100 - whatever the package raises
+        raise InputError(f"the solver {name!r} of an installed package fails: {error}") from error
+    lacking = [part for part in _PARTS_OF_A_SOLVER if not hasattr(found, part)]
+    if lacking or found.name != name:
+        why = f"has no {', '.join(lacking)}" if lacking else f"calls itself {found.name!r}"
+        raise InputError(f"the solver {name!r} of an installed package {why}")
+    return cast("Solver", found)
+
+
+_PARTS_OF_A_SOLVER = ("name", "licence", "capabilities", "unavailable", "open")

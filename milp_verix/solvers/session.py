@@ -65,6 +65,10 @@ class Targets:
         seconds, work = max(deadline.seconds, 0.0), max(deadline.units, 0)
         return replace(self, seconds=seconds, work=work)
 
+    def within(self, seconds: float) -> "Targets":
+        """Return these targets with at most ``seconds``."""
+        return replace(self, seconds=min(self.seconds, seconds))
+
     def deadline(self) -> Deadline:
         """Return the deadline of a solve that begins now."""
         return Deadline(time.monotonic() + self.seconds, worked() + self.work)
@@ -80,6 +84,8 @@ class SolveResult:
     none. ``duals`` are the row duals of a linear program, if the solver gave them:
     ``c − Aᵀy`` are then the reduced costs. ``certificate``, if asked for, proves a bound no lower
     than ``bound`` without the solver (:func:`~verix_encodings.proofs.certificate.certified_bound`).
+    ``root_bound`` is the dual bound at the end of the root node, ``first_seconds`` the time of the
+    first feasible point, in seconds since the solve began; None where the solver does not tell it.
     """
 
     status: SolveStatus
@@ -90,6 +96,8 @@ class SolveResult:
     detail: str = ""
     duals: FloatArray | None = None
     certificate: tuple[Leaf, ...] | None = None
+    root_bound: float | None = None
+    first_seconds: float | None = None
 
 
 class Session(Protocol):

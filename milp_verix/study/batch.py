@@ -10,12 +10,14 @@ from typing import Any, TypedDict, Unpack, cast
 
 from milp_verix.argument_kinds import SEVERAL, TEXTS, instance_of
 from milp_verix.arguments import path_of
+from milp_verix.comparison.compare import compare_solvers
 from milp_verix.duality.contrastive import contrastive_of
 from milp_verix.errors import InputError
 from milp_verix.global_search.minimum import MinimumOptions, minimum_of
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.inputs.radii import Epsilon
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.one_liner import one_liner
 from milp_verix.problem.options import AskedAnywhere, Ordering, TraversalOptions
 from milp_verix.runner import stopping
@@ -89,6 +91,11 @@ class Answers(AskedAnywhere, TraversalOptions, Ordering, MinimumOptions, total=F
     """The options of all kinds of tasks."""
 
     minimise: str
+    solvers: Sequence[str] | None
+    formulations: Sequence[str]
+    most_checks: int | None
+    rounds: int
+    relaxations: bool
 
 
 class ManyAsked(Answers, Tasks, Course, total=False):
@@ -152,6 +159,7 @@ def run_parts(
     explain_problem,
     minimum_of,
     contrastive_of,
+    compare_solvers,
     indices=SEVERAL.or_none(),
     inputs=instance_of(Description, str, Path).or_none(),
     results=instance_of(bool, str, Path),
@@ -180,7 +188,9 @@ def explain_many(
             file, a row for each input. Values are taken as they are.
         epsilon: one radius or several, in the units of the inputs.
         journal: a ``.jsonl`` file; or a folder, in which each process writes a file of its own.
-        task: ``"explain"``, ``"minimum"``, ``"contrastive"``, or several of them.
+        task: ``"explain"``, ``"minimum"``, ``"contrastive"``, or several of them; or
+            ``"compare"``: solvers and formulations answer the same checks, see
+            :func:`milp_verix.read_solver_study`.
         grid: other arguments with several values each, such as ``{"order": ["influence",
             "adaptive"]}``; every combination is a task for each input.
         indices: the inputs wanted, by default all: a list, or text such as ``"0:100"``.
@@ -254,7 +264,7 @@ class _Count:
             self._progress(self.tally)
 
 
-def _engine(network: OnnxNetwork, workers: int, client: Any, whole: bool) -> Engine:
+def _engine(network: LoadedModel, workers: int, client: Any, whole: bool) -> Engine:
     if client is None:
         return engine_for(network, workers, whole)
     if workers != 1:

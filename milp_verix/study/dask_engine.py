@@ -22,7 +22,7 @@ from typing import Any
 from uuid import uuid4
 
 from milp_verix.errors import InputError, SolverError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.solvers.remote.process import give_back, take
 from milp_verix.study.run import Outcome, failed, run_task
 from milp_verix.study.tasks import Task
@@ -66,7 +66,7 @@ def connected(scheduler: str) -> Iterator[Any]:
         client.close()
 
 
-def dask_engine(network: OnnxNetwork, client: Any, whole: bool) -> Engine:
+def dask_engine(network: LoadedModel, client: Any, whole: bool) -> Engine:
     """Return an engine on the cluster of ``client``, a ``distributed.Client``.
 
     ``whole`` results come with the records if they are asked for. Raises ``InputError`` for another
@@ -85,7 +85,7 @@ def dask_engine(network: OnnxNetwork, client: Any, whole: bool) -> Engine:
 
 
 def _in_cluster(
-    client: Any, network: OnnxNetwork, expected: dict[str, str], whole: bool, tasks: Iterable[Task]
+    client: Any, network: LoadedModel, expected: dict[str, str], whole: bool, tasks: Iterable[Task]
 ) -> Generator[Outcome, None, None]:
     study = uuid4().hex
     waiting = iter(tasks)
@@ -135,7 +135,7 @@ def _outcome(future: Any, task: Task) -> Outcome:
     return outcome
 
 
-def _same(network: OnnxNetwork) -> OnnxNetwork:
+def _same(network: LoadedModel) -> LoadedModel:
     return network
 
 
@@ -165,7 +165,7 @@ def _refuse_versions(expected: dict[str, str]) -> None:
         )
 
 
-def _run(network: OnnxNetwork, task: Task, whole: bool, expected: dict[str, str]) -> Outcome:
+def _run(network: LoadedModel, task: Task, whole: bool, expected: dict[str, str]) -> Outcome:
     """Do a task on this worker, in a process of its own; kill it once nobody waits for it."""
     _refuse_versions(expected)
     os.environ.update(ONE_THREAD)  # for the processes that start here
@@ -194,7 +194,7 @@ class _Tasks:
     capabilities: frozenset[str] = frozenset()
     largest_big_m = 0.0
 
-    def __init__(self, network: OnnxNetwork, whole: bool) -> None:
+    def __init__(self, network: LoadedModel, whole: bool) -> None:
         self._network, self._whole = network, whole
 
     def run(self, task: Task) -> Outcome:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.image_shape import Shape
 from milp_verix.input_files import PICTURES, decoded_note, read_input, scale_bytes, scaled_note
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.study.inputs import Inputs, inputs_of
 
 _MOST_TRIED = 100
@@ -19,7 +19,7 @@ _MOST_TRIED = 100
 
 def stored_inputs(
     source: str,
-    network: OnnxNetwork,
+    network: LoadedModel,
     domain: tuple[float, float],
     image_shape: Shape | None,
     columns: Sequence[str] | None,
@@ -46,7 +46,7 @@ def stored_inputs(
     return Inputs(given.count, read, given.name, notes, given.place), scaled[0] if scaled else None
 
 
-def _pictures(folder: Path, network: OnnxNetwork, image_shape: Shape | None) -> Inputs:
+def _pictures(folder: Path, network: LoadedModel, image_shape: Shape | None) -> Inputs:
     suffixes = {f".{suffix}" for suffix in PICTURES}
     files = sorted(path for path in folder.iterdir() if path.suffix.lower() in suffixes)
     if not files:

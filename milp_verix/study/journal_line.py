@@ -2,6 +2,7 @@
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+from milp_verix.results.records.comparison_file import ComparedChecks
 from milp_verix.results.records.kinds import Amount, Cost, Count, Indices, Prediction, Sha256
 
 
@@ -42,12 +43,13 @@ class JournalLine(TypedDict):
         reason: Why it is undecided or failed, or None.
         notes: Reservations, and how the result came about.
         result: Path of the whole result from the journal's folder, or None.
+        comparison: Of a comparison of solvers: its checks.
     """
 
     key: Sha256
     index: Count
     name: NotRequired[str]
-    task: Literal["explain", "minimum", "contrastive"]
+    task: Literal["explain", "minimum", "contrastive", "compare"]
     epsilon: Cost | str | list[Any] | dict[str, Any]
     settings: TaskSettings
     network: Sha256
@@ -63,3 +65,4 @@ class JournalLine(TypedDict):
     reason: NotRequired[str | None]
     notes: tuple[str, ...]
     result: NotRequired[str | None]
+    comparison: NotRequired[ComparedChecks]

@@ -16,7 +16,9 @@ from milp_verix.inputs.features import Feature
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs as Description, inputs_of as described_as
 from milp_verix.inputs.names import listed
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
+from milp_verix.results.public import Comparison
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.described_rows import described_inputs
 from milp_verix.study.inputs import Inputs, indices_in, inputs_of
@@ -29,7 +31,7 @@ _NO_TIME = 1e-9
 class Part:
     """The tasks of one network: each of the ``inputs`` at ``indices`` with each setting."""
 
-    network: OnnxNetwork
+    network: LoadedModel
     inputs: Inputs
     indices: Sequence[int]
     settings: Sequence[Setting]
@@ -60,7 +62,7 @@ def part_of(
 
     Raises the error of an argument that suits no input.
     """
-    if not isinstance(network, OnnxNetwork):
+    if not isinstance(network, LoadedModel):
         network = load_network(network)
     given, options = _given(network, xs, columns, inputs, options)
     chosen = _indices(indices, given.count)
@@ -68,7 +70,10 @@ def part_of(
     if "epsilon" in (grid or {}):
         raise InputError("'epsilon' is in the grid, and given beside it: give it once")
     axes = {"epsilon": _listed(epsilon), **(grid or {})}
-    settings = settings_of([task] if isinstance(task, str) else list(task), axes, options)
+    kinds = [task] if isinstance(task, str) else list(task)
+    if "compare" in kinds and len(kinds) > 1:
+        raise InputError("a study of solvers has the task 'compare' alone: leave the others out")
+    settings = settings_of(kinds, axes, options)
     if {"solver", "formulation"} & set(axes):
         settings = _fitting(settings)
     _refuse_bad_settings(network, given, chosen, settings)
@@ -98,7 +103,7 @@ def _fitting(settings: Sequence[Setting]) -> list[Setting]:
 
 
 def _given(
-    network: OnnxNetwork,
+    network: LoadedModel,
     xs: Any,
     columns: Sequence[str] | None,
     described: Description | Sequence[Feature] | str | Path | None,
@@ -157,7 +162,7 @@ def _first_readable(inputs: Inputs, indices: Sequence[int]) -> NDArray[Any]:
 
 
 def _refuse_bad_settings(
-    network: OnnxNetwork, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
+    network: LoadedModel, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
 ) -> None:
     """Raise the error of a setting that no input can be explained with.
 
@@ -176,7 +181,8 @@ def _refuse_bad_settings(
             except MilpVerixError as refused:
                 error = refused
                 continue
-            if result.statistics.stopped == INTERRUPTED:
+            ended = result if isinstance(result, Comparison) else result.statistics
+            if ended.stopped == INTERRUPTED:
                 raise KeyboardInterrupt
             error = None
             break
@@ -185,7 +191,7 @@ def _refuse_bad_settings(
 
 
 def _samples(
-    network: OnnxNetwork, inputs: Inputs, indices: Sequence[int], arguments: Mapping[str, Any]
+    network: LoadedModel, inputs: Inputs, indices: Sequence[int], arguments: Mapping[str, Any]
 ) -> Iterator[NDArray[Any]]:
     """Yield inputs to try a setting on: the first, the middle, the last, one inside the domain.
 

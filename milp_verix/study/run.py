@@ -7,9 +7,10 @@ from functools import partial as partial_function
 from typing import Any
 
 from milp_verix.errors import MilpVerixError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.reporting.comparison_files import compared_checks
 from milp_verix.results.earlier import EarlierResultError
-from milp_verix.results.public import ContrastiveExplanation, Explanation
+from milp_verix.results.public import Comparison, ContrastiveExplanation, Explanation
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record
 from milp_verix.study.partial import Partial
@@ -33,7 +34,7 @@ class Outcome:
     warnings: tuple[str, ...] = ()
 
 
-def run_task(network: OnnxNetwork, task: Task, whole: bool) -> Outcome:
+def run_task(network: LoadedModel, task: Task, whole: bool) -> Outcome:
     """Do ``task`` and return its record, with the ``whole`` result if it is asked for.
 
     It goes on from the answer in ``task.partial``, if there is one, and saves its own there.
@@ -47,6 +48,8 @@ def run_task(network: OnnxNetwork, task: Task, whole: bool) -> Outcome:
     try:
         with partial.saving():
             result = _answered(network, task, partial, warnings.append)
+        if isinstance(result, Comparison):
+            return _compared(task, result, time.perf_counter() - started)
     except MilpVerixError as error:
         return failed(task, str(error), time.perf_counter() - started)
     except Exception as error:  # one task must not end the others, whatever is wrong with it
@@ -73,22 +76,43 @@ def run_task(network: OnnxNetwork, task: Task, whole: bool) -> Outcome:
 
 
 def _answered(
-    network: OnnxNetwork, task: Task, partial: Partial, warn: Callable[[str], None]
-) -> Explanation | ContrastiveExplanation:
+    network: LoadedModel, task: Task, partial: Partial, warn: Callable[[str], None]
+) -> Explanation | ContrastiveExplanation | Comparison:
     """Return the result of a task, which goes on from its answer so far if that is of use."""
     answer = partial_function(
         FUNCTIONS[task.setting.task],
         network,
         task.x,
         **task.setting.arguments,
-        snapshots=partial.snapshots,
     )
+    if task.setting.task == "compare":
+        return answer()
+    answer = partial_function(answer, snapshots=partial.snapshots)
     if (earlier := partial.earlier) is not None:
         try:
             return answer(resume=earlier)
         except EarlierResultError as error:
             warn(f"{earlier} is ignored, and its task begins anew: {error}")
     return answer()
+
+
+def _compared(task: Task, found: Comparison, seconds: float) -> Outcome:
+    """Return the record of a comparison of solvers; raises ``KeyboardInterrupt`` for Ctrl-C."""
+    if found.stopped == INTERRUPTED:
+        raise KeyboardInterrupt
+    stopped = found.stopped or next((run.stopped for run in found.runs if run.stopped), None)
+    record = {
+        **_subject(task),
+        "status": DONE if stopped is None else UNDECIDED,
+        "explanation": None,
+        "unknown": None,
+        "prediction": found.prediction,
+        "seconds": round(seconds, 6),
+        "reason": stopped,
+        "notes": task.notes,
+        "comparison": compared_checks(found),
+    }
+    return Outcome(record)
 
 
 def failed(task: Task, reason: str, seconds: float = 0.0) -> Outcome:

@@ -15,7 +15,8 @@ from milp_verix.arguments import path_of, radius_in
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of
 from milp_verix.input_files import read_numbers
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.study.batch import Tally, run_parts
 from milp_verix.study.input_files import stored_inputs
 from milp_verix.study.parts import Part, part_of
@@ -229,7 +230,7 @@ def _radii(path: Path, given: Any) -> list[float | str]:
         raise InputError(f"{path}: epsilon: {error}") from error
 
 
-def _from_file(path: Path, name: str, value: Any, network: OnnxNetwork) -> Any:
+def _from_file(path: Path, name: str, value: Any, network: LoadedModel) -> Any:
     """Return the value of an option, read where it names a file."""
     is_file = isinstance(value, str) and Path(value).suffix in (".npy", ".json")
     if name not in _FROM_FILES or not is_file:

@@ -2,8 +2,8 @@
 
 A task is known by its key, a hash of all that its answer depends on: the network with its weights,
 the exact bytes of the input, the settings with their defaults, and the version of milp-verix. Time
-limits are no part of it: an answer that is found stands with other limits, too, and a task that
-they left undecided is the same task with more time.
+limits are no part of it, but for comparisons of solvers: an answer that is found stands with other
+limits, too, and a task that they left undecided is the same task with more time.
 """
 
 import hashlib
@@ -19,26 +19,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.comparison.compare import compare
 from milp_verix.duality.contrastive import contrastive
 from milp_verix.errors import InputError
 from milp_verix.global_search.minimum import minimum
 from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.results.public import ContrastiveExplanation, Explanation
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.results.public import Comparison, ContrastiveExplanation, Explanation
 from milp_verix.results.records.base import array_hash
 from milp_verix.study.inputs import Inputs
 from milp_verix.traversal.explain import explain
 from milp_verix.version import version
 
-FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation]] = {
+FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation | Comparison]] = {
     "explain": explain,
     "minimum": minimum,
     "contrastive": contrastive,
+    "compare": compare,
 }
 """The function that does each kind of task."""
 
 LIMITS = ("time_limit", "check_time_limit")
-_GIVEN_BY_THE_STUDY = ("network", "x", "progress", "snapshots", "resume")
+_GIVEN_BY_THE_STUDY = ("network", "x", "progress", "snapshots", "resume", "task", "checks")
 _LONGEST = 500
 
 
@@ -109,7 +111,7 @@ def settings_of(
 
 
 def tasks_of(
-    network: OnnxNetwork, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
+    network: LoadedModel, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
 ) -> Iterator[Task]:
     """Yield the tasks, all settings of one input after the other; an input is read when needed."""
     hashed = network_hash(network)
@@ -118,14 +120,16 @@ def tasks_of(
         x, problem, identity = _read(inputs, index, name)
         notes = inputs.notes(index) if problem is None else ()
         for setting in settings:
-            lasting = {name: told for name, told in setting.told.items() if name not in LIMITS}
+            # a solver's answer within a limit says nothing of another limit
+            passing = () if setting.task == "compare" else LIMITS
+            lasting = {name: told for name, told in setting.told.items() if name not in passing}
             content = [hashed, identity, setting.task, lasting, version()]
             text = json.dumps(content, sort_keys=True)
             key = hashlib.sha256(text.encode()).hexdigest()
             yield Task(key, index, name, x, problem, setting, hashed, notes)
 
 
-def network_hash(network: OnnxNetwork) -> str:
+def network_hash(network: LoadedModel) -> str:
     """Return a SHA-256 of the network: its file, weights stored beside it, and how it is read."""
     return network.content_sha256
 

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from milp_verix.arguments import integer_of
 from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.study.run import Outcome, failed, run_task
 from milp_verix.study.tasks import Task
 
@@ -29,7 +29,7 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def engine_for(network: OnnxNetwork, workers: int, whole: bool) -> Engine:
+def engine_for(network: LoadedModel, workers: int, whole: bool) -> Engine:
     """Return the engine of this many ``workers``; one does its tasks in this process.
 
     ``whole`` results come with the records if they are asked for. Raises ``InputError``
@@ -103,11 +103,11 @@ def _exit_code(error: BrokenProcessPool) -> str:
     return f", the last time by {found[1]}; memory may be short" if found else ""
 
 
-_given: list[tuple[OnnxNetwork, bool]] = []
+_given: list[tuple[LoadedModel, bool]] = []
 """The network of this process, if it is a worker, and whether whole results are asked for."""
 
 
-def _begin(parent: int, network: OnnxNetwork, whole: bool) -> None:
+def _begin(parent: int, network: LoadedModel, whole: bool) -> None:
     """Make a worker's process leave Ctrl-C to its parent, and end with it.
 
     ``parent`` is told, because the parent may have gone before this is reached.

@@ -32,6 +32,8 @@ def influence(
     """
     contested = _contested(problem, deadline, whole)
     margins = contested.margins
+    if margins.stepped:
+        return _alone(problem, margins)
     every = np.eye(margins.output_size)
     form = upper_form(margins, contested.bounds, len(margins.nodes), every)
     return _shares(problem, margins, dense(form.coefficients))
@@ -48,6 +50,8 @@ def adaptive(
     :func:`influence`.
     """
     margins = _contested(problem, deadline, whole).margins
+    if margins.stepped:
+        return _alone(problem, margins)
     ranking, rounds = influence(problem, deadline, whole), []
     for _ in range(_ROUNDS):
         order = np.argsort(ranking, kind="stable").tolist()
@@ -75,6 +79,19 @@ def _shares(problem: PosedProblem, margins: Network, slopes: FloatArray) -> Floa
         rises = np.maximum(slopes * (outer.upper - x), slopes * (outer.lower - x))
         shares = problem.features.totals(rises) / distance[:, None]
     return np.asarray(shares.max(axis=0))
+
+
+def _alone(problem: PosedProblem, margins: Network) -> FloatArray:
+    """Return the influence of each feature by bounds with it alone free; shape (features,)."""
+    x, outer = problem.x.astype(np.float64), problem.ball.outer
+    owner = problem.features.of_coordinate[None, :] == np.arange(problem.features.count)[:, None]
+    lower, upper = np.where(owner, outer.lower, x), np.where(owner, outer.upper, x)
+    values = [(lower, upper)]
+    for node in margins.nodes:
+        values.append(node.enclosure(values.__getitem__))
+    at_x = margins.evaluate(x)
+    distance = np.maximum(-at_x, _LEAST_DISTANCE)
+    return np.asarray(((values[-1][1] - at_x) / distance).max(axis=1))
 
 
 def _worst_points(

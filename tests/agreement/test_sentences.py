@@ -13,12 +13,14 @@ import pytest
 
 import milp_verix
 from milp_verix import Inputs, OnnxNetwork
+from milp_verix.power_indices.indices import INDICES
 from milp_verix.reporting.words.any_result import facts_of, title
 from milp_verix.reporting.words.comparison import remarks
 from milp_verix.reporting.words.radius import sweep_facts, sweep_headline
 from milp_verix.results.records.base import Counterfactual, Result
 from tests.support.mixed_domains import MixedCase, mixed_case
-from tests.support.spoken_claims import SpokenClaims, spoken
+from tests.support.power_indices import defined_indices
+from tests.support.spoken_claims import SpokenClaims, spoken, spoken_importance
 
 pytestmark = pytest.mark.slow
 CLASSES = ("no", "yes", "maybe")
@@ -106,6 +108,44 @@ def test_sentences_are_true(seed: int, compared: bool, rules: bool, tmp_path: Pa
         if said.no_part:
             least, _ = asked.truth(said).minimal()
             assert not any(asked.names.index(feature) in one for one in least)
+
+
+@pytest.mark.parametrize("limit", [None, 1e-9])
+@pytest.mark.parametrize("index", INDICES)
+def test_sentences_on_importance_are_true(
+    seed: int, index: str, limit: float | None, tmp_path: Path
+) -> None:
+    asked = Asked(seed, tmp_path, compared=True, rules=True)
+    scores = np.random.default_rng(seed).normal(size=len(asked.names))
+    found = milp_verix.importance(
+        asked.network,
+        asked.case.point,
+        index=index,
+        beside=scores,
+        time_limit=limit,
+        **asked.options,
+    )
+    text = found.sentence()
+    said, told = asked.judge(text, None), spoken_importance(text, asked.names)
+    least, _ = asked.truth(said).minimal()
+    explanations = [frozenset(one) for one in least]
+    values = dict(
+        zip(asked.names, defined_indices(explanations, len(asked.names))[index], strict=True)
+    )
+    assert told.ends or "is 0: none is needed" in text
+    assert told.exact == (limit is None or found.exact)
+    for name, (low, high) in told.ends.items():
+        slack = 5e-4 if low == high else 0.0
+        assert low - slack <= values[name] <= high + slack, text
+    rest = [name for name in asked.names if name not in told.ends]
+    assert all(values[name] <= told.most for name in rest), text
+    assert sum(value == 0 for value in values.values()) >= told.zeros
+    size = dict(zip(asked.names, np.abs(scores), strict=True))
+    wrong = [(a, b) for a in values for b in values if size[a] > size[b] and values[a] < values[b]]
+    assert told.wrong is not None
+    assert told.wrong <= len(wrong)
+    assert told.pair is None or told.pair in wrong
+    assert not told.exact or told.wrong == len(wrong)
 
 
 @pytest.mark.parametrize("rules", [False, True])

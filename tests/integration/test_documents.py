@@ -112,6 +112,8 @@ def test_the_code_of_a_document_runs(
             continue
         if "pyomo" in block.text:
             pytest.importorskip("pyomo", reason="an optional solver")
+        if "lightgbm" in block.text:
+            pytest.importorskip("lightgbm", reason="LightGBM is not installed")
         if "sklearn" in block.text:
             pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
         exec(compile("\n" * block.line + block.text, document, "exec"), namespace)

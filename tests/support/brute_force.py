@@ -139,6 +139,34 @@ class BruteForce:
         return best
 
 
+def least_cost(
+    layers: Sequence[tuple[Array, Array]],
+    box: tuple[Array, Array],
+    cost: tuple[Array, Array],
+    rows: tuple[Array, Array, Array],
+) -> float:
+    """Return the minimum of ``c·x + d·f(x)`` where ``P x + Q f(x) ≤ r``, for x in a box.
+
+    ``cost`` is c and d; ``rows`` are P, Q and r. Infinite if there is no such x.
+    """
+    low, high = box
+    start = _Affine(np.eye(low.size), np.zeros(low.size), np.zeros((0, low.size)), np.zeros(0))
+    (c, d), (P, Q, r) = cost, rows
+    best = np.inf
+    for piece in _pieces(layers, start, low, high):
+        found = linprog(
+            c + d @ piece.A,
+            A_ub=np.vstack([piece.G, P + Q @ piece.A]),
+            b_ub=np.concatenate([piece.h, r - Q @ piece.b]),
+            bounds=np.column_stack([low, high]),
+            options=_EXACT,
+        )
+        assert found.status in (0, 2), found.message
+        if found.status == 0:
+            best = min(best, float(found.fun + d @ piece.b))
+    return best
+
+
 def _pieces(
     layers: Sequence[tuple[Array, Array]], piece: _Affine, low: Array, high: Array
 ) -> Iterator[_Affine]:

@@ -88,6 +88,11 @@ def _results(network: OnnxNetwork) -> Iterator[Any]:
     yield milp_verix.inflate(network, X, epsilon=0.1, rows=[X, X])
     yield milp_verix.inflate(network, ROW, **TABLE)
     yield milp_verix.inflate(network, X, [0, 1], epsilon=0.1, time_limit=1e-9)
+    for index, limit in (("shapley", None), ("holler-packel", 1e-9)):
+        scores = [1.0, *range(len(ROW) - 1)]
+        yield milp_verix.importance(
+            network, ROW, index=index, time_limit=limit, beside=scores, **TABLE
+        )
     for each in (False, True):
         yield milp_verix.robustness_radius(network, X, each=each)
     yield milp_verix.epsilon_sweep(network, X, epsilons=[0.1, 0.4])

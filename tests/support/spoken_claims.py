@@ -57,6 +57,47 @@ def spoken(text: str, names: tuple[str, ...]) -> SpokenClaims:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class SpokenImportance:
+    """The claims on importance: the ends of features by name, in words, and of all others.
+
+    ``most`` is what each further feature has at most, ``zeros`` the number of features with none.
+    ``wrong`` is the number of pairs that given scores order wrongly, ``pair`` the one named.
+    """
+
+    ends: dict[str, tuple[float, float]]
+    most: float
+    zeros: int
+    exact: bool
+    wrong: int | None
+    pair: tuple[str, str] | None
+
+
+def spoken_importance(text: str, names: tuple[str, ...]) -> SpokenImportance:
+    """Return what ``text`` says of the importance of features called ``names``."""
+    ends = {}
+    for name in names:
+        found = re.search(rf"(?:is |, | and ){re.escape(name)} ([\d.e-]+)(?: to ([\d.e-]+))?", text)
+        if found:
+            low = float(found[1].rstrip("."))
+            ends[name] = low, low if found[2] is None else float(found[2].rstrip("."))
+    most = _first(r"at most ([\d.e-]+) for ", text)
+    zeros = _first(r"0 for the other (\d+) features", text)
+    one = "0 for the other feature" in text and zeros is None
+    wrong = re.search(
+        r"order (\d+) pairs? of features wrongly, proven: (?:such as )?(.*?) before (.*?)\.", text
+    )
+    none = "contradict no order of features that is proven" in text
+    return SpokenImportance(
+        ends,
+        float(most) if most else 0.0,
+        int(zeros) if zeros else int(one),
+        "These values are exact." in text,
+        int(wrong[1]) if wrong else (0 if none else None),
+        (wrong[2], wrong[3]) if wrong else None,
+    )
+
+
 def _rules(text: str) -> int:
     if several := _first(r"Only inputs that satisfy the (\d+) rules count\.", text):
         return int(several)

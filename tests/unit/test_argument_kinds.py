@@ -83,6 +83,7 @@ def usual(name: str, folder: Path) -> dict[str, Any]:
         "check": lambda: {**asked, "free": [0]},
         "compare": lambda: {**asked, "solvers": ["phase"]},
         "continuous": lambda: {"name": "a"},
+        "embed": lambda: in_pyomo(net),
         "encode_check": lambda: {"network": net, "x": X, "epsilon": 0.1},
         "epsilon_sweep": lambda: {"network": net, "x": X, "epsilons": [0.1], "time_limit": 1},
         "explain_many": lambda: {
@@ -124,6 +125,13 @@ def usual(name: str, folder: Path) -> dict[str, Any]:
         },
     }
     return own.get(name, lambda: asked)()
+
+
+def in_pyomo(network: milp_verix.OnnxNetwork) -> dict[str, Any]:
+    pyo = pytest.importorskip("pyomo.environ")
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2), bounds=(0, 1))
+    return {"model": model, "network": network, "inputs": [model.x[0], model.x[1]]}
 
 
 def arguments(name: str) -> Iterator[str]:

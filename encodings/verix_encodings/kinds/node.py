@@ -103,6 +103,9 @@ class Node(ABC):
     of :attr:`phase`. The stem is empty if the node has no rows.
     """
 
+    stepped: ClassVar[bool] = False
+    """True if the node is constant between jumps: its gradients say nothing."""
+
     flat: ClassVar[bool] = False
     """True if a second lower line, of slope zero, is worth a second backward pass in batches."""
 
@@ -154,6 +157,13 @@ class Node(ABC):
 
         All are columns of N inputs. Plain float64, for searches.
         """
+
+    def followed(self, matrix: FloatArray, bias: FloatArray, error: FloatArray) -> "Node | None":
+        """Return the node of ``W v + c``, errors of ``error`` included; None if it is another kind.
+
+        ``matrix`` is ``W``, shape (k, size); ``bias`` is ``c``, shape (k,).
+        """
+        return None
 
     # what bounds ask
 

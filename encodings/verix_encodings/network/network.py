@@ -81,6 +81,11 @@ class Network:
         return frozenset(node.name for node in self.nodes if not node.exact)
 
     @property
+    def stepped(self) -> bool:
+        """True if the network is constant between jumps."""
+        return any(node.stepped for node in self.nodes)
+
+    @property
     def exact(self) -> bool:
         """True if a program can compute the network exactly."""
         return not self.enclosed
@@ -113,6 +118,9 @@ class Network:
         weight, shift = frozen(matrix), frozen(bias)
         off = np.broadcast_to(np.asarray(error, dtype=np.float64), shift.shape)
         last = self.nodes[-1] if self.nodes else None
+        joined = None if last is None else last.followed(weight, shift, off)
+        if joined is not None:
+            return Network(self.input_shape, (*self.nodes[:-1], joined))
         if not isinstance(last, Affine):
             none = np.zeros(shift.size)
             appended = Affine(((len(self.nodes), weight),), shift, (none, off))

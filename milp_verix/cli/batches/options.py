@@ -15,7 +15,7 @@ from milp_verix.cli.options import (
 )
 from milp_verix.cli.question import order_of
 from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.study.tasks import FUNCTIONS
 from milp_verix.traversal.order import ORDERS
 
@@ -52,7 +52,7 @@ class Wanted:
     feature_names: FeatureNames = None
     costs: Costs = None
 
-    def grid(self, network: OnnxNetwork) -> dict[str, list[Any]] | None:
+    def grid(self, network: LoadedModel) -> dict[str, list[Any]] | None:
         """Return the orders, by name or as lists from files; None for the usual one."""
         if self.order is None:
             return None
@@ -130,6 +130,17 @@ class Search:
     gap: Annotated[
         float | None, search_option(parser=number_of, metavar="NUMBER", help="As of minimum.")
     ] = None
+    solvers: Annotated[str | None, search_option(metavar="NAME,…", help="As of compare.")] = None
+    formulations: Annotated[str | None, search_option(metavar="NAME,…", help="As of compare.")] = (
+        None
+    )
+    most_checks: Annotated[int | None, search_option(metavar="N", min=1, help="As of compare.")] = (
+        None
+    )
+    relaxations: Annotated[
+        bool | None,
+        search_option("--relaxations", help="Of compare: solve linear relaxations, too."),
+    ] = None
     threads: Threads = 1
     time_limit: Annotated[
         float | None, search_option(metavar="SECONDS", help="Seconds for each task. [none]")
@@ -139,6 +150,8 @@ class Search:
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that were given."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
+        named["solvers"] = parts_of(self.solvers)
+        named["formulations"] = parts_of(self.formulations)
         return {name: value for name, value in named.items() if value is not None}
 
 

@@ -13,7 +13,9 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from milp_verix.reporting.words.solver_study import meaning
 from milp_verix.study.batch import Tally
+from milp_verix.study.solver_study import SolverStudy
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -88,3 +90,14 @@ def _clock(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def print_study(study: SolverStudy) -> None:
+    """Print a study of solvers: a line for each pair, contradictions, pairs that were not asked."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(study.table())
+    none = "no two definite answers contradict each other"
+    told = [f"contradiction: {text}" for text in study.disagreements] or [none]
+    told += [f"not asked: {text}" for text in study.skipped]
+    for line in (meaning(study.times), *told):
+        console.print(line, markup=False)

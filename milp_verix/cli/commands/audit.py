@@ -24,7 +24,7 @@ from milp_verix.cli.question import (
 )
 from milp_verix.cli.search_options import TraversalOptions
 from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.reporting.words.audit import audit_facts
 from milp_verix.reporting.words.wording import counted
 from milp_verix.results.public import Explanation
@@ -89,7 +89,7 @@ def audit(
     raise typer.Exit(NOT_SOUND if code == 0 and not result.sound else code)
 
 
-def explanation_in(file: str, network: OnnxNetwork) -> Any:
+def explanation_in(file: str, network: LoadedModel) -> Any:
     """Return the set in a file: indices, a mask, or the explanation that milp-verix wrote."""
     path = Path(file)
     if ".json" not in path.suffixes[-2:]:

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from milp_verix.arguments import radius_in
+from milp_verix.cli.batches.endings import deliver, exit_code
 from milp_verix.cli.batches.options import Course, Search, Wanted, parts_of
-from milp_verix.cli.batches.progress import summary, tasks_progress
+from milp_verix.cli.batches.progress import tasks_progress
 from milp_verix.cli.delivery import refusals, termination_as_interrupt
-from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED
 from milp_verix.cli.options import Quiet
 from milp_verix.cli.question import (
     Ball,
@@ -22,7 +22,7 @@ from milp_verix.cli.question import (
 )
 from milp_verix.errors import InputError
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.study.batch import Tally, run_parts
+from milp_verix.study.batch import run_parts
 from milp_verix.study.input_files import stored_inputs
 from milp_verix.study.parts import part_of
 from milp_verix.study.study_file import OVERRIDES, study_in
@@ -109,11 +109,8 @@ def batch(
                 progress=show,
                 warn=lambda text: errors.print(f"warning: {text}", markup=False),
             )
-    if not quiet:
-        typer.echo(f"{summary(tally)}; the journal is {steps['journal']}")
-        if tally.failure is not None:
-            typer.echo(f"the first that failed: {tally.failure}")
-    raise typer.Exit(_exit_code(tally))
+        deliver(tally, steps["journal"], quiet=quiet)
+    raise typer.Exit(exit_code(tally))
 
 
 def _given(context: typer.Context, path: Path) -> list[str]:
@@ -140,9 +137,3 @@ def _radii(text: str) -> list[float | str]:
         return [radius_in(part) for part in text.split(",")]
     except InputError as error:
         raise InputError(f"--epsilon: {error}") from error
-
-
-def _exit_code(tally: Tally) -> int:
-    if tally.stopped is not None:
-        return INTERRUPTED
-    return 0 if tally.complete else UNDECIDED

@@ -3,17 +3,23 @@
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from milp_verix.cli.batches.comparing import Many, Solvers
 from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.help_sections import output_option, question_option, search_option
 from milp_verix.cli.options import JsonPath, PlotPath, Quiet
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import QuestionOptions, files_of, order_of, question_of
+from milp_verix.cli.question import (
+    QuestionOptions,
+    files_of,
+    order_of,
+    question_of,
+)
 from milp_verix.cli.search_options import BoundOptions
 from milp_verix.comparison.compare import TASKS, compare_solvers
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
@@ -43,6 +49,10 @@ class Written:
     csv_path: Annotated[
         Path | None, output_option("--csv", metavar="OUT", help="Write a line for each run here.")
     ] = None
+    each: Annotated[
+        Path | None,
+        output_option(metavar="OUT", help="Write a line for each check and run here, as CSV."),
+    ] = None
     plot_path: PlotPath = None
     save_checks: Annotated[
         Path | None,
@@ -55,7 +65,7 @@ class Written:
 
     def check_paths(self, *read: Path) -> None:
         """Raise ``InputError`` for a file that cannot be written, or that was ``read``."""
-        for path in (self.json_path, self.csv_path, self.plot_path, self.save_checks):
+        for path in (self.json_path, self.csv_path, self.each, self.plot_path, self.save_checks):
             check_folder(path, *read)
         if self.plot_path is not None:
             plot_format(self.plot_path)
@@ -76,6 +86,8 @@ class Written:
             checks = checks_of(explanations[0]) if explanations else found.checks
             if self.save_checks is not None and checks is not None:
                 last_first.callback(write_checks, self.save_checks, checks, found.features)
+            if self.each is not None:
+                last_first.callback(found.each_to_csv, self.each)
             if self.csv_path is not None:
                 last_first.callback(found.to_csv, self.csv_path)
             if self.json_path is not None:
@@ -109,6 +121,14 @@ def compare(
             metavar="FILE", help="Answer these checks. [those that decide an explanation]"
         ),
     ] = None,
+    most_checks: Annotated[
+        int | None,
+        search_option(
+            metavar="N",
+            min=1,
+            help="The most checks of the explanation, of those that bounds leave open. [all]",
+        ),
+    ] = None,
     rounds: Annotated[
         int, search_option(metavar="N", min=1, help="Runs of each pair, in turns.")
     ] = 1,
@@ -120,6 +140,7 @@ def compare(
         ),
     ] = None,
     search: BoundOptions,
+    many: Many,
     written: Written,
 ) -> None:
     """Run the same checks, or the same explanation, on solvers and formulations side by side."""
@@ -129,17 +150,32 @@ def compare(
             raise InputError(
                 "--checks are answered as they are: leave --order and --save-checks out"
             )
+        if written.each is not None and task != "check":
+            raise InputError("--each needs --task check: explanations ask checks of their own")
+        pairs: dict[str, Any] = {
+            "solvers": None if solvers is None else solvers.split(","),
+            "formulations": formulations.split(","),
+            "most_checks": most_checks,
+            "rounds": rounds,
+            "relaxations": written.each is not None,
+        }
+        if many.indices is not None or many.journal is not None:
+            if task != "check" or checks is not None or order is not None:
+                raise InputError("over many inputs, each has its own checks: leave these out")
+            if written.json_path is not None or written.save_checks is not None:
+                raise InputError("a --journal has the results: leave --json and --save-checks out")
+            files = written.csv_path, written.each, written.plot_path
+            study = Solvers(posed, search.search(), pairs, files, written.quiet)
+            raise typer.Exit(study.over(many, errors))
         asked = question_of(posed)
         count = asked.problem.features.count
         status = status_line(errors, "…", _told)
         with status as show, autosaving(written.json_path, errors) as save:
             found = compare_solvers(
                 asked.problem,
-                solvers=None if solvers is None else solvers.split(","),
-                formulations=formulations.split(","),
+                **pairs,
                 task=task,
                 checks=None if checks is None else read_checks(checks, count),
-                rounds=rounds,
                 search=search.search(),
                 progress=show,
                 snapshots=save,

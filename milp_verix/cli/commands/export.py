@@ -14,7 +14,7 @@ from milp_verix.cli.help_sections import output_option, question_option
 from milp_verix.cli.options import BoundsName, FormulationName, Segments
 from milp_verix.cli.question import QuestionOptions, files_of, freed_features, question_of
 from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.oracle.check_program import encode_problem
 from milp_verix.problem.search import Search
 from verix_encodings import Encoding
@@ -71,7 +71,7 @@ def _overflow_refused() -> Iterator[None]:
 
 
 def _margin(
-    network: OnnxNetwork, x: Any, rival: int | None, *, regression: bool
+    network: LoadedModel, x: Any, rival: int | None, *, regression: bool
 ) -> tuple[int, str]:
     """Return the number of the margin to maximise and its name."""
     if regression:

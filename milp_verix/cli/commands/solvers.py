@@ -20,6 +20,7 @@ from milp_verix.cli.exit_codes import UNUSABLE
 from milp_verix.cli.help_sections import output_option
 from milp_verix.comparison.self_test import SolverReport, report_on
 from milp_verix.solvers import CHECKERS, SOLVERS
+from milp_verix.solvers.registry import added_solvers
 from milp_verix.solvers.session import CAPABILITIES, PROGRAM_NEEDS
 
 _SHORT = {name: name for name in PROGRAM_NEEDS}
@@ -42,7 +43,7 @@ def solvers(
     with refusals():
         if json_path is not None:
             check_folder(json_path)
-        reports = [report_on(name) for name in names or [*SOLVERS, *CHECKERS]]
+        reports = [report_on(name) for name in names or [*SOLVERS, *CHECKERS, *added_solvers()]]
         if json_path is not None:
             write_atomically(json_path, _json(reports))
     Console(highlight=False).print(_table(reports))

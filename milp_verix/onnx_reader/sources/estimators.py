@@ -12,9 +12,9 @@ from milp_verix.inputs.fitted_arguments import (
     require_read,
 )
 
-_TREES = ("xgboost", "lightgbm", "catboost")
+_TREES = ("catboost",)
+_OTHER_TREES = "is made of trees of another library, which cannot be read yet"
 _REASONS = (
-    (("sklearn.tree",), "is made of decision trees, which cannot be read yet"),
     (("sklearn.svm", "sklearn.gaussian_process", "sklearn.kernel_ridge"), "has a kernel, which "
      "cannot be read yet"),
     (("sklearn.neighbors",), "compares with stored rows, which cannot be read yet"),
@@ -29,14 +29,15 @@ _EXPORTED = (
 )
 """Transformers that skl2onnx writes as affine maps."""
 _SUPPORTED = (
-    "MLPClassifier, MLPRegressor and linear models such as LogisticRegression, LinearSVC and Ridge"
+    "MLPClassifier, MLPRegressor, linear models such as LogisticRegression, LinearSVC and Ridge, "
+    "and trees, forests and boosted trees of scikit-learn, XGBoost and LightGBM"
 )
 
 
 def refuse_trees(model: Any) -> None:
-    """Raise ``UnsupportedOperatorError`` for a model of a library of boosted trees."""
+    """Raise ``UnsupportedOperatorError`` for a model of a library of trees that is not read."""
     if type(model).__module__.split(".")[0] in _TREES:
-        raise _unsupported(model, _REASONS[0][1])
+        raise _unsupported(model, _OTHER_TREES)
 
 
 def flat_pipeline(model: Any) -> Any:
@@ -86,8 +87,6 @@ def _require_readable(estimator: Any) -> None:
 def _reason(estimator: Any) -> str:
     if not name_of(estimator):
         return "is no class of scikit-learn itself, so its predictions cannot be read"
-    if any(part in name_of(estimator) for part in ("Forest", "Tree", "Boosting")):
-        return _REASONS[0][1]
     module = type(estimator).__module__
     return next(reason for roots, reason in _REASONS if module.startswith(roots))
 

@@ -9,12 +9,11 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from milp_verix.errors import ModelError
+from milp_verix.loaded_model import IN_MEMORY
 from milp_verix.onnx_reader.messages import first_line
 
 ModelSource: TypeAlias = str | PathLike[str] | bytes | onnx.ModelProto
 """The path of an ONNX file, its content, or a model in memory."""
-
-IN_MEMORY = "the model in memory"
 
 _TORCH = (
     "a file of PyTorch",

@@ -21,7 +21,8 @@ from milp_verix.inputs.fitted import name_of, without_search
 from milp_verix.inputs.fitted_arguments import LINEAR_CLASSIFIERS, LINEAR_REGRESSORS
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.inputs.table_encoding import TableEncoding, encoding_of
-from milp_verix.onnx_reader.known_facts import KnownFacts, write_facts
+from milp_verix.loaded_model import KnownFacts
+from milp_verix.onnx_reader.known_facts import write_facts
 from milp_verix.onnx_reader.outputs import cut, scores_of
 from milp_verix.onnx_reader.sources.compared import require_equal
 from milp_verix.onnx_reader.sources.estimators import flat_pipeline, require_exportable

@@ -8,6 +8,7 @@ import numpy as np
 from milp_verix.errors import InputError
 from milp_verix.oracle.engines.claim import Candidate, Engine, NotInstalledError
 from milp_verix.oracle.engines.input_split import InputSplit
+from milp_verix.oracle.engines.leaves import Leaves, trees_of
 from milp_verix.oracle.engines.phase_split import PhaseSplit
 from milp_verix.oracle.engines.portfolio import Portfolio
 from milp_verix.oracle.engines.programs import Programs
@@ -23,7 +24,7 @@ from milp_verix.solvers import (
 from verix_encodings import Formulation
 
 CHECKING: dict[str, Callable[[PosedProblem], Engine]] = {
-    engine.name: engine for engine in (InputSplit, PhaseSplit)
+    engine.name: engine for engine in (InputSplit, PhaseSplit, Leaves)
 }
 """The engines of the solvers that solve no programs, ``CHECKERS``."""
 
@@ -32,6 +33,9 @@ _MOST_FREE = 32
 
 _PROGRAM_SOLVERS = ("gurobi", "scip", "highs")
 """Solvers of mixed-integer programs, the fastest first: one of them takes part in ``auto``."""
+
+_NO_TREES = ("phase", InputSplit.name, PhaseSplit.name)
+"""Solvers that branch on neurons or inputs of networks, and take no trees."""
 
 _OTHERS = tuple(solver_named(name) for name in ("phase", "split", "beta", *_PROGRAM_SOLVERS))
 
@@ -88,6 +92,15 @@ def portfolio_for(
             "rules: choose another, such as 'split' or 'highs', or 'auto'"
         )
 
+    _refuse_misfit(solver, trees=trees_of(problem.margins) is not None)
+    if trees_of(problem.margins) is not None and solver == "auto" and not lp_only:
+        programs = [
+            candidate(other.name, other)
+            for other in map(solver_named, _PROGRAM_SOLVERS)
+            if needed <= other.capabilities
+        ]
+        return Portfolio(candidate(Leaves.name, Leaves.name), programs)
+
     def portfolio(first: Solver) -> Portfolio:
         others = [
             # the solver itself: beyond its licence others take over, not its stand-in
@@ -111,3 +124,14 @@ def portfolio_for(
     if not isinstance(name, str):
         raise InputError(f"a solver is named by a text, got {solver!r}")
     return Portfolio(candidate(name, solver))
+
+
+def _refuse_misfit(solver: str | Solver, *, trees: bool) -> None:
+    """Raise ``InputError`` for a solver of networks that is asked about trees, or the reverse."""
+    if trees and solver in _NO_TREES:
+        raise InputError(
+            f"the solver {solver!r} branches on neurons and inputs of networks, and takes no "
+            "trees: choose another, such as 'leaves' or 'highs', or 'auto'"
+        )
+    if not trees and solver == Leaves.name:
+        raise InputError("the solver 'leaves' decides trees alone: choose another, or 'auto'")

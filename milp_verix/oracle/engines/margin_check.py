@@ -12,6 +12,8 @@ import numpy as np
 
 from milp_verix.clock import Deadline
 from milp_verix.errors import LicenceLimitError, SolverError
+from milp_verix.oracle.engines.cell_points import point_of_cells
+from milp_verix.oracle.engines.leaves import trees_of
 from milp_verix.oracle.gradient_ascent import climb, pulled_in
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import PosedProblem
@@ -172,6 +174,17 @@ class MarginCheck:
         if point.shape != (columns,):
             raise SolverError(f"a point of shape {point.shape} for a program of {columns} columns")
         found, mixed = encoding.input.at(point), self.problem.ball.mixed
+        trees = trees_of(self.margins)
+        if trees is not None:
+            return point_of_cells(
+                self.problem,
+                self.free,
+                point,
+                program=encoding.program,
+                trees=trees,
+                box=self.bounds[0],
+                found=found,
+            )
         # a solver's whole numbers are whole up to its tolerance
         return found if mixed is None else mixed.snapped(found)
 

@@ -170,7 +170,7 @@ class Portfolio:
                 verdict, claim = outcome.verdict, claim.after(outcome)
                 effort += verdict.effort
                 points |= outcome.points
-                if verdict.violated or not claim.open_.size:
+                if verdict.violated or verdict.holds or not claim.open_.size:
                     found = verdict if verdict.violated else Verdict(Answer.HOLDS)
                     return Decision(replace(found, effort=effort), claim.upper, points)
                 undecided[member] = verdict
@@ -209,7 +209,8 @@ class Portfolio:
         """
 
         def decides(decision: Decision) -> bool:
-            return decision.verdict.violated or not claim.after(decision).open_.size
+            verdict = decision.verdict
+            return verdict.violated or verdict.holds or not claim.after(decision).open_.size
 
         outcomes: list[tuple[_Member, Decision | SolverError | None]] = []
         ready: dict[_Member, Engine] = {}

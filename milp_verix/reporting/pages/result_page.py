@@ -11,6 +11,7 @@ from milp_verix.results.records.base import Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.results.records.radius import RobustnessRadiiRecord
 from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
@@ -69,5 +70,6 @@ def _tasks(result: Result) -> list[str]:
         RobustnessRadiiRecord: "radius",
         RangesRecord: "ranges",
         RelevanceRecord: "relevance",
+        ImportanceRecord: "importance",
     }
     return [name for kind, name in kinds.items() if isinstance(result, kind)]

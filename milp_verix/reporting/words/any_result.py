@@ -6,6 +6,11 @@ from typing import Any, NamedTuple
 from milp_verix.reporting.words.audit import audit_facts, audit_headline, audit_outcome
 from milp_verix.reporting.words.contrast import contrast_facts, enumeration_facts
 from milp_verix.reporting.words.explanation import facts
+from milp_verix.reporting.words.importance import (
+    importance_facts,
+    importance_headline,
+    importance_outcome,
+)
 from milp_verix.reporting.words.radius import radii_facts, radii_headline, radii_outcome
 from milp_verix.reporting.words.ranges import ranges_facts, ranges_headline, ranges_outcome
 from milp_verix.reporting.words.relevance import (
@@ -26,6 +31,7 @@ from milp_verix.results.records.base import Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.results.records.radius import RobustnessRadiiRecord
 from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
@@ -53,6 +59,7 @@ _WORDS: dict[type[Result], _Words] = {
     AuditRecord: _Words(audit_headline, audit_outcome, audit_facts),
     RobustnessRadiiRecord: _Words(radii_headline, radii_outcome, radii_facts),
     RangesRecord: _Words(ranges_headline, ranges_outcome, ranges_facts),
+    ImportanceRecord: _Words(importance_headline, importance_outcome, importance_facts),
     RelevanceRecord: _Words(relevance_headline, relevance_outcome, relevance_facts),
 }
 

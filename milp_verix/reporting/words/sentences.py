@@ -96,11 +96,15 @@ def directions_of(found: ContrastiveExplanationRecord) -> list[str]:
 
 def relevance_sentence(found: RelevanceRecord) -> str:
     """Return the part of the protected features, and the people that prove it."""
-    ball = radius_text(found)
-    told = [_part(found)]
-    if found.counterfactual is not None or found.relevant is not None:
-        told += [] if ball == "whole domain" else [f"Changes are within {ball}."]
-    return " ".join([*told, *rules_told(found)])
+    known = found.counterfactual is not None or found.relevant is not None
+    return " ".join([_part(found), *(scope_sentences(found) if known else rules_told(found))])
+
+
+def scope_sentences(result: Result) -> list[str]:
+    """Return sentences on the changes and the inputs that a claim is about."""
+    ball = radius_text(result)
+    within = [] if ball == "whole domain" else [f"Changes are within {ball}."]
+    return [*within, *rules_told(result)]
 
 
 def _part(found: RelevanceRecord) -> str:
@@ -110,9 +114,9 @@ def _part(found: RelevanceRecord) -> str:
     point = found.counterfactual
     if point is None or found.free is None:
         if found.relevant is None:
-            where = f"{names} {play} a part in {_predicted(found)}{_compared(found)}"
+            where = f"{names} {play} a part in {decided(found)}{compared(found)}"
             return f"It is open if {where}: {found.unknown_reason}."
-        where = f"In {_predicted(found)}{_compared(found)}"
+        where = f"In {decided(found)}{compared(found)}"
         if {*found.features} <= {*found.still}:
             stay, which = ("stay as they are", "them") if several else ("stays as it is", "it")
             return f"{where}, {names} {stay}: no input in question changes {which}."
@@ -129,7 +133,7 @@ def _part(found: RelevanceRecord) -> str:
         [text for text in changes if (text.split(":")[0] in protected) is kind]
         for kind in (False, True)
     )
-    with_others = f"With {_listed(others, _CHANGES, 'other change')}, {stays_text(found)}."
+    with_others = f"With {listed_texts(others, _CHANGES, 'other change')}, {stays_text(found)}."
     return f"{told}{with_others} With {joined(own)} as well, {_becomes(found, point)}."
 
 
@@ -145,7 +149,7 @@ def _change(result: Result, found: Counterfactual, beside: str = "") -> str:
     ``beside`` stands behind the changes.
     """
     if result.inputs is not None:
-        told = _listed(change_texts(result, found), _CHANGES, "other change")
+        told = listed_texts(change_texts(result, found), _CHANGES, "other change")
     else:
         moved = sum(
             bool((found.input != result.input).reshape(-1)[list(group)].any())
@@ -167,7 +171,7 @@ def _becomes(result: Result, found: Counterfactual) -> str:
     return f"{named_prediction(result, found.rival)} scores above {label} and {becomes}"
 
 
-def _compared(result: Result) -> str:
+def compared(result: Result) -> str:
     """Return ``" against “maybe” alone"``, or nothing if the prediction is kept from all others."""
     if result.delta is not None:
         return f" within ±{number(result.delta)}"
@@ -193,7 +197,7 @@ def _subject(result: Result) -> str:
     return "the output" if len(result.prediction) == 1 else "the outputs"
 
 
-def _predicted(result: Result) -> str:
+def decided(result: Result) -> str:
     """Return ``"the decision “yes”"``, ``"the prediction of class 2"`` or ``"the output 1.5"``."""
     told = named_prediction(result, result.prediction)
     if result.output is not None:
@@ -203,7 +207,7 @@ def _predicted(result: Result) -> str:
 
 def stays_text(result: Result) -> str:
     """Return ``"the decision “yes” stays"``."""
-    told = _predicted(result)
+    told = decided(result)
     if not isinstance(result.prediction, int):
         moves = "moves" if len(result.prediction) == 1 else "move"
         return f"{told} {moves} by at most {number(result.delta or 0.0)}"
@@ -216,7 +220,7 @@ def _asked(explanation: ExplanationRecord) -> list[str]:
     """Return a sentence on features that an explanation had to have, or was to leave out."""
     labels = labels_of(explanation)
     told = [
-        f"{word} {_listed([labels[feature] for feature in features], _NAMED, 'other feature')}"
+        f"{word} {listed_texts([labels[feature] for feature in features], _NAMED, 'other feature')}"
         for word, features in (("with", explanation.must), ("without", explanation.must_not))
         if features
     ]
@@ -279,7 +283,7 @@ def _near(result: Result, features: list[int]) -> str:
     labels = labels_of(result)
     share = common_share(result.inputs, result.radii)
     if share is not None and len(features) > 1:
-        names = _listed([labels[f] for f in features], SHOWN, "other feature")
+        names = listed_texts([labels[f] for f in features], SHOWN, "other feature")
         return f"with {names} within ±{number(100 * share)} % of their ranges"
     told = []
     for feature in features:
@@ -287,7 +291,7 @@ def _near(result: Result, features: list[int]) -> str:
         unit = f" {kind.unit}" if kind.unit else ""
         value = (labels.values or ())[feature].removesuffix(unit)
         told.append(f"{labels[feature]} within ±{number(radius)}{unit} of {value}")
-    return f"with {_listed(told, SHOWN, 'other feature in its radius')}"
+    return f"with {listed_texts(told, SHOWN, 'other feature in its radius')}"
 
 
 def _move(result: Result, feature: int) -> float:
@@ -320,7 +324,7 @@ def _open(explanation: ExplanationRecord) -> list[str]:
     if not unknown:
         return []
     labels = labels_of(explanation)
-    names = _listed([labels[feature] for feature in unknown], SHOWN, "other feature")
+    names = listed_texts([labels[feature] for feature in unknown], SHOWN, "other feature")
     return [f"It is open if {names} {'is' if len(unknown) == 1 else 'are'} needed."]
 
 
@@ -335,6 +339,7 @@ def rules_told(result: Result) -> list[str]:
     return [f"Only inputs that satisfy the {which} count."]
 
 
-def _listed(texts: list[str], most: int, noun: str) -> str:
+def listed_texts(texts: list[str], most: int, noun: str) -> str:
+    """Return the first ``most`` texts, and how many there are beside them: a ``noun`` for each."""
     left = len(texts) - most
     return joined([*texts[:most], *([counted(left, noun)] if left > 0 else [])])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from milp_verix.atomic_write import replacing
 from milp_verix.errors import InputError
+from milp_verix.results.records.check_record import CheckRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import Prediction
 from milp_verix.results.records.verdict import Answer, Verdict
@@ -79,7 +80,7 @@ class RunRecord:
     it tells none. ``handed_over`` solves were done by the solver ``handed_to`` instead. ``seconds``
     is the wall-clock time in all, ``inside`` the part of it inside the solver. ``stopped`` names
     the reason of an early end. A run has either an ``explanation`` or, if checks were compared,
-    their ``verdicts``.
+    their ``verdicts``, and a record of ``each`` check.
     """
 
     pair: Pair
@@ -97,6 +98,7 @@ class RunRecord:
     verdicts: tuple[Verdict, ...] = ()
     handed_over: int = 0
     handed_to: str | None = None
+    each: tuple[CheckRecord, ...] = ()
 
     def count(self, answer: Answer) -> int:
         """Return how many of the answers are ``answer``."""
@@ -159,7 +161,8 @@ class ComparisonRecord:
     ``checks`` are those compared, each the free ones of ``features`` features; None where
     explanations were. ``runs`` are in the order asked for; of several ``rounds``, the run with the
     median time. ``stopped`` is ``"interrupted"`` after Ctrl-C. ``against``, ``output`` and the
-    ``rules``, as texts, narrow the question. ``time_limit`` is the limit of each run in seconds.
+    ``rules``, as texts, narrow the question. ``time_limit`` holds for the whole comparison, in
+    seconds.
     """
 
     model: str

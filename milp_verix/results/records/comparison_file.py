@@ -87,6 +87,82 @@ class SkippedPair(PairNames):
     reason: str
 
 
+class CheckRow(PairNames):
+    """One check by one pair; the fields of ``CheckRecord``, and None where nobody tells them.
+
+    Attributes:
+        version: Version of the solver.
+        check: Number of the check.
+        free: Number of free features.
+        answer: The answer.
+        seconds: Wall-clock time of the check.
+        load_seconds: Seconds that loading programs took.
+        solve_seconds: Seconds that solving took.
+        solves: Programs solved.
+        nodes: Nodes of these solves.
+        iterations: Simplex iterations of these solves.
+        status: End of the last solve.
+        bound: Dual bound at its end.
+        root_bound: Dual bound after its root node.
+        relaxation: Optimum of the linear relaxation.
+        first_seconds: Time to the first feasible point.
+        handed_to: Solver that took the program over.
+        reason: Why the answer is unknown.
+        columns: Columns of the last program.
+        rows: Rows of it.
+        binaries: Integer columns of it.
+        largest_big_m: Its largest big-M.
+        least_coefficient: Its least coefficient above zero, as absolute value.
+        largest_coefficient: Its largest coefficient.
+    """
+
+    version: str
+    check: Count
+    free: Count
+    answer: Literal["holds", "violated", "unknown"]
+    seconds: Amount
+    load_seconds: Amount
+    solve_seconds: Amount
+    solves: Count
+    nodes: Count | None
+    iterations: Count | None
+    status: str | None
+    bound: float | None
+    root_bound: float | None
+    relaxation: float | None
+    first_seconds: Amount | None
+    handed_to: str | None
+    reason: str | None
+    columns: Count | None
+    rows: Count | None
+    binaries: Count | None
+    largest_big_m: Amount | None
+    least_coefficient: Amount | None
+    largest_coefficient: Amount | None
+
+
+class ComparedChecks(TypedDict):
+    """A comparison of solvers in the journal of a study.
+
+    Attributes:
+        model: Name of the ONNX file.
+        norm: Norm of the ball.
+        check_time_limit: Limit of each check in seconds, if there is one.
+        checks: Number of checks that each pair was asked.
+        skipped: Pairs without a run.
+        disagreements: Answers that contradict each other, in words.
+        each: A row for each check and pair.
+    """
+
+    model: str
+    norm: Norm
+    check_time_limit: Amount | None
+    checks: Count
+    skipped: tuple[SkippedPair, ...]
+    disagreements: tuple[str, ...]
+    each: tuple[CheckRow, ...]
+
+
 class Contradiction(TypedDict):
     """Two answers that contradict each other.
 

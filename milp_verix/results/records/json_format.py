@@ -29,6 +29,7 @@ from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.conversion import READ, converted, difference
 from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.results.records.radius import RobustnessRadiiRecord
 from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
@@ -52,6 +53,7 @@ KINDS: dict[str, type[StoredResult]] = {
         AuditRecord,
         RangesRecord,
         RelevanceRecord,
+        ImportanceRecord,
         RobustnessRadiiRecord,
         EpsilonSweepRecord,
     )

@@ -25,7 +25,8 @@ import numpy as np
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.control import ask_control
 from milp_verix.solvers.interrupt import LONGEST_WAIT, deferred_interrupt
-from milp_verix.solvers.parameters import CBC, cbc_options
+from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.parameters import CBC, cbc_options, notes_on
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond, start_of
 from milp_verix.solvers.solver_work import spend_solve, units_of_iteration
 from milp_verix.tolerances import Tolerances
@@ -74,13 +75,16 @@ def unavailable() -> str | None:
     return None
 
 
-def open(*, threads: int, tolerances: Tolerances) -> "CbcSession":  # noqa: A001
+def open(  # noqa: A001
+    *, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
+) -> "CbcSession":
     """Open a session; raises ``SolverUnavailableError`` without a binary."""
     path = binary()
     if path is None:
         raise SolverUnavailableError(str(unavailable()))
-    session = CbcSession(path, threads, tolerances)
+    session = CbcSession(path, threads, tolerances, given)
     ask_control(session)
+    session.longest = given.seconds
     return session
 
 
@@ -90,9 +94,14 @@ class CbcSession:
     name = name
     largest_big_m = CBC.largest_big_m
     capabilities = capabilities
-    notes: tuple[str, ...] = ()
 
-    def __init__(self, path: str, threads: int, tolerances: Tolerances) -> None:
+    def __init__(
+        self, path: str, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
+    ) -> None:
+        self.name, self._given = given.name or name, given
+        # not of the question with a known answer
+        self.longest = np.inf
+        self.notes = notes_on(self.name, given.settings, None)
         self._path = path
         self._threads = threads
         self._tolerances = tolerances
@@ -124,6 +133,7 @@ class CbcSession:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         if self._program is None:
             raise SolverError("load a program before minimising")
+        targets = targets.within(self.longest)
         numbers = (self._program.matrix.data, cost)
         largest = float(max(np.max(np.abs(values), initial=0.0) for values in numbers))
         if largest > CBC.largest_coefficient:
@@ -144,6 +154,9 @@ class CbcSession:
         deadline, log = targets.deadline(), self._run(command, targets.seconds)
         if log is None:
             return SolveResult(SolveStatus.TIME_LIMIT, detail="killed at the time limit")
+        if self._given.log is not None:
+            with Path(self._given.log).open("a", encoding="utf-8") as file:
+                file.write(log)
         if not solution.exists():
             last = log.strip().splitlines()[-1:] or ["no output"]
             raise SolverError(f"CBC wrote no solution: {last[0]}")
@@ -164,7 +177,8 @@ class CbcSession:
             command += ["-maxNodes", str(int(min(targets.work / each, _MOST_NODES)) + 1)]
         if np.isfinite(targets.holds_above):
             command += ["-cutoff", f"{targets.holds_above:.17g}"]
-        for option, value in cbc_options(self._threads, self._tolerances).items():
+        options = {**cbc_options(self._threads, self._tolerances), **self._given.settings}
+        for option, value in options.items():
             command += [f"-{option}", str(value)]
         return [*command, "-printing", "all", "-solve", "-solu", str(solution)]
 
@@ -209,23 +223,26 @@ class CbcSession:
             status = SolveStatus.FAILED
         nodes = _number(r"Enumerated nodes:\s+(\d+)", log)
         iterations = _number(r"Total iterations:\s+(\d+)", log)
+        first = _seconds_of_the_first_point(log)
         cutoff = targets.holds_above
         if status is SolveStatus.INFEASIBLE and np.isfinite(cutoff):
             bound = cutoff - _CUTOFF_SLACK - _PRINTED / 100 * abs(cutoff)
             return SolveResult(SolveStatus.TARGET, bound, None, nodes, iterations, detail)
         if status is not SolveStatus.OPTIMAL:
-            return SolveResult(status, nodes=nodes, iterations=iterations, detail=detail)
+            return SolveResult(
+                status, nodes=nodes, iterations=iterations, detail=detail, first_seconds=first
+            )
         assert self._program is not None
-        first = 1 + self._program.rows
+        top = 1 + self._program.rows
         try:
-            point = _point(lines[first : first + cost.size], cost.size)
+            point = _point(lines[top : top + cost.size], cost.size)
             objective = float(detail.split("objective value")[1])
         except (ValueError, IndexError) as error:
             raise SolverError(f"CBC's solution file is garbled: {error}") from error
         if not np.isfinite(point).all():
             raise SolverError("CBC's solution file lacks columns")
         bound = objective - _BOUND_SLACK - _PRINTED * abs(objective)
-        return SolveResult(status, bound, point, nodes, iterations, detail)
+        return SolveResult(status, bound, point, nodes, iterations, detail, first_seconds=first)
 
     def close(self) -> None:
         """Forget the program; files are gone already."""
@@ -242,6 +259,11 @@ def _write_start(program: Program, start: FloatArray, path: Path) -> None:
 def _number(pattern: str, log: str) -> int:
     found = re.search(pattern, log)
     return int(found.group(1)) if found else 0
+
+
+def _seconds_of_the_first_point(log: str) -> float | None:
+    found = re.search(r"Integer solution of .*\(([\d.]+) seconds\)", log)
+    return float(found.group(1)) if found else None
 
 
 def _point(lines: list[str], size: int) -> FloatArray:

@@ -1,8 +1,8 @@
-"""Names of engines that decide checks and solve no programs: ``split`` and ``beta``.
+"""Names of engines that decide checks and solve no programs: ``split``, ``beta``, ``leaves``.
 
-The engines are :mod:`milp_verix.oracle.engines.input_split` and
-:mod:`milp_verix.oracle.engines.phase_split`. HiGHS solves programs that are no checks: masters of
-searches, and linear relaxations for bounds.
+The engines are :mod:`milp_verix.oracle.engines.input_split`,
+:mod:`milp_verix.oracle.engines.phase_split` and :mod:`milp_verix.oracle.engines.leaves`. HiGHS
+solves programs that are no checks: masters of searches, and linear relaxations for bounds.
 """
 
 from dataclasses import dataclass

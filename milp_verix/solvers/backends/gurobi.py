@@ -13,7 +13,8 @@ import numpy as np
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
-from milp_verix.solvers.parameters import GUROBI, gurobi_options
+from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.parameters import GUROBI, gurobi_options, notes_on
 from milp_verix.solvers.session import (
     SolveResult,
     SolveStatus,
@@ -46,11 +47,13 @@ def unavailable() -> str | None:
     return missing("gurobipy")
 
 
-def open(*, threads: int, tolerances: Tolerances) -> "GurobiSession":  # noqa: A001
+def open(  # noqa: A001
+    *, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
+) -> "GurobiSession":
     """Open a session; raises ``SolverUnavailableError`` without gurobipy or a valid licence."""
     if reason := unavailable():
         raise SolverUnavailableError(reason)
-    return GurobiSession(threads, tolerances)
+    return GurobiSession(threads, tolerances, given)
 
 
 class GurobiSession:
@@ -59,9 +62,10 @@ class GurobiSession:
     name = name
     largest_big_m = GUROBI.largest_big_m
     capabilities = capabilities
-    notes: tuple[str, ...] = ()
 
-    def __init__(self, threads: int, tolerances: Tolerances) -> None:
+    def __init__(
+        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
+    ) -> None:
         import gurobipy
 
         self._gp: Any = gurobipy
@@ -73,7 +77,11 @@ class GurobiSession:
                 f"Gurobi {self.version} gives no licence ({error}): "
                 "renew it, or use another solver, such as highs"
             ) from error
-        for option, value in gurobi_options(threads, tolerances).items():
+        self.name, self._given = given.name or name, given
+        self.notes = notes_on(self.name, given.settings, None)
+        log = {"OutputFlag": 1, "LogFile": given.log} if given.log else {}
+        options = {**gurobi_options(threads, tolerances), **given.settings, **log}
+        for option, value in options.items():
             self._env.setParam(option, value)
         self._model: Any = None
         self._variables: Any = None
@@ -93,15 +101,12 @@ class GurobiSession:
             self._model = None
         try:
             model = gp.Model(env=self._env)
-            self._variables = self._added_columns(model, program, 0)
-            self._add_rows(model, program, 0)
-            for row in program.quadratic_rows:
-                part = self._variables[row.columns]
-                model.addConstr(part @ part <= row.radius**2)
+            self._variables = added_columns(gp, model, program, 0)
+            add_rows(model, self._variables, program, 0)
+            add_logic(gp, model, self._variables, program)
             if program.quadratic_rows and not program.integer.any():
                 # without integers it would use its barrier method, whose objective is no bound
                 model.addVar(vtype=grb.BINARY)
-            self._add_logic(model, program)
             self._model = model
         except gp.GurobiError as error:
             raise self._translated(error) from error
@@ -117,37 +122,12 @@ class GurobiSession:
             self._variables.LB = program.column_lower[: old.columns]
             self._variables.UB = program.column_upper[: old.columns]
             if program.columns > old.columns:
-                new = self._added_columns(self._model, program, old.columns)
+                new = added_columns(self._gp, self._model, program, old.columns)
                 both = [*self._variables.tolist(), *new.tolist()]
                 self._variables = self._gp.MVar.fromlist(both)
-            self._add_rows(self._model, program, old.rows)
+            add_rows(self._model, self._variables, program, old.rows)
         except self._gp.GurobiError as error:
             raise self._translated(error) from error
-
-    def _added_columns(self, model: Any, program: Program, first: int) -> Any:
-        grb = self._gp.GRB
-        return model.addMVar(
-            program.columns - first,
-            lb=program.column_lower[first:],
-            ub=program.column_upper[first:],
-            vtype=np.where(program.integer[first:], grb.BINARY, grb.CONTINUOUS),
-        )
-
-    def _add_rows(self, model: Any, program: Program, first: int) -> None:
-        for sense, rows, rhs in _senses(program):
-            new = rows[rows >= first]
-            if new.size:
-                model.addMConstr(program.matrix[new, :], self._variables, sense, rhs[new])
-
-    def _add_logic(self, model: Any, program: Program) -> None:
-        gp, variables = self._gp, self._variables.tolist()
-        for rule in program.indicators:
-            members = [variables[j] for j in rule.columns]
-            row = gp.LinExpr(rule.coefficients.tolist(), members)
-            binary = variables[rule.binary]
-            model.addGenConstrIndicator(binary, rule.value, row, gp.GRB.LESS_EQUAL, rule.upper)
-        for chosen in program.sos1:
-            model.addSOS(gp.GRB.SOS_TYPE1, [variables[j] for j in chosen.columns])
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of some columns of the model loaded."""
@@ -165,9 +145,10 @@ class GurobiSession:
         self._variables.Obj = cost
         start = start_of(targets, cost.size)
         self._variables.Start = grb.UNDEFINED if start is None else start
+        targets = targets.within(self._given.seconds)
         self._variables.BranchPriority = 0
         # where some come first, a choice among these few is worth trying each
-        model.Params.VarBranch = -1
+        model.Params.VarBranch = self._given.settings.get("VarBranch", -1)
         if targets.first is not None and targets.first.size:
             self._variables[targets.first].BranchPriority = 1
             model.Params.VarBranch = 3
@@ -176,14 +157,19 @@ class GurobiSession:
         model.Params.BestObjStop = max(targets.violated_below, -grb.INFINITY)
         model.Params.BestBdStop = min(targets.holds_above, grb.INFINITY)
 
-        def stop_on_interrupt(running: Any, _where: int) -> None:
+        def watch(running: Any, where: int) -> None:
             if interrupt.pending:
                 running.terminate()
+            if where == grb.Callback.MIPSOL and "first" not in seen:
+                seen["first"] = float(running.cbGet(grb.Callback.RUNTIME))
+            elif where == grb.Callback.MIP and not running.cbGet(grb.Callback.MIP_NODCNT):
+                seen["root"] = float(running.cbGet(grb.Callback.MIP_OBJBND))
 
         interrupt, deadline = Interrupt(), targets.deadline()
+        seen: dict[str, float] = {}
         try:
             with deferred_interrupt() as interrupt:
-                model.optimize(stop_on_interrupt)
+                model.optimize(watch)
         except gp.GurobiError as error:
             raise self._translated(error) from error
         if model.Status == grb.INTERRUPTED:
@@ -212,6 +198,8 @@ class GurobiSession:
             int(model.NodeCount),
             int(model.IterCount),
             f"Gurobi status {model.Status}",
+            root_bound=bound if model.NodeCount <= 1 and bound > -np.inf else seen.get("root"),
+            first_seconds=seen.get("first"),
         )
 
     def _translated(self, error: Any) -> SolverError:
@@ -229,6 +217,53 @@ class GurobiSession:
             self._model.dispose()
             self._model = None
         self._env.dispose()
+
+
+def added_columns(gp: Any, model: Any, program: Program, first: int) -> Any:
+    """Add the columns of ``program`` from ``first`` on to ``model``; return them, an ``MVar``.
+
+    ``gp`` is the package gurobipy.
+    """
+    return model.addMVar(
+        program.columns - first,
+        lb=program.column_lower[first:],
+        ub=program.column_upper[first:],
+        vtype=np.where(program.integer[first:], gp.GRB.BINARY, gp.GRB.CONTINUOUS),
+    )
+
+
+def add_rows(
+    model: Any, variables: Any, program: Program, first: int
+) -> list[tuple[IntArray, Any]]:
+    """Add the rows of ``program`` from ``first`` on, over the columns ``variables``, an ``MVar``.
+
+    Return the blocks of constraints, each with the numbers of its rows.
+    """
+    blocks = []
+    for sense, rows, rhs in _senses(program):
+        new = rows[rows >= first]
+        if new.size:
+            block = model.addMConstr(program.matrix[new, :], variables, sense, rhs[new])
+            blocks.append((new, block))
+    return blocks
+
+
+def add_logic(gp: Any, model: Any, variables: Any, program: Program) -> list[Any]:
+    """Add the constraints besides rows over the columns ``variables``; return them."""
+    added, listed = [], variables.tolist()
+    for row in program.quadratic_rows:
+        part = variables[row.columns]
+        added.append(model.addConstr(part @ part <= row.radius**2))
+    for rule in program.indicators:
+        members = [listed[j] for j in rule.columns]
+        body = gp.LinExpr(rule.coefficients.tolist(), members)
+        added.append(
+            model.addGenConstrIndicator(
+                listed[rule.binary], rule.value, body, gp.GRB.LESS_EQUAL, rule.upper
+            )
+        )
+    sets = [[listed[j] for j in chosen.columns] for chosen in program.sos1]
+    return [*added, *(model.addSOS(gp.GRB.SOS_TYPE1, members) for members in sets)]
 
 
 def _senses(program: Program) -> list[tuple[str, Any, FloatArray]]:

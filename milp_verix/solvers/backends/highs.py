@@ -6,6 +6,7 @@ option ``objective_target`` ends it on a violating point, an interrupt callback 
 bound. ``objective_bound`` is not used: it makes the dual bound that HiGHS reports wrong.
 """
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +16,14 @@ from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
-from milp_verix.solvers.parameters import HIGHS_DROPS, HIGHS_LEAN, Options, highs_options
+from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.parameters import (
+    HIGHS_DROPS,
+    HIGHS_LEAN,
+    Options,
+    highs_options,
+    notes_on,
+)
 from milp_verix.solvers.session import (
     SolveResult,
     SolveStatus,
@@ -42,11 +50,13 @@ def unavailable() -> str | None:
     return missing("highspy")
 
 
-def open(*, threads: int, tolerances: Tolerances) -> "HighsSession":  # noqa: A001
+def open(  # noqa: A001
+    *, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
+) -> "HighsSession":
     """Open a session; raises ``SolverUnavailableError`` without highspy."""
     if reason := unavailable():
         raise SolverUnavailableError(reason)
-    return HighsSession(threads, tolerances)
+    return HighsSession(threads, tolerances, given)
 
 
 # of MIPs, measured by benchmarks/work_clock.py: HiGHS does not tell the iterations so far
@@ -59,9 +69,10 @@ class HighsSession:
     name = name
     largest_big_m = 1e4
     capabilities = capabilities
-    notes: tuple[str, ...] = ()
 
-    def __init__(self, threads: int, tolerances: Tolerances) -> None:
+    def __init__(
+        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
+    ) -> None:
         import highspy
 
         self._highspy: Any = highspy
@@ -76,14 +87,26 @@ class HighsSession:
         self._late = False
         self._interrupt = Interrupt()
         self.version = self._highs.version()
-        set_options(self._highs, highs_options(threads, tolerances))
+        self.name, self._given = given.name or name, given
+        self.notes = notes_on(self.name, given.settings, None)
+        log = {"output_flag": True, "log_to_console": False, "log_file": given.log}
+        own = {**given.settings, **(log if given.log else {})}
+        set_options(self._highs, {**highs_options(threads, tolerances), **own})
+        self._root_bound: float | None = None
+        self._first_seconds: float | None = None
+        self._began = 0.0
         self._highs.cbMipInterrupt += self._on_mip
         self._highs.cbSimplexInterrupt += self._on_simplex
 
     def _on_mip(self, event: Any) -> None:
         # set both ways: the flag outlives the solve that it stopped
         spend(_ITERATIONS_OF_A_STEP * self._per_iteration)
-        event.interrupt(self._must_stop() or event.data_out.mip_dual_bound > self._holds_above)
+        told = event.data_out
+        if told.mip_node_count <= 1:
+            self._root_bound = float(told.mip_dual_bound)
+        if self._first_seconds is None and told.mip_primal_bound < np.inf:
+            self._first_seconds = time.monotonic() - self._began
+        event.interrupt(self._must_stop() or told.mip_dual_bound > self._holds_above)
 
     def _on_simplex(self, event: Any) -> None:
         spend(self._per_iteration)
@@ -137,7 +160,9 @@ class HighsSession:
         highs = self._highs
         if self._program is None:
             raise SolverError("load a program before minimising")
-        for option, value in (_GENERAL if targets.whole else HIGHS_LEAN).items():
+        targets = targets.within(self._given.seconds)
+        usual = _GENERAL if targets.whole else HIGHS_LEAN
+        for option, value in {**usual, **self._given.settings}.items():
             highs.setOptionValue(option, value)
         highs.changeColsCost(self._columns.size, self._columns, cost)
         start = start_of(targets, self._columns.size)
@@ -151,6 +176,7 @@ class HighsSession:
         highs.setOptionValue("objective_target", targets.violated_below)
         self._holds_above = targets.holds_above
         self._late = False
+        self._root_bound, self._first_seconds, self._began = None, None, time.monotonic()
         with deferred_interrupt() as self._interrupt:
             if highs.run() == self._highspy.HighsStatus.kError:
                 # another session of this process had another number of threads, and left them
@@ -192,7 +218,20 @@ class HighsSession:
         if not self._integer and solution.dual_valid:
             duals = np.array(solution.row_dual, dtype=np.float64)
         iterations = max(int(info.simplex_iteration_count), 0)
-        return SolveResult(status, bound, point, nodes, iterations, detail, duals)
+        root, first = self._root_bound, self._first_seconds
+        if self._integer and nodes <= 1 and bound > -np.inf:
+            root = bound
+        return SolveResult(
+            status,
+            bound,
+            point,
+            nodes,
+            iterations,
+            detail,
+            duals,
+            root_bound=root if root is not None and np.isfinite(root) else None,
+            first_seconds=first,
+        )
 
     def close(self) -> None:
         """Free the model."""

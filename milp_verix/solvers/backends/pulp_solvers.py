@@ -8,6 +8,7 @@ Ctrl-C, so it runs in a process of its own.
 import inspect
 import time
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -108,33 +109,8 @@ class PulpSession:
         assert self._program is not None
         pulp, program = self._pulp, self._program.without_tiny(self._parameters.dropped)
         self._kept = program
-        columns = zip(
-            program.column_lower.tolist(),
-            program.column_upper.tolist(),
-            program.integer.tolist(),
-            strict=True,
-        )
-        kinds = {True: pulp.LpInteger, False: pulp.LpContinuous}
-        self._variables = [
-            pulp.LpVariable(f"x{j}", _limit(low), _limit(high), kinds[whole])
-            for j, (low, high, whole) in enumerate(columns)
-        ]
-        self._rows = []
-        for i in range(program.rows):
-            entries = slice(program.matrix.indptr[i], program.matrix.indptr[i + 1])
-            body = self._sum(program.matrix.data[entries], program.matrix.indices[entries])
-            low, high = float(program.row_lower[i]), float(program.row_upper[i])
-            if low == high:
-                self._rows.append(body == low)
-                continue
-            if np.isfinite(low):
-                self._rows.append(body >= low)
-            if np.isfinite(high):
-                self._rows.append(body <= high)
-
-    def _sum(self, coefficients: FloatArray, columns: IntArray) -> Any:
-        variables = [self._variables[j] for j in columns]
-        return self._pulp.LpAffineExpression(zip(variables, coefficients.tolist(), strict=True))
+        self._variables = added_columns(pulp, program, [f"x{j}" for j in range(program.columns)])
+        self._rows = [row for _, row in rows_of(pulp, program, self._variables)]
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of some columns; the problem is built again."""
@@ -147,7 +123,7 @@ class PulpSession:
         if self._kept is None:
             raise SolverError("load a program before minimising")
         used = np.flatnonzero(cost)
-        attempt = partial(self._attempt, self._sum(cost[used], used))
+        attempt = partial(self._attempt, _sum(self._pulp, cost[used], used, self._variables))
         return minimise_by_cutoff(self._kept, cost, targets, self._parameters, attempt)
 
     def _attempt(self, cost: Any, cap: float, seconds: float) -> Attempt:
@@ -183,6 +159,46 @@ class PulpSession:
     def close(self) -> None:
         """Forget the problem."""
         self._program, self._kept, self._variables, self._rows = None, None, [], []
+
+
+def added_columns(pulp: Any, program: Program, names: Sequence[str], first: int = 0) -> list[Any]:
+    """Return variables with ``names`` for the columns of ``program`` from ``first`` on."""
+    columns = zip(
+        names,
+        program.column_lower[first:].tolist(),
+        program.column_upper[first:].tolist(),
+        program.integer[first:].tolist(),
+        strict=True,
+    )
+    kinds = {True: pulp.LpInteger, False: pulp.LpContinuous}
+    return [
+        pulp.LpVariable(name, _limit(low), _limit(high), kinds[whole])
+        for name, low, high, whole in columns
+    ]
+
+
+def rows_of(pulp: Any, program: Program, variables: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield each row of ``program`` over the columns ``variables`` with its number.
+
+    A row with two different sides is two constraints.
+    """
+    matrix = program.matrix
+    for i in range(program.rows):
+        entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
+        body = _sum(pulp, matrix.data[entries], matrix.indices[entries], variables)
+        low, high = float(program.row_lower[i]), float(program.row_upper[i])
+        if low == high:
+            yield i, body == low
+            continue
+        if np.isfinite(low):
+            yield i, body >= low
+        if np.isfinite(high):
+            yield i, body <= high
+
+
+def _sum(pulp: Any, coefficients: FloatArray, columns: IntArray, variables: Sequence[Any]) -> Any:
+    members = [variables[j] for j in columns]
+    return pulp.LpAffineExpression(zip(members, coefficients.tolist(), strict=True))
 
 
 def _arguments(

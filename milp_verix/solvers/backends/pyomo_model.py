@@ -3,6 +3,7 @@
 Pyomo is imported only when it is asked for.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,12 +33,7 @@ def to_pyomo(encoding: Encoding) -> Any:
         raise InputError(
             f"pyomo does not import ({error}): pip install 'milp-verix[pyomo]'"
         ) from error
-    program = encoding.program
-    if program.indicators:
-        raise InputError(
-            "Pyomo has no indicator constraints: choose the formulation big_m, sos1 or partition"
-        )
-    block, variables = program_block(pyo, program)
+    block, variables = program_block(pyo, encoding.program)
     for name, expressions in (("input", encoding.input), ("output", encoding.output)):
         sums = _sums(expressions, variables)
         block.add_component(
@@ -46,17 +42,25 @@ def to_pyomo(encoding: Encoding) -> Any:
     return block
 
 
-def program_block(pyo: Any, program: Program) -> tuple[Any, list[Any]]:
-    """Return ``program`` as a block of ``pyo``, which is ``pyomo.environ``, and its variables."""
+def program_block(pyo: Any, program: Program, own: Sequence[Any] = ()) -> tuple[Any, list[Any]]:
+    """Return ``program`` as a block of ``pyo``, which is ``pyomo.environ``, and its variables.
+
+    ``own`` are variables of another block that stand for the first columns. Raises ``InputError``
+    for indicator constraints.
+    """
+    if program.indicators:
+        raise InputError(
+            "Pyomo has no indicator constraints: choose the formulation big_m, sos1 or partition"
+        )
     block = pyo.Block(concrete=True)
-    variables = _add_variables(pyo, block, program)
+    variables = [*own, *_add_variables(pyo, block, program, len(own))]
     _add_constraints(pyo, block, program, variables)
     return block, variables
 
 
-def _add_variables(pyo: Any, block: Any, program: Program) -> list[Any]:
+def _add_variables(pyo: Any, block: Any, program: Program, first: int) -> list[Any]:
     variables = []
-    for j, name in enumerate(program.column_names):
+    for j, name in enumerate(program.column_names[first:], first):
         bounds = _limit(program.column_lower[j]), _limit(program.column_upper[j])
         domain = pyo.Reals
         if program.integer[j]:

@@ -5,13 +5,15 @@ dual bound; a cutoff (``setObjlimit``) together with such a limit would end a so
 """
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.availability import missing
-from milp_verix.solvers.parameters import SCIP_DROPS, scip_options
+from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.parameters import SCIP_DROPS, notes_on, scip_options
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import (
     SolveResult,
@@ -38,6 +40,7 @@ capabilities = frozenset(
 
 _STATUS = {
     "optimal": SolveStatus.OPTIMAL,
+    "gaplimit": SolveStatus.OPTIMAL,  # by a user's own gap; its bound is the proven one
     "primallimit": SolveStatus.TARGET,
     "duallimit": SolveStatus.TARGET,
     "timelimit": SolveStatus.TIME_LIMIT,
@@ -51,11 +54,13 @@ def unavailable() -> str | None:
     return missing("pyscipopt")
 
 
-def open(*, threads: int, tolerances: Tolerances) -> RemoteSession:  # noqa: A001
+def open(  # noqa: A001
+    *, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
+) -> RemoteSession:
     """Open a session; raises ``SolverUnavailableError`` without PySCIPOpt."""
     if reason := unavailable():
         raise SolverUnavailableError(reason)
-    return RemoteSession(partial(ScipSession, threads, tolerances))
+    return RemoteSession(partial(ScipSession, threads, tolerances, given))
 
 
 class ScipSession:
@@ -64,13 +69,18 @@ class ScipSession:
     name = name
     largest_big_m = 1e4
     capabilities = capabilities
-    notes: tuple[str, ...] = ()
 
-    def __init__(self, threads: int, tolerances: Tolerances) -> None:
+    def __init__(
+        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
+    ) -> None:
         import pyscipopt
 
         self._scip: Any = pyscipopt
-        self._options = scip_options(threads, tolerances)
+        self.name, self._given = given.name or name, given
+        self.notes = notes_on(self.name, given.settings, None)
+        self._options = {**scip_options(threads, tolerances), **given.settings}
+        # no parameter of SCIP's, but a choice of many of them
+        self._heuristics = bool(self._options.pop("heuristics", False))
         self._model: Any = None
         self._variables: list[Any] = []
         self._limit: Any = None
@@ -91,7 +101,8 @@ class ScipSession:
         self._first = np.zeros(0, dtype=np.intp)
         model = self._model = self._scip.Model()
         model.hideOutput()
-        model.setHeuristics(self._scip.SCIP_PARAMSETTING.OFF)
+        if not self._heuristics:
+            model.setHeuristics(self._scip.SCIP_PARAMSETTING.OFF)
         for option, value in self._options.items():
             model.setParam(option, value)
         self._limit = _iteration_limit(self._scip)
@@ -157,6 +168,7 @@ class ScipSession:
         program = self._program
         if model is None or program is None:
             raise SolverError("load a program before minimising")
+        targets = targets.within(self._given.seconds)
         deadline, self._limit.most = targets.deadline(), targets.work / units_of_iteration(program)
         infinity = model.infinity()
         used = np.flatnonzero(cost)
@@ -171,13 +183,27 @@ class ScipSession:
             for variable, value in zip(self._variables, start.tolist(), strict=True):
                 model.setSolVal(given, variable, value)
             model.addSol(given)
-        model.optimizeNogil()
+        self._limit.first_seconds = None
+        self._optimise(model)
         result = self._result(cost)
         spend_solve(program, result.iterations or 0)
         if result.detail == "userinterrupt":
             deadline.use_up()
         model.freeTransform()
         return result
+
+    def _optimise(self, model: Any) -> None:
+        if self._given.log is None:
+            model.optimizeNogil()
+            return
+        # it would begin the file anew for each model
+        log, part = Path(self._given.log), Path(f"{self._given.log}.part")
+        model.setLogfile(str(part))
+        model.optimizeNogil()
+        model.setLogfile(None)
+        with log.open("a", encoding="utf-8") as file:
+            file.write(part.read_text(encoding="utf-8"))
+        part.unlink()
 
     def _prefer(self, first: IntArray) -> None:
         for columns, priority in ((self._first, 0), (first, 1)):
@@ -200,7 +226,17 @@ class ScipSession:
             # what a cost of 1e-12 or so is rounded to, and a bound above a point of its own
             bound = min(bound, float(cost @ point))
         iterations = int(model.getNLPIterations())
-        return SolveResult(status, bound, point, int(model.getNTotalNodes()), iterations, native)
+        root, first = float(model.getDualboundRoot()), self._limit.first_seconds
+        return SolveResult(
+            status,
+            bound,
+            point,
+            int(model.getNTotalNodes()),
+            iterations,
+            native,
+            root_bound=root if abs(root) < model.infinity() else None,
+            first_seconds=first,
+        )
 
     def close(self) -> None:
         """Free the model."""
@@ -210,19 +246,26 @@ class ScipSession:
 def _iteration_limit(package: Any) -> Any:
     """Return an event handler that ends a solve after ``most`` iterations, looking at each LP.
 
-    SCIP has no such limit of its own.
+    SCIP has no such limit of its own. It notes the time of the first solution, too.
     """
 
     class IterationLimit(package.Eventhdlr):  # type: ignore[misc]
         most = np.inf
+        first_seconds: float | None = None
 
         def eventinit(self) -> None:
-            self.model.catchEvent(package.SCIP_EVENTTYPE.LPSOLVED, self)
+            for kind in (package.SCIP_EVENTTYPE.LPSOLVED, package.SCIP_EVENTTYPE.BESTSOLFOUND):
+                self.model.catchEvent(kind, self)
 
         def eventexit(self) -> None:
-            self.model.dropEvent(package.SCIP_EVENTTYPE.LPSOLVED, self)
+            for kind in (package.SCIP_EVENTTYPE.LPSOLVED, package.SCIP_EVENTTYPE.BESTSOLFOUND):
+                self.model.dropEvent(kind, self)
 
-        def eventexec(self, _event: Any) -> None:
+        def eventexec(self, event: Any) -> None:
+            if event.getType() == package.SCIP_EVENTTYPE.BESTSOLFOUND:
+                if self.first_seconds is None:
+                    self.first_seconds = float(self.model.getSolvingTime())
+                return
             if self.model.getNLPIterations() > self.most:
                 self.model.interruptSolve()
 

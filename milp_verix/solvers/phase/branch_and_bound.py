@@ -14,6 +14,7 @@ node, from its dual ray. Phases are fixed exactly, so no integrality tolerance l
 big-Ms.
 """
 
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +24,7 @@ from milp_verix.clock import Deadline
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
+from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.parameters import HIGHS_DROPS
 from milp_verix.solvers.phase.search_tree import Node, Search
 from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
@@ -45,11 +47,13 @@ def unavailable() -> str | None:
     return highs.unavailable()
 
 
-def open(*, threads: int, tolerances: Tolerances) -> "PhaseSession":  # noqa: A001
+def open(  # noqa: A001
+    *, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
+) -> "PhaseSession":
     """Open a session; raises ``SolverUnavailableError`` without highspy."""
     if reason := unavailable():
         raise SolverUnavailableError(reason)
-    return PhaseSession(threads, tolerances)
+    return PhaseSession(threads, tolerances, given)
 
 
 @dataclass(slots=True, eq=False)
@@ -92,7 +96,10 @@ class PhaseSession:
     capabilities = capabilities
     notes: tuple[str, ...] = ()
 
-    def __init__(self, threads: int, tolerances: Tolerances) -> None:
+    def __init__(
+        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
+    ) -> None:
+        self.name, self._given = given.name or name, given
         self._lp = WarmLp(threads, tolerances)
         self.version = self._lp.version
         self._loaded: _Loaded | None = None
@@ -137,6 +144,7 @@ class PhaseSession:
         """
         if self._loaded is None:
             raise SolverError("load a program before minimising")
+        targets, began = targets.within(self._given.seconds), time.monotonic()
         search, self._loaded.unfinished = self._loaded.unfinished, None
         if search is None or not search.answers(cost, targets):
             search = Search(cost, targets)
@@ -159,6 +167,8 @@ class PhaseSession:
             search.iterations - iterations,
             detail,
             certificate=certificate,
+            root_bound=None if search.root_bound == -np.inf else search.root_bound,
+            first_seconds=None if search.first_at is None else max(search.first_at - began, 0.0),
         )
 
     def _run(
@@ -197,6 +207,8 @@ class PhaseSession:
             result = self._lp.solve(cutoff, deadline, interrupt)
             search.iterations += result.iterations
             node = _tightened(loaded.safe, node, result, search.cost, ends)
+            if not node.fixed:
+                search.root_bound = node.bound
             # where the word of HiGHS is not good enough for arithmetic, on to the optimum
             if result.status is not SolveStatus.TARGET or node.bound > search.cutoff:
                 break
@@ -240,6 +252,7 @@ def _settled(loaded: _Loaded, search: Search, node: Node, result: LpResult) -> b
         whole = bool(np.max(np.minimum(phases, 1.0 - phases), initial=0.0) <= _DECIDED)
         if hit or (whole and value < search.best):
             search.best, search.point = value, point
+            search.first_at = time.monotonic() if search.first_at is None else search.first_at
         if hit or (whole and value < targets.violated_below):
             search.close(node)
             return True

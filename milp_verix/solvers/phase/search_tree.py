@@ -34,7 +34,8 @@ class Search:
 
     A search that only has to reach a target goes depth first: every node below the target has to be
     expanded anyway, and neighbours share most of a simplex basis. A search for the optimum takes
-    the node with the least bound: this expands the fewest nodes.
+    the node with the least bound: this expands the fewest nodes. ``root_bound`` is that of the root
+    node, ``first_at`` the reading of ``time.monotonic()`` at the first point.
     """
 
     cost: FloatArray
@@ -47,6 +48,8 @@ class Search:
     nodes: int = 0
     iterations: int = 0
     trouble: str = ""
+    root_bound: float = -np.inf
+    first_at: float | None = None
 
     @property
     def bound(self) -> float:

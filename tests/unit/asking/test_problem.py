@@ -23,6 +23,7 @@ METHODS = {
     "check": "check",
     "audit": "audit",
     "relevance": "relevance",
+    "importance": "importance",
     "radius": "robustness_radius",
     "sweep": "epsilon_sweep",
     "compare": "compare",

@@ -14,6 +14,7 @@ RESULTS = {
     "contrastive": milp_verix.ContrastiveExplanation,
     "enumerate": milp_verix.Enumeration,
     "relevance": milp_verix.Relevance,
+    "importance": milp_verix.Importance,
     "radius": milp_verix.RobustnessRadii,
     "sweep": milp_verix.EpsilonSweep,
     "audit": milp_verix.Audit,

@@ -11,7 +11,16 @@ from tests.support.command_line import run_here
 from tests.support.digits_example import IMAGES, MODEL
 
 SAID = "is another file of this command"
-COMMANDS = ("explain", "minimum", "contrastive", "enumerate", "audit", "compare", "relevance")
+COMMANDS = (
+    "explain",
+    "minimum",
+    "contrastive",
+    "enumerate",
+    "audit",
+    "compare",
+    "relevance",
+    "importance",
+)
 
 
 @pytest.fixture

@@ -214,7 +214,7 @@ def test_rounds_take_turns_and_the_median_counts() -> None:
     assert found.rounds == 3
 
 
-def test_a_time_limit_is_one_of_each_run() -> None:
+def test_a_time_limit_leaves_each_run_its_share() -> None:
     checks = [list(range(60))] * 3
     options: dict[str, Any] = {"epsilon": 0.1, "time_limit": 1e-4}
     for asked in ({"checks": checks}, {"task": "explain"}, {}):

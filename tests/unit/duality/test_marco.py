@@ -173,7 +173,10 @@ def test_a_contrast_inside_which_checks_are_unknown_is_not_listed_as_minimal(
     assert found.unknown_reason
 
 
-def test_a_broken_solver_completes_nothing(broken_solver: FakeSolver, tmp_path: Path) -> None:
+def test_a_broken_solver_completes_nothing(
+    broken_solver: FakeSolver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(marco_module, "LISTED", 0)
     problem = case(1)
     net = problem.network(tmp_path)
     found = enumerate_explanations(net, problem.x, **problem.options)
@@ -253,3 +256,17 @@ def test_the_command_line_lists_both_kinds(tmp_path: Path) -> None:
     whole = run_here("enumerate", MODEL, seven, "--epsilon", 0.0001)
     assert whole.returncode == 0
     assert "the empty set" in whole.stdout
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_solver_proposes_what_a_list_of_sets_does(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = case(seed)
+    net, found = problem.network(tmp_path), []
+    for most in (20, 0):
+        monkeypatch.setattr(marco_module, "LISTED", most)
+        found.append(enumerate_explanations(net, problem.x, **problem.options))
+    first, second = ((one.abductive, {*one.contrastive}, one.lower_bound) for one in found)
+    assert first == second
+    assert all(one.complete for one in found)

@@ -1,0 +1,339 @@
+"""Sums of decision trees.
+
+    v = base + Σ_t w_t(ℓ_t(x))          ℓ_t(x): the leaf of tree t that x reaches
+
+An inner node sends ``x`` to the left where ``x_f ≤ θ``, in float64 exactly, else to the right.
+Libraries that compare other numbers (``float32(x) ≤ θ``, ``float32(x) < θ``) are read in this
+normal form with another ``θ``: the greatest float64 that goes to the left.
+
+    enclosure   Σ_t min { w_t(ℓ) : ℓ reachable }  ≤  v − base  ≤  Σ_t max { w_t(ℓ) : ℓ reachable }
+
+over a box: a leaf is reachable if the box meets each condition on its path. Sums are rounded
+outward, and ``error`` is added: the model that runs may be that far from the sum.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from verix_encodings.arrays import FloatArray, IntArray, Matrix, frozen, relative_error
+from verix_encodings.blocks.tree_ensemble import Splits, tree_ensemble_rows
+from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, never
+from verix_encodings.kinds.node import EncodingContext, Node, Ranges
+from verix_encodings.program.program import Expressions
+from verix_encodings.work import spend_entries
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """A decision tree with ``n`` nodes; node 0 is the root.
+
+    ``feature``, shape (n,), is -1 for a leaf. An inner node ``i`` sends ``x`` to the node
+    ``left[i]`` where ``x[feature[i]] <= threshold[i]``, else to ``right[i]``. ``value``, (n, m), is
+    what a leaf adds to each score; that of inner nodes does not count. Every node but the root has
+    one parent.
+    """
+
+    feature: IntArray
+    threshold: FloatArray
+    left: IntArray
+    right: IntArray
+    value: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeEnsemble(Node):
+    """``v = base + Σ_t w_t(ℓ_t(v_source))``: a sum of ``T`` trees with ``n`` nodes in all.
+
+    ``feature``, ``threshold``, ``left``, ``right``, ``value`` are those of the trees one after the
+    other, with the numbers of nodes counted through; ``roots``, shape (T,), are the trees' first
+    nodes. ``base`` has shape (m,), and the model that runs computes within ``error``, (m,), of the
+    sum in real arithmetic. Built by :meth:`of`.
+    """
+
+    plural: ClassVar[str] = "trees' scores"
+    exact: ClassVar[bool] = True
+    stepped: ClassVar[bool] = True
+
+    source: int
+    roots: IntArray
+    feature: IntArray
+    threshold: FloatArray
+    left: IntArray
+    right: IntArray
+    value_of: FloatArray
+    base: FloatArray
+    error: FloatArray
+    depth: int = field(default=0, kw_only=True)
+    memo: dict[bytes | None, Any] = field(default_factory=dict, kw_only=True)
+    """What is computed once of the trees' structure; copies with other values share it."""
+
+    @classmethod
+    def of(
+        cls,
+        source: int,
+        trees: Sequence[Tree],
+        base: FloatArray,
+        error: FloatArray | float = 0.0,
+    ) -> "TreeEnsemble":
+        """Return the sum of ``trees`` and ``base``, known up to ``error``.
+
+        Raises ``ValueError`` for arrays that are no trees with ``m`` scores.
+        """
+        base = frozen(base)
+        sizes = [tree.feature.size for tree in trees]
+        starts = np.cumsum([0, *sizes])
+        none = np.zeros(0, dtype=np.intp)
+
+        def joined(parts: Sequence[IntArray]) -> IntArray:
+            return np.concatenate([none, *parts]).astype(np.int32)
+
+        feature = joined([tree.feature for tree in trees])
+        inner = feature >= 0
+        places = np.arange(starts[-1], dtype=np.int32)
+        left = joined([t.left + s for t, s in zip(trees, starts, strict=False)])
+        right = joined([t.right + s for t, s in zip(trees, starts, strict=False)])
+        left, right = np.where(inner, left, places), np.where(inner, right, places)
+        threshold = np.concatenate([np.zeros(0), *(tree.threshold for tree in trees)])
+        value = np.concatenate([np.zeros((0, base.size)), *(tree.value for tree in trees)])
+        if value.shape != (starts[-1], base.size):
+            raise ValueError(f"the values of leaves have shape {value.shape}")
+        # a child stands in its parent's tree
+        ends = np.repeat(starts[1:], sizes)
+        for child in (left, right):
+            if np.any(child < np.repeat(starts[:-1], sizes)) or np.any(child >= ends):
+                raise ValueError("a node of a tree has a child outside of it")
+        if not np.isfinite(value).all() or np.isnan(threshold).any():
+            raise ValueError("a tree has a value that is no finite number")
+        node = cls(
+            source,
+            starts[:-1].astype(np.intp),
+            feature,
+            np.where(inner, threshold, np.inf),
+            left,
+            right,
+            np.where(inner[:, None], 0.0, value),
+            base,
+            frozen(np.broadcast_to(error, base.shape)),
+        )
+        return replace(node, depth=node._measured())
+
+    def _measured(self) -> int:
+        """Return the number of conditions on the longest path."""
+        depth, level = 0, self.roots
+        seen = 0
+        while level.size:
+            seen += level.size
+            if seen > self.feature.size:
+                raise ValueError("a node of a tree has two parents")
+            inner = level[self.feature[level] >= 0]
+            level = np.concatenate([self.left[inner], self.right[inner]])
+            depth += bool(level.size)
+        return depth
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The number of the value that the trees read."""
+        return (self.source,)
+
+    @property
+    def tree_count(self) -> int:
+        """Number of trees ``T``."""
+        return self.roots.size
+
+    def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
+        """Return the number of scores; ``ValueError`` if a tree reads an entry beyond them."""
+        if np.any(self.feature >= sizes[self.source]):
+            raise ValueError(
+                f"reads entry {self.feature.max()} of value {self.source}, "
+                f"of size {sizes[self.source]}"
+            )
+        return self.base.size
+
+    def leaves_at(self, x: FloatArray) -> IntArray:
+        """Return the leaf that each tree reaches at the columns of ``x``, (d, N): (T, N)."""
+        columns = np.arange(x.shape[1])[None, :]
+        at = np.repeat(self.roots[:, None], x.shape[1], axis=1)
+        spend_entries(at.size, 1 + self.depth)
+        flat, count = np.ascontiguousarray(x).reshape(-1), x.shape[1]
+        for _ in range(self.depth):
+            # a leaf has the feature -1, the threshold ∞, and is its own child
+            there = flat.take(self.feature.take(at) * count + columns, mode="wrap")
+            at = np.where(there <= self.threshold.take(at), self.left.take(at), self.right.take(at))
+        return at
+
+    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+        """Evaluate the trees in float64."""
+        x = values[self.source]
+        flat = x.ndim == 1
+        at = self.leaves_at(x[:, None] if flat else x)
+        total = self.base[:, None] + self.value_of[at].sum(axis=0).T
+        return np.asarray(total[:, 0] if flat else total)
+
+    def enclosure(self, of: Ranges) -> Range:
+        """Bound the scores where the source lies in these bounds."""
+        lower, upper = of(self.source)
+        boxes = np.atleast_2d(lower), np.atleast_2d(upper)
+        count, trees = boxes[0].shape[0], self.tree_count
+        shape = (count, trees, self.base.size)
+        least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
+        box, tree, leaf = self.reachable(*boxes)
+        if trees and leaf.size:
+            key = box * trees + tree
+            by_tree = np.argsort(key, kind="stable")
+            starts = np.flatnonzero(np.diff(key[by_tree], prepend=-1))
+            found, values = key[by_tree[starts]], self.value_of[leaf[by_tree]]
+            flat = -1, self.base.size
+            least.reshape(flat)[found] = np.minimum.reduceat(values, starts, axis=0)
+            most.reshape(flat)[found] = np.maximum.reduceat(values, starts, axis=0)
+        reach = np.maximum(np.abs(least), np.abs(most)).sum(axis=1) + np.abs(self.base)
+        off = self.error + relative_error(trees + 2) * (reach + self.error)
+        low, high = self.base + least.sum(axis=1) - off, self.base + most.sum(axis=1) + off
+        return low.reshape(*lower.shape[:-1], -1), high.reshape(*lower.shape[:-1], -1)
+
+    def reachable(
+        self, lower: FloatArray, upper: FloatArray
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the leaves that boxes, (N, d), reach: numbers of boxes, trees and leaves."""
+        box = np.repeat(np.arange(lower.shape[0]), self.tree_count)
+        tree = np.tile(np.arange(self.tree_count), lower.shape[0])
+        at = self.roots[tree]
+        found: list[tuple[IntArray, IntArray, IntArray]] = []
+        while True:
+            spend_entries(at.size, 8)
+            inner = self.feature[at] >= 0
+            found.append((box[~inner], tree[~inner], at[~inner]))
+            box, tree, at = box[inner], tree[inner], at[inner]
+            if not at.size:
+                break
+            feature, threshold = self.feature[at], self.threshold[at]
+            goes_left = lower[box, feature] <= threshold
+            goes_right = upper[box, feature] > threshold
+            at = np.concatenate([self.left[at[goes_left]], self.right[at[goes_right]]])
+            box = np.concatenate([box[goes_left], box[goes_right]])
+            tree = np.concatenate([tree[goes_left], tree[goes_right]])
+        boxes, trees, leaves = (np.concatenate(part) for part in zip(*found, strict=True))
+        return boxes, trees, leaves
+
+    def renumbered(self, number: Callable[[int], int]) -> "TreeEnsemble":
+        """Return the trees that read the value ``number(source)``."""
+        return replace(self, source=number(self.source))
+
+    @property
+    def magnitude(self) -> FloatArray:
+        """A bound on ``|base| + Σ_t |w_t(ℓ_t(x))|`` for any ``x``, shape (m,)."""
+        if not self.tree_count:
+            return np.abs(self.base)
+        largest = np.maximum.reduceat(np.abs(self.value_of), self.roots, axis=0)
+        return np.asarray((np.abs(self.base) + largest.sum(axis=0)) * (1 + 1e-9))
+
+    def followed(self, matrix: Matrix, bias: FloatArray, error: FloatArray) -> "TreeEnsemble":
+        """Return the trees of ``W v + c``: each leaf adds ``W w_t(ℓ)``; rounding is counted."""
+        weight = abs(matrix)
+        gamma = relative_error(self.base.size + 2)
+        off = weight @ (self.error + gamma * self.magnitude) + gamma * np.abs(bias) + error
+        return replace(
+            self,
+            value_of=np.asarray((matrix @ self.value_of.T).T),
+            base=frozen(matrix @ self.base + bias),
+            error=frozen(off),
+        )
+
+    def slopes(
+        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
+    ) -> Iterator[tuple[int, Range]]:
+        """Yield the source with slopes of zero where each tree reaches one leaf, else infinite."""
+        of = bounds[self.source]
+        _, _, leaf = self.reachable(of.lower[None, :], of.upper[None, :])
+        steep = 0.0 if leaf.size == self.tree_count else np.inf
+        ends = np.full((lower.shape[0], of.lower.size), steep)
+        yield self.source, (-ends, ends)
+
+    def splits(self, lower: FloatArray, upper: FloatArray, late: Late = never) -> Splits:
+        """Return the leaves that the box reaches, and the splits that it leaves open, for programs.
+
+        Raises ``TimeoutError`` once ``late()``, which is asked for each tree.
+        """
+        feature, threshold = self.feature.tolist(), self.threshold.tolist()
+        left, right, low, high = (a.tolist() for a in (self.left, self.right, lower, upper))
+        leaves: list[int] = []
+        owners: list[int] = []
+        found: list[list[int]] = []
+
+        def visit(node: int) -> None:
+            # from the left to the right, so that leaves under a node stand side by side
+            f = feature[node]
+            if f < 0:
+                leaves.append(node)
+                return
+            cut = threshold[node]
+            if high[f] <= cut or low[f] > cut:
+                visit(left[node] if high[f] <= cut else right[node])
+                return
+            split = [node, len(leaves), 0, 0]
+            found.append(split)
+            ends = high[f]
+            high[f] = cut
+            visit(left[node])
+            high[f] = ends
+            split[2] = len(leaves)
+            ends = low[f]
+            low[f] = np.nextafter(cut, np.inf)
+            visit(right[node])
+            low[f] = ends
+            split[3] = len(leaves)
+
+        for tree, root in enumerate(self.roots.tolist()):
+            if late():
+                raise TimeoutError("time is up before the trees are encoded")
+            before = len(leaves)
+            visit(root)
+            owners += [tree] * (len(leaves) - before)
+        spend_entries(len(leaves), 64)
+        data = np.array(found, dtype=np.intp).reshape(-1, 4)
+        node = data[:, 0]
+        return Splits(
+            np.array(owners, dtype=np.intp),
+            self.value_of[leaves],
+            self.feature[node].astype(np.intp),
+            self.threshold[node],
+            *data[:, 1:].T,
+        )
+
+    def open_thresholds(self, lower: FloatArray, upper: FloatArray) -> dict[int, FloatArray]:
+        """Return the thresholds that a program over the box has binaries for, by feature."""
+        splits = self.splits(lower, upper)
+        features = np.unique(splits.feature).tolist()
+        return {f: np.unique(splits.threshold[splits.feature == f]) for f in features}
+
+    def rows(self, context: EncodingContext) -> Expressions:
+        """Add the trees to a program: binaries for thresholds, weights of leaves."""
+        box = context.bounds[self.source]
+        splits = self.splits(box.lower, box.upper, context.late)
+        x = context.values[self.source]
+        return tree_ensemble_rows(
+            context.builder, context.label, splits, base=self.base, x=x, box=box
+        )
+
+    def encoding_error(
+        self,
+        errors: Sequence[FloatArray],
+        reaches: Sequence[FloatArray],
+        interval: Interval,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bound how far the model may be from its expressions, and the magnitude of its value."""
+        return self.error, np.maximum(self.magnitude, interval.magnitude)
+
+    def evaluation_error(
+        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
+    ) -> FloatArray:
+        """Bound the error: the rounding of a sum, and ``error``; a source that is off may jump."""
+        off = np.asarray(relative_error(self.tree_count + 2) * self.magnitude + self.error)
+        if not errors[self.source].any():
+            return off
+        low, high = self.enclosure(
+            lambda k: (bounds[k].lower - errors[k], bounds[k].upper + errors[k])
+        )
+        return off + (high - low)

@@ -1,0 +1,1 @@
+"""Networks inside models of Pyomo, gurobipy and PuLP."""

@@ -1,0 +1,159 @@
+"""The embedded network: the model's variables that belong to it, and what can be asked of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from milp_verix.embedding.host import Host, Solution
+from milp_verix.embedding.replay import EmbeddedCheck, replayed
+from milp_verix.errors import InputError, SolverError
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.solvers import Targets, open_session
+from verix_encodings import Bounds, Encoding
+from verix_encodings.arrays import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Embedded:
+    """A network inside a model: :func:`milp_verix.embed` returns it.
+
+    Attributes:
+        network: the network.
+        name: the prefix of its variables and rows in the model; in Pyomo the name of its block.
+        inputs: the model's variables that are its inputs, in order; one that was added where an
+            expression or a number was given.
+        outputs: the model's variables that are its outputs, in order.
+        bounds: intervals around all values of the network, the input's box first.
+        rounding: the most by which a row may miss the network's values, by rounding of its numbers.
+        notes: notes on what to mind when the model is solved.
+    """
+
+    network: LoadedModel
+    name: str
+    inputs: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+    bounds: Bounds
+    rounding: float
+    notes: tuple[str, ...]
+    _host: Host
+    _encoding: Encoding
+    _variables: tuple[Any, ...]
+
+    @property
+    def phases(self) -> Mapping[str, Any]:
+        """The binary variables by name, such as ``d_1_7``, the phase of ReLU 7 of node 1."""
+        return self._added(integer=True)
+
+    @property
+    def neurons(self) -> Mapping[str, Any]:
+        """The continuous variables by name: ``z_1_7`` and ``a_1_7`` for ReLU 7 of node 1.
+
+        ``y_k`` and ``x_i`` are outputs and inputs that the model has no variables of its own for.
+        """
+        return self._added(integer=False)
+
+    @property
+    def binaries(self) -> int:
+        """Number of binary variables."""
+        return self._encoding.program.binaries
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, sets and implications included."""
+        program = self._encoding.program
+        return program.rows + len(program.indicators) + len(program.sos1)
+
+    @property
+    def columns(self) -> int:
+        """Number of variables that were added."""
+        return len(self.phases) + len(self.neurons)
+
+    @property
+    def largest_big_m(self) -> float:
+        """The largest constant that a binary is multiplied by, 0.0 without any."""
+        return self._encoding.largest_big_m
+
+    def remove(self) -> None:
+        """Take the network's variables and rows out of the model.
+
+        An objective or row of your own that has its outputs is yours to remove.
+        """
+        self._host.remove()
+
+    def start(self, x: ArrayLike) -> FloatArray:
+        """Let solvers begin with the input ``x``: set values of all variables; return the outputs.
+
+        ``x`` is taken as by ``network.as_input``, in float64. A variable of the model that an input
+        expression contains is not set. Pyomo and PuLP pass the values on to solvers that are asked
+        for a warm start. Raises ``InputError`` for an input outside the box.
+        """
+        self.network.as_input(x)
+        point = np.asarray(x, dtype=np.float64).reshape(-1)
+        box = self.bounds[0]
+        if outside := np.flatnonzero((point < box.lower) | (point > box.upper)).tolist():
+            i = outside[0]
+            raise InputError(
+                f"input {i} is {point[i]:g}, outside its bounds {box.lower[i]:g} to "
+                f"{box.upper[i]:g}: start inside them"
+            )
+        encoding = self._encoding
+        program = encoding.program.with_bounds(encoding.input.columns, point, point)
+        session = open_session("auto", needed=program.needs)
+        try:
+            session.load(program)
+            found = session.minimise(np.zeros(program.columns), Targets()).point
+        finally:
+            session.close()
+        if found is None:
+            raise SolverError(f"{session.name} finds no values of the network at this input")
+        found[program.integer] = np.round(found[program.integer])
+        for variable, value in zip(self._variables, found.tolist(), strict=True):
+            self._host.set_start(variable, value)
+        return self.network.ir.evaluate(point)
+
+    def check(self, solution: Solution | None = None) -> EmbeddedCheck:
+        """Replay a solution in the network's own runtime, and tell how far the outputs differ.
+
+        ``solution`` maps the model's variables to values, for Pyomo a ``ComponentMap``; by default
+        these are the values that the last solve left in the model. An input that no output depends
+        on need not have one. Raises ``InputError`` where a value is missing.
+        """
+        box, read = self.bounds[0], self._encoding.program.matrix.tocsc()
+        idle = np.diff(read.indptr)[self._encoding.input.columns] == 0
+        inputs = [
+            box.lower[i] if np.isnan(value) and idle[i] else value
+            for i, value in enumerate(self._values("input", self.inputs, solution))
+        ]
+        outputs = self._values("output", self.outputs, solution)
+        for what, values in (("input", inputs), ("output", outputs)):
+            if (missing := np.flatnonzero(~np.isfinite(values))).size:
+                raise InputError(
+                    f"{what} {missing[0]} has no value: solve the model first, or give a solution"
+                )
+        return replayed(self.network, box, np.array(inputs), np.array(outputs))
+
+    def _values(self, what: str, variables: Sequence[Any], given: Solution | None) -> list[float]:
+        values = []
+        for i, variable in enumerate(variables):
+            try:
+                values.append(self._host.value(variable, given))
+            except KeyError as error:
+                raise InputError(f"the solution lacks {error}, of {what} {i}") from error
+        return values
+
+    def _added(self, *, integer: bool) -> Mapping[str, Any]:
+        program = self._encoding.program
+        own = program.column_labels[0][1].size
+        which = own + np.flatnonzero(program.integer[own:] == integer)
+        names = program.column_names
+        return MappingProxyType({names[j]: self._variables[j] for j in which.tolist()})
+
+    def __repr__(self) -> str:
+        return (
+            f"Embedded({self.name!r}: {self.network.name}, {self.rows} rows, {self.columns} "
+            f"variables, {self.binaries} of them binary, big-Ms up to {self.largest_big_m:.3g})"
+        )

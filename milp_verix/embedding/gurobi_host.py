@@ -1,0 +1,116 @@
+"""A network in a model of gurobipy."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from milp_verix.embedding.host import Ends, Solution, ends_of, flat, named, of_sum
+from milp_verix.errors import InputError
+from milp_verix.solvers.backends.gurobi import add_logic, add_rows, added_columns
+from verix_encodings import Program
+
+
+class GurobiHost:
+    """A ``gurobipy.Model``."""
+
+    to_bound = "variable.LB = ... and variable.UB = ..."
+
+    def __init__(self, model: Any) -> None:
+        import gurobipy
+
+        self._gp, self._model = gurobipy, model
+        # what was added since the last update has neither names nor bounds
+        model.update()
+        self._known = model.getVars()
+        self._added: list[Any] = []
+
+    def entries(self, given: Any) -> list[Any]:
+        """Return variables and expressions one by one."""
+        gp = self._gp
+        if isinstance(given, gp.MVar):
+            return flat(given.tolist())
+        if isinstance(given, gp.MLinExpr):
+            return [given[index].item() for index in np.ndindex(given.shape)]
+        if isinstance(given, list | tuple):
+            return [entry for part in given for entry in self.entries(part)]
+        return flat(given)
+
+    def is_variable(self, entry: Any) -> bool:
+        """Return whether ``entry`` is a ``gurobipy.Var``."""
+        return isinstance(entry, self._gp.Var)
+
+    def is_expression(self, entry: Any) -> bool:
+        """Return whether ``entry`` is a linear expression."""
+        return isinstance(entry, self._gp.LinExpr)
+
+    def key(self, variable: Any) -> Hashable:
+        """Return the variable's number in its model."""
+        index = int(variable.index)
+        if not 0 <= index < len(self._known) or not self._known[index].sameAs(variable):
+            raise InputError("a variable is not one of the model: give variables of the model")
+        return index
+
+    def ends(self, entry: Any) -> Ends:
+        """Return the bounds of a variable or a linear expression."""
+        if not self.is_variable(entry):
+            terms = [(factor, self.ends(variable)) for factor, variable in _terms(entry)]
+            return of_sum(terms, entry.getConstant())
+        return ends_of(entry.LB, entry.UB, whole=entry.VType in ("B", "I"))
+
+    def taken(self, name: str) -> bool:
+        """Return whether a variable or row has a name that begins so."""
+        names = [variable.VarName for variable in self._known]
+        names += [row.ConstrName for row in self._model.getConstrs()]
+        return any(other.startswith(named(name, "")) for other in names)
+
+    def add(self, program: Program, own: Sequence[Any], name: str) -> list[Any]:
+        """Add variables and rows by the names of the program, behind ``name``."""
+        gp, model = self._gp, self._model
+        added = added_columns(gp, model, program, len(own))
+        variables = [*own, *added.tolist()]
+        over = gp.MVar.fromlist(variables)
+        blocks = add_rows(model, over, program, 0)
+        logic = add_logic(gp, model, over, program)
+        for variable, label in zip(
+            variables[len(own) :], program.column_names[len(own) :], strict=True
+        ):
+            variable.VarName = named(name, label)
+        labels = program.row_names
+        rows = [(i, row) for numbers, block in blocks for i, row in _pairs(numbers, block)]
+        for i, row in rows:
+            row.ConstrName = named(name, labels[i])
+        self._added = [*variables[len(own) :], *(row for _, row in rows), *logic]
+        model.update()
+        return variables
+
+    def equate(self, variable: Any, entry: Any, name: str) -> None:
+        """Add the row."""
+        self._added.append(self._model.addConstr(variable == entry, name=name))
+        self._model.update()
+
+    def remove(self) -> None:
+        """Remove variables and rows."""
+        self._model.remove(self._added)
+        self._model.update()
+
+    def value(self, variable: Any, solution: Solution | None) -> float:
+        """Return the value of a variable."""
+        if solution is not None:
+            return float(solution[variable])
+        try:
+            return float(variable.X)
+        except (AttributeError, self._gp.GurobiError):
+            return np.nan
+
+    def set_start(self, variable: Any, value: float) -> None:
+        """Set the start of the variable."""
+        variable.Start = value
+
+
+def _terms(expression: Any) -> list[tuple[float, Any]]:
+    return [(expression.getCoeff(k), expression.getVar(k)) for k in range(expression.size())]
+
+
+def _pairs(numbers: Any, block: Any) -> list[tuple[int, Any]]:
+    return list(zip(numbers.tolist(), block.tolist(), strict=True))

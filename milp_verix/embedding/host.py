@@ -1,0 +1,112 @@
+"""A model of another library, and the translation of a program into its variables and rows.
+
+Each library has one file, with a class that has the methods of :class:`Host`. The translations
+themselves are those of ``solvers.backends``.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from verix_encodings import Program
+from verix_encodings.arrays import relative_error
+
+Solution: TypeAlias = Mapping[Any, float]
+"""Values by the model's own variables."""
+
+LARGEST = 1e20
+"""Solvers take bounds of this size and more as infinite."""
+
+
+class Ends(NamedTuple):
+    """Bounds of a variable or an expression, infinite where there are none."""
+
+    lower: float
+    upper: float
+
+
+class Host(Protocol):
+    """One model, and the network's part of it."""
+
+    to_bound: str
+    """Words for how a variable of this library gets bounds."""
+
+    def entries(self, given: Any) -> list[Any]:
+        """Return variables, expressions and numbers one by one, from any container of them."""
+
+    def is_variable(self, entry: Any) -> bool:
+        """Return whether ``entry`` is a variable of the model."""
+
+    def is_expression(self, entry: Any) -> bool:
+        """Return whether ``entry`` is an expression that a row of the model may equate."""
+
+    def key(self, variable: Any) -> Hashable:
+        """Return what tells a variable apart from others."""
+
+    def ends(self, entry: Any) -> Ends:
+        """Return the bounds of a variable, whole numbers for an integer one, or of an expression.
+
+        Those of an expression follow from the bounds of its variables.
+        """
+
+    def taken(self, name: str) -> bool:
+        """Return whether the model has variables or rows whose names begin with ``name``."""
+
+    def add(self, program: Program, own: Sequence[Any], name: str) -> list[Any]:
+        """Add a program, whose first columns are ``own``, under a ``name``; return all variables.
+
+        Raises ``InputError`` for what the library lacks.
+        """
+
+    def equate(self, variable: Any, entry: Any, name: str) -> None:
+        """Add the row ``variable = entry`` for an expression."""
+
+    def remove(self) -> None:
+        """Take away everything that was added."""
+
+    def value(self, variable: Any, solution: Solution | None) -> float:
+        """Return the value of a variable in ``solution``, or in the model; NaN if it has none.
+
+        Raises ``KeyError`` for a variable that ``solution`` lacks.
+        """
+
+    def set_start(self, variable: Any, value: float) -> None:
+        """Let solvers begin with this value of a variable."""
+
+
+def named(name: str, part: str) -> str:
+    """Return the name of a variable or row of the network called ``name``."""
+    return f"{name}_{part}"
+
+
+def flat(given: Any) -> list[Any]:
+    """Return the entries of lists, arrays and mappings of any depth, in order."""
+    if isinstance(given, Mapping):
+        return flat(list(given.values()))
+    if isinstance(given, np.ndarray) or hasattr(given, "to_numpy"):
+        return np.asarray(given, dtype=object).reshape(-1).tolist()
+    if isinstance(given, list | tuple):
+        return [entry for part in given for entry in flat(part)]
+    return [given]
+
+
+def of_sum(terms: Sequence[tuple[float, Ends]], constant: float) -> Ends:
+    """Bound ``constant + Σ c v`` for pairs of ``c`` and the bounds of ``v``, rounded outward."""
+    if not terms:
+        return Ends(constant, constant)
+    factors = np.array([factor for factor, _ in terms])
+    sides = np.array([ends for _, ends in terms]) * factors[:, None]
+    low, high = sides.min(axis=1), sides.max(axis=1)
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        return Ends(-np.inf, np.inf)
+    size = np.maximum(np.abs(low), np.abs(high)).sum() + abs(constant)
+    error = relative_error(len(terms)) * float(size)
+    return Ends(float(low.sum()) + constant - error, float(high.sum()) + constant + error)
+
+
+def ends_of(lower: float | None, upper: float | None, *, whole: bool) -> Ends:
+    """Return bounds of a variable, None and huge ones as infinite."""
+    low = -np.inf if lower is None or lower <= -LARGEST else float(lower)
+    high = np.inf if upper is None or upper >= LARGEST else float(upper)
+    return Ends(float(np.ceil(low)), float(np.floor(high))) if whole else Ends(low, high)

@@ -1,0 +1,94 @@
+"""A network as a block of a Pyomo model."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from milp_verix.embedding.host import Ends, Solution, ends_of, flat
+from milp_verix.errors import InputError
+from milp_verix.solvers.backends.pyomo_model import program_block
+from verix_encodings import Program
+from verix_encodings.arrays import relative_error
+
+
+class PyomoHost:
+    """A concrete model or block of Pyomo."""
+
+    to_bound = "variable.setlb(...) and variable.setub(...)"
+
+    def __init__(self, model: Any) -> None:
+        import pyomo.environ as pyo
+
+        self._pyo, self._model = pyo, model
+        if not isinstance(model, pyo.Block) and not hasattr(model, "add_component"):
+            raise InputError(f"model is a {type(model).__name__}, expected a Pyomo model or block")
+        if not model.is_constructed():
+            raise InputError("the Pyomo model is abstract: embed into model.create_instance()")
+        self._block: Any = None
+
+    def entries(self, given: Any) -> list[Any]:
+        """Return variables and expressions one by one; an indexed component in its order."""
+        if hasattr(given, "is_indexed") and given.is_indexed():
+            return [given[index] for index in given.index_set()]
+        if isinstance(given, list | tuple):
+            return [entry for part in given for entry in self.entries(part)]
+        return flat(given)
+
+    def is_variable(self, entry: Any) -> bool:
+        """Return whether ``entry`` is a variable."""
+        return hasattr(entry, "is_variable_type") and bool(entry.is_variable_type())
+
+    def is_expression(self, entry: Any) -> bool:
+        """Return whether ``entry`` is an expression, a parameter included."""
+        return hasattr(entry, "is_numeric_type") and bool(entry.is_numeric_type())
+
+    def key(self, variable: Any) -> Hashable:
+        """Return the identity of the variable."""
+        return id(variable)
+
+    def ends(self, entry: Any) -> Ends:
+        """Return the bounds of a variable, or of any expression that Pyomo bounds."""
+        if self.is_variable(entry):
+            whole = bool(entry.is_integer() or entry.is_binary())
+            return ends_of(entry.lb, entry.ub, whole=whole)
+        from pyomo.contrib.fbbt.fbbt import compute_bounds_on_expr
+        from pyomo.core.expr.visitor import identify_variables
+
+        low, high = ends_of(*compute_bounds_on_expr(entry), whole=False)
+        # computed to the nearest number, not outward
+        reach = sum(abs(end) for end in (low, high) if np.isfinite(end))
+        size = len(list(identify_variables(entry)))
+        error = relative_error(size + 8) * reach
+        return Ends(low - error, high + error)
+
+    def taken(self, name: str) -> bool:
+        """Return whether the model has a component of this name."""
+        return self._model.component(name) is not None
+
+    def add(self, program: Program, own: Sequence[Any], name: str) -> list[Any]:
+        """Add the program as the block ``name``."""
+        block, variables = program_block(self._pyo, program, own)
+        self._model.add_component(name, block)
+        self._block = block
+        return variables
+
+    def equate(self, variable: Any, entry: Any, name: str) -> None:
+        """Add the row to the block."""
+        self._block.add_component(name, self._pyo.Constraint(expr=variable == entry))
+
+    def remove(self) -> None:
+        """Delete the block."""
+        self._model.del_component(self._block)
+
+    def value(self, variable: Any, solution: Solution | None) -> float:
+        """Return the value of a variable; solutions are ``ComponentMap``s."""
+        if solution is not None:
+            if not isinstance(solution, self._pyo.ComponentMap):
+                raise InputError("a solution of a Pyomo model is a pyomo.environ.ComponentMap")
+            return float(solution[variable])
+        return np.nan if variable.value is None else float(variable.value)
+
+    def set_start(self, variable: Any, value: float) -> None:
+        """Set the value, which solvers take if they are called with ``warmstart=True``."""
+        variable.set_value(value, skip_validation=True)

@@ -1,0 +1,68 @@
+"""The values of a network in a solution, beside those that the network's own runtime returns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.loaded_model import LoadedModel
+from verix_encodings import Interval
+from verix_encodings.arrays import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EmbeddedCheck:
+    """A solution of a model, replayed.
+
+    Attributes:
+        inputs: the network's input in the solution, shape (d,).
+        outputs: the network's outputs in the solution, shape (m,).
+        replayed: the outputs that onnxruntime returns at ``inputs``, rounded to the network's own
+            type; without a final Softmax or Sigmoid, as everywhere.
+        exact: the outputs at ``inputs`` as they are, in float64.
+        outside: how far ``inputs`` lie outside the box that the network was embedded over.
+    """
+
+    inputs: FloatArray
+    outputs: FloatArray
+    replayed: NDArray[np.floating]
+    exact: FloatArray
+    outside: float
+
+    @property
+    def difference(self) -> float:
+        """The largest difference between the solution's outputs and the runtime's."""
+        return _farthest(self.outputs, self.replayed)
+
+    @property
+    def solver_difference(self) -> float:
+        """The largest difference between the solution's outputs and the network's in float64.
+
+        It is the solver's part; the runtime's rounding to its own type is left out.
+        """
+        return _farthest(self.outputs, self.exact)
+
+    def __str__(self) -> str:
+        told = (
+            f"outputs differ from the runtime's by {self.difference:.2g} at most, and by "
+            f"{self.solver_difference:.2g} from the network in float64"
+        )
+        if self.outside:
+            told += f"; the input lies outside the embedded box by {self.outside:.2g}"
+        return told
+
+
+def replayed(
+    network: LoadedModel, box: Interval, inputs: FloatArray, outputs: FloatArray
+) -> EmbeddedCheck:
+    """Run ``network`` at ``inputs``, and compare with ``outputs``."""
+    beyond = np.maximum(box.lower - inputs, inputs - box.upper)
+    exact = network.ir.evaluate(inputs)
+    return EmbeddedCheck(
+        inputs, outputs, network.scores(inputs), exact, float(np.max(beyond, initial=0.0))
+    )
+
+
+def _farthest(ours: FloatArray, theirs: NDArray[np.floating]) -> float:
+    with np.errstate(invalid="ignore"):
+        return float(np.max(np.abs(ours - theirs), initial=0.0))

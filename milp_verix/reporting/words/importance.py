@@ -1,0 +1,135 @@
+"""The importance of features in words, and the facts about it."""
+
+from math import ceil, floor
+
+from milp_verix.reporting.words.explanation import about_facts, effort_facts, still_facts
+from milp_verix.reporting.words.feature_labels import SHOWN, labels_of
+from milp_verix.reporting.words.sentences import (
+    compared,
+    decided,
+    listed_texts,
+    scope_sentences,
+)
+from milp_verix.reporting.words.wording import counted, number, predicted_text
+from milp_verix.results.records.importance import ImportanceRecord
+
+NAMES = {
+    "shapley": "Shapley value",
+    "holler-packel": "Holler-Packel index",
+    "deegan-packel": "Deegan-Packel index",
+    "responsibility": "responsibility",
+}
+_MEANING = {
+    "shapley": "how often, over all orders of the features, it turns a set into one that keeps "
+    "the prediction",
+    "holler-packel": "the share of minimal explanations that contain it",
+    "deegan-packel": "the share of minimal explanations that contain it, each shared out among "
+    "its features",
+    "responsibility": "1 / k, if its smallest minimal explanation has k features",
+}
+_DIGITS = 3
+_TOLD = 5
+"""So many features are told in a sentence with their importance."""
+
+
+def importance_headline(found: ImportanceRecord) -> str:
+    """Return the result in a line: ``"Decision “no”: importance of 13 features, exact"``."""
+    count = counted(len(found.groups), "feature")
+    how = "exact" if found.exact else "in proven brackets"
+    return f"{predicted_text(found)}: importance of {count} ({NAMES[found.index]}), {how}"
+
+
+def importance_outcome(found: ImportanceRecord) -> str:
+    """Return how far the importance is known."""
+    if found.exact:
+        return "exact, proven"
+    widest = max(high - low for low, high in zip(found.lower, found.upper, strict=True))
+    reason = found.unknown_reason or "unknown"
+    return f"proven brackets, {number(widest, 2)} wide at most: {reason}"
+
+
+def bracket_of(found: ImportanceRecord, feature: int) -> str:
+    """Return ``"0.25"``, or ``"0.2 to 0.31"`` rounded outward."""
+    low, high = found.lower[feature], found.upper[feature]
+    if low == high:
+        return number(low, _DIGITS)
+    scale = 10**_DIGITS
+    return f"{number(floor(low * scale) / scale)} to {number(ceil(high * scale) / scale)}"
+
+
+def importance_sentence(found: ImportanceRecord) -> str:
+    """Return the most important features with their importance, and how far it is proven."""
+    labels, ranking = labels_of(found), found.ranking
+    none = [feature for feature in ranking if not found.upper[feature]]
+    told = [feature for feature in ranking if found.upper[feature]]
+    if not told:
+        return " ".join([f"{_begun(found)} is 0: none is needed.", *scope_sentences(found)])
+    texts = [f"{labels[feature]} {bracket_of(found, feature)}" for feature in told[:_TOLD]]
+    parts = [listed_texts(texts, _TOLD, "other feature")]
+    if rest := told[_TOLD:]:
+        most = ceil(max(found.upper[feature] for feature in rest) * 1000) / 1000
+        each = "each of " if len(rest) > 1 else ""
+        parts.append(f"at most {number(most)} for {each}{counted(len(rest), 'other feature')}")
+    if none:
+        which = "the other feature" if len(none) == 1 else f"the other {len(none)} features"
+        parts.append(f"0 for {which}")
+    claim = f"{_begun(found)} is {'; '.join(parts)}."
+    how = "These values are exact."
+    if not found.exact:
+        how = (
+            f"These brackets are proven; the values are open: {found.unknown_reason or 'unknown'}."
+        )
+    return " ".join([claim, how, *_misordered(found), *scope_sentences(found)])
+
+
+def _begun(found: ImportanceRecord) -> str:
+    asked = f"{decided(found)}{compared(found)}"
+    return f"The importance of features for {asked} ({NAMES[found.index]})"
+
+
+def _misordered(found: ImportanceRecord) -> list[str]:
+    """Return a sentence on the scores by another tool, if there are any."""
+    if found.beside is None:
+        return []
+    pairs, labels = found.misordered, labels_of(found)
+    if not pairs:
+        return ["The given scores contradict no order of features that is proven."]
+    first, second = max(pairs, key=lambda pair: found.lower[pair[1]] - found.upper[pair[0]])
+    such = "" if len(pairs) == 1 else "such as "
+    wrong = f"The given scores order {counted(len(pairs), 'pair')} of features wrongly, proven"
+    return [f"{wrong}: {such}{labels[first]} before {labels[second]}."]
+
+
+def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
+    """Return the facts about ``found``, as pairs of a name and a text."""
+    labels, ranking = labels_of(found), found.ranking
+    told = [
+        ("in words", importance_sentence(found)),
+        *about_facts(found),
+        ("index", f"{NAMES[found.index]}: {_MEANING[found.index]}"),
+    ]
+    if labels.axes:
+        told.append((labels.unit, f"listed as {labels.axes} from 0"))
+    shown = [feature for feature in ranking if found.upper[feature]][:SHOWN]
+    told += [(labels.short(feature), _row(found, feature)) for feature in shown]
+    if len(ranking) > len(shown):
+        rest = ranking[len(shown) :]
+        most = ceil(max(found.upper[feature] for feature in rest) * 1000) / 1000
+        told.append(("", f"{counted(len(rest), 'other feature')}: {number(most)} at most"))
+    told += still_facts(found)
+    if found.beside is not None:
+        pairs = [f"{labels[a]} before {labels[b]}" for a, b in found.misordered]
+        listed = listed_texts(pairs, SHOWN, "other pair") if pairs else "none"
+        told.append(("ordered wrongly", f"by the given scores, proven: {listed}"))
+    sets = (
+        f"{counted(len(found.sufficient), 'set')} that keep the prediction, "
+        f"{counted(len(found.contrasts), 'set')} that change it"
+    )
+    told.append(("known", sets))
+    told.append(("exact", "yes, proven" if found.exact else f"no: {found.unknown_reason}"))
+    return told + effort_facts(found)
+
+
+def _row(found: ImportanceRecord, feature: int) -> str:
+    beside = "" if found.beside is None else f"; given {number(found.beside[feature], _DIGITS)}"
+    return f"{bracket_of(found, feature)}{beside}"

@@ -1,0 +1,45 @@
+"""A study of solvers as rows of text, and as a table for the command line."""
+
+from rich.table import Table
+from rich.text import Text
+
+from milp_verix.reporting.words.wording import number
+from milp_verix.results.records.solver_study import SHIFT, SolverTimes
+
+TEXTS = 2
+HEADS = ("solver", "formulation", "asked", "solved", "fastest", "shifted mean, s", "PAR-2, s")
+
+
+def rows(times: SolverTimes) -> list[tuple[str, ...]]:
+    """Return the cells of each pair, the best first."""
+    return [
+        (
+            one.pair.solver,
+            one.pair.formulation,
+            str(one.asked),
+            str(one.solved),
+            str(one.fastest),
+            f"{one.shifted_mean:.3f}",
+            f"{one.par2:.3f}",
+        )
+        for one in times.summary()
+    ]
+
+
+def table(times: SolverTimes) -> Table:
+    """Return a table without lines, a row for each pair."""
+    result = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    for place, name in enumerate(HEADS):
+        result.add_column(name, justify="right" if place >= TEXTS else "left", no_wrap=True)
+    for row in rows(times):
+        result.add_row(*map(Text, row))
+    return result
+
+
+def meaning(times: SolverTimes) -> str:
+    """Return the sentence that goes with the numbers."""
+    return (
+        f"{len(times.instances)} checks with a limit of {number(times.limit)} s each. The shifted "
+        f"geometric mean adds {number(SHIFT)} s to each time and counts an unanswered check as the "
+        "limit; PAR-2 counts it as twice the limit."
+    )

@@ -1,0 +1,113 @@
+"""The importance of each feature for a prediction: power indices with proven brackets."""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar, Literal, TypeAlias
+
+from milp_verix.power_indices.indices import brackets
+from milp_verix.power_indices.known_game import KnownGame
+from milp_verix.results.records.base import Result
+from milp_verix.results.records.enumeration import Contrast
+from milp_verix.results.records.kinds import FeatureSet, Index
+
+IndexName: TypeAlias = Literal["shapley", "holler-packel", "deegan-packel", "responsibility"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ImportanceRecord(Result):
+    """The importance of each feature, between two proven ends.
+
+    The sets of features that were found bracket the index; where they determine it, its value is
+    exact. It has the fields of every :class:`~milp_verix.results.records.base.Result`.
+
+    Attributes:
+        index: The power index.
+        sufficient: Sets of features that keep the prediction when they are fixed, the smallest
+            first.
+        contrasts: Sets of features whose change can change the prediction, with inputs.
+        complete: A proof that the sets in ``sufficient`` are all minimal explanations.
+        beside: A score of each feature by another tool, such as a SHAP value, or None.
+        unknown_reason: Obstacle to completeness, or None.
+    """
+
+    kind: ClassVar[str] = "importance"
+    told: ClassVar[str] = "an importance"
+    derived: ClassVar[tuple[str, ...]] = (
+        *Result.derived,
+        *("values", "lower", "upper", "exact", "misordered"),
+    )
+
+    index: IndexName
+    sufficient: tuple[FeatureSet, ...]
+    contrasts: tuple[Contrast, ...]
+    complete: bool
+    beside: tuple[float, ...] | None = None
+    unknown_reason: str | None = None
+
+    def __post_init__(self) -> None:
+        Result.__post_init__(self)
+        for explanation in self.sufficient:
+            self._refuse_no_features(sufficient=explanation)
+        for one in self.contrasts:
+            self._refuse_no_features(contrasts=one.features)
+            self._refuse_points([one.counterfactual], one.features)
+        if self.beside is not None and len(self.beside) != len(self.groups):
+            raise ValueError("beside has a number for each feature")
+        brackets(self.game, self.index)  # ValueError where sets contradict each other
+
+    @property
+    def game(self) -> KnownGame:
+        """The values of sets of features, as far as they are known."""
+        still = {*self.still}
+        players = tuple(feature for feature in range(len(self.groups)) if feature not in still)
+        changing = tuple(one.features for one in self.contrasts)
+        return KnownGame(players, self.sufficient, changing, self.complete)
+
+    @property
+    def _ends(self) -> list[tuple[float, float]]:
+        found = brackets(self.game, self.index)
+        every = range(len(self.groups))
+        return [found[one].rounded() if one in found else (0.0, 0.0) for one in every]
+
+    @property
+    def lower(self) -> tuple[float, ...]:
+        """Proven lower end of each feature's importance."""
+        return tuple(low for low, _ in self._ends)
+
+    @property
+    def upper(self) -> tuple[float, ...]:
+        """Proven upper end of each feature's importance."""
+        return tuple(high for _, high in self._ends)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Importance of each feature: the middle between its ends, the same if it is exact."""
+        return tuple(low if low == high else (low + high) / 2 for low, high in self._ends)
+
+    @property
+    def exact(self) -> bool:
+        """True if the importance of each feature is known exactly."""
+        return all(low == high for low, high in self._ends)
+
+    @property
+    def misordered(self) -> tuple[tuple[Index, Index], ...]:
+        """Pairs of features whose order by ``beside`` is proven wrong.
+
+        The first of a pair has the larger score by magnitude, and the smaller importance.
+        """
+        if self.beside is None:
+            return ()
+        scores, ends = [abs(score) for score in self.beside], self._ends
+        pairs = []
+        for one, other in combinations(range(len(scores)), 2):
+            for a, b in ((one, other), (other, one)):
+                if scores[a] > scores[b] and ends[a][1] < ends[b][0]:
+                    pairs.append((a, b))
+        return tuple(pairs)
+
+    @property
+    def ranking(self) -> tuple[int, ...]:
+        """The features by importance, the largest first; ties and open ones by their number."""
+        lower, upper = self.lower, self.upper
+        every = range(len(self.groups))
+        return tuple(sorted(every, key=lambda one: (-lower[one] - upper[one], one)))

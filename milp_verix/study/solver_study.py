@@ -1,0 +1,163 @@
+"""A study of solvers, read from its journal: every check by every pair."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from milp_verix.argument_kinds import checked
+from milp_verix.arguments import path_of
+from milp_verix.errors import InputError
+from milp_verix.reporting.comparison_files import EACH_COLUMNS, written_as_csv
+from milp_verix.results.records.comparison import Pair
+from milp_verix.results.records.solver_study import PairSummary, SolverTimes
+from milp_verix.study.journal import FAILED, Record, best_records
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table
+
+    from milp_verix.reporting.figures.sheet import Drawing
+
+ABOUT = ("instance", "model", "index", "epsilon", "norm", "check_time_limit")
+COLUMNS = (*ABOUT, *EACH_COLUMNS[EACH_COLUMNS.index("solver") :])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolverStudy:
+    """What a study of solvers found.
+
+    ``rows`` are mappings from ``COLUMNS``, one for each check and pair; ``times`` the seconds by
+    pair and check. ``skipped`` says which pairs were not asked and why, ``disagreements`` which
+    answers contradict each other, ``failed`` which inputs have no result and why.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    times: SolverTimes
+    skipped: tuple[str, ...] = ()
+    disagreements: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        times = self.times
+        return f"SolverStudy({len(times.pairs)} pairs, {len(times.instances)} checks)"
+
+    def summary(self) -> tuple[PairSummary, ...]:
+        """Return a summary of each pair, the best first."""
+        return self.times.summary()
+
+    def frame(self) -> "pd.DataFrame":
+        """Return a row for each check and pair as a pandas DataFrame.
+
+        Raises ``InputError`` where pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise InputError("a table needs pandas: pip install 'milp-verix[pandas]'") from error
+        return pd.DataFrame(list(self.rows), columns=list(COLUMNS))
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return a line for each check and pair as CSV, and write it to ``path`` if given."""
+        return written_as_csv(COLUMNS, self.rows, path)
+
+    def summary_to_csv(self, path: str | Path | None = None) -> str:
+        """Return a line for each pair as CSV, and write it to ``path`` if given."""
+        lines = [asdict(one) for one in self.summary()]
+        flat = [{**line.pop("pair"), **line} for line in lines]
+        return written_as_csv([*flat[0]], flat, path)
+
+    def table(self) -> "Table":
+        """Return a rich table with a row for each pair."""
+        from milp_verix.reporting.words.solver_study import table
+
+        return table(self.times)
+
+    def plot(self, path: str | Path | None = None) -> "Drawing":
+        """Draw performance profiles, a cactus plot, and the best two pairs side by side.
+
+        Raises ``InputError`` where no check has an answer, and for a path that cannot be written.
+        """
+        from milp_verix.reporting.figures.solver_study_plot import plot_solver_study
+
+        return plot_solver_study(self.times, path)
+
+
+@checked()
+def read_solver_study(
+    path: str | Path, *, warn: Callable[[str], None] = warnings.warn
+) -> SolverStudy:
+    """Return the study of solvers in the journal at ``path``, a file or a folder.
+
+    The journal is that of :func:`milp_verix.explain_many` with ``task="compare"``, or of
+    ``milp-verix batch`` with such a study file. ``warn`` is called as by
+    :func:`milp_verix.read_study`. Raises ``InputError`` for a journal that cannot be read, and for
+    one without comparisons.
+    """
+    records = [
+        record
+        for record in best_records(path_of(path, "path"), warn)
+        if record["task"] == "compare"
+    ]
+    if not records:
+        raise InputError(f"{path} holds no comparison of solvers: its tasks are of another kind")
+    return study_of(records)
+
+
+def study_of(records: Sequence[Record]) -> SolverStudy:
+    """Return the study of the ``records`` of comparisons."""
+    done = [record for record in records if "comparison" in record]
+    rows = tuple(row for record in done for row in _rows(record))
+    failed = [record for record in records if record["status"] == FAILED]
+    compared = [record["comparison"] for record in done]
+    return SolverStudy(
+        rows,
+        times_of(rows),
+        skipped=_distinct(
+            f"{one['solver']}, {one['formulation']}: {one['reason']}"
+            for found in compared
+            for one in found["skipped"]
+        ),
+        disagreements=_distinct(text for found in compared for text in found["disagreements"]),
+        failed=_distinct(f"input {one['index']}: {one.get('reason')}" for one in failed),
+    )
+
+
+def times_of(rows: Sequence[Mapping[str, Any]]) -> SolverTimes:
+    """Return the seconds by pair and instance; a definite answer is one that solves it."""
+    pairs = list(dict.fromkeys(Pair(row["solver"], row["formulation"]) for row in rows))
+    instances = list(dict.fromkeys(row["instance"] for row in rows))
+    places = {instance: place for place, instance in enumerate(instances)}
+    lines = {pair: line for line, pair in enumerate(pairs)}
+    seconds = np.full((len(pairs), len(instances)), np.inf)
+    asked = np.zeros(seconds.shape, dtype=bool)
+    for row in rows:
+        at = lines[Pair(row["solver"], row["formulation"])], places[row["instance"]]
+        asked[at] = True
+        if row["answer"] != "unknown":
+            seconds[at] = row["seconds"]
+    limits = [row["check_time_limit"] for row in rows if row["check_time_limit"] is not None]
+    longest = max((row["seconds"] for row in rows), default=1.0)
+    limit = max(limits) if limits else longest
+    return SolverTimes(tuple(pairs), tuple(instances), seconds, asked, limit)
+
+
+def _rows(record: Record) -> list[dict[str, Any]]:
+    found = record["comparison"]
+    about = {
+        "model": found["model"],
+        "index": record["index"],
+        "epsilon": record["epsilon"],
+        "norm": found["norm"],
+        "check_time_limit": found["check_time_limit"],
+    }
+    ball = f"{found['norm']} {record['epsilon']}"
+    name = f"{found['model']}, input {record['index']}, {ball}"
+    return [{"instance": f"{name}, check {row['check']}", **about, **row} for row in found["each"]]
+
+
+def _distinct(texts: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))

@@ -1,0 +1,178 @@
+"""Trees behind the steps of a fitted pipeline, as trees of a row of its table.
+
+Each condition of the trees on a number ``z`` that the steps compute becomes one on the column that
+``z`` depends on: a threshold of a number, a set of words, or a coordinate of a one-hot block; see
+:mod:`milp_verix.tree_reader.table_columns`. Predictions are those of the pipeline.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.errors import InputError, UnsupportedOperatorError
+from milp_verix.inputs.fitted import steps_of, without_search
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.pipeline import coordinate_names
+from milp_verix.inputs.table_encoding import encoding_of
+from milp_verix.tree_reader.branching import Branching, Sides, Words, as_thresholds
+from milp_verix.tree_reader.pulled_back import Conditions
+from milp_verix.tree_reader.read_trees import ReadTrees, Runner
+from milp_verix.tree_reader.registry import reader_of
+from milp_verix.tree_reader.table_columns import TableColumns
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.kinds.tree_ensemble import Tree
+
+_ROWS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineRunner:
+    """Trees run behind the steps of a pipeline, or behind a transformer.
+
+    ``pipeline`` is None for a transformer and a model that are no pipeline.
+    """
+
+    columns: TableColumns
+    steps: Any
+    inner: Runner
+    pipeline: Any
+
+    def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return the outputs of the trees for what the steps make of the rows."""
+        return self.inner.outputs(self.steps(self.columns.table(rows)))
+
+    def classes(self, rows: FloatArray) -> IntArray | None:
+        """Return the classes that ``predict`` gives."""
+        table = self.columns.table(rows)
+        known = getattr(self.pipeline, "classes_", None)
+        if known is None or self.inner.classes(self.steps(table)) is None:
+            return self.inner.classes(self.steps(table))
+        return np.asarray(np.searchsorted(known, self.pipeline.predict(table)))
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of a pipeline before its estimator, one after the other."""
+
+    steps: tuple[Any, ...]
+
+    def __call__(self, table: Any) -> Any:
+        """Return what the steps make of ``table``."""
+        for step in self.steps:
+            table = step.transform(table)
+        return table
+
+
+def takes(source: Any) -> bool:
+    """Return whether ``source`` is trees, or a pipeline or a search that ends in trees."""
+    return reader_of(steps_of(without_search(source)[0])[-1]) is not None
+
+
+def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
+    """Read trees, a fitted pipeline that ends in trees, a search, or trees and a transformer.
+
+    Trees behind steps are compared later at rows of words, of numbers at both sides of thresholds,
+    and at the rows of a DataFrame ``frame``. Raises ``InputError`` for a transformer or an argument
+    that is not known, for a row of ``frame`` that is not in the table, and for trees of another
+    width; ``UnsupportedOperatorError`` for steps that join columns.
+    """
+    chosen, notes = without_search(source)
+    steps, pipeline = steps_of(chosen), None if transformer is not None else chosen
+    estimator = steps[-1]
+    found_reader = reader_of(estimator)
+    assert found_reader is not None
+    inner = found_reader(estimator)
+    inner = replace(inner, facts=replace(inner.facts, notes=(*notes, *inner.facts.notes)))
+    if transformer is None and len(steps) == 1:
+        return inner
+    fitted = chosen if transformer is None else transformer
+    encoding = encoding_of(fitted)
+    before = [transformer] if transformer is not None else steps[:-1]
+    if len(before) > encoding.steps:
+        raise UnsupportedOperatorError(
+            f"the pipeline has a {type(before[encoding.steps]).__name__} before its trees, which "
+            "cannot be read: apply it to the data before the pipeline, or leave it out"
+        )
+    through = Steps(tuple(before))
+    columns = TableColumns(fitted, encoding, through)
+    if columns.width != inner.inputs:
+        raise InputError(
+            f"the transformer makes {columns.width} numbers of a row, the trees take {inner.inputs}"
+        )
+    trees = _pulled_back(inner, columns)
+    given = _rows_of(fitted, frame) if hasattr(frame, "columns") else np.zeros((0, columns.size))
+    return replace(
+        inner,
+        trees=trees,
+        stored=(),
+        inputs=columns.size,
+        runner=PipelineRunner(columns, through, inner.runner, pipeline),
+        columns=coordinate_names(fitted),
+        words={},
+        points=np.concatenate([_points(columns, trees), given]),
+    )
+
+
+def _pulled_back(inner: ReadTrees, columns: TableColumns) -> tuple[Tree, ...]:
+    """Return the trees with conditions on columns of the table."""
+    stored = inner.stored or tuple(_as_stored(tree) for tree in inner.trees)
+    if columns.sparse and inner.sparse_zeros_missing:
+        stored = tuple(_with_missing_zeros(tree) for tree in stored)
+    return tuple(as_thresholds(tree) for tree in Conditions(columns, stored).trees())
+
+
+def _as_stored(tree: Tree) -> Branching:
+    nowhere = np.zeros(tree.feature.size, dtype=bool)
+    return Branching(tree.feature, tree.threshold, tree.left, tree.right, tree.value, nowhere)
+
+
+def _with_missing_zeros(tree: Branching) -> Branching:
+    """Return the tree in which 0 goes where missing values go."""
+    before = float(np.nextafter(0.0, -1.0))
+    sides: dict[int, Sides | Words] = {}
+    for node in np.flatnonzero(tree.feature >= 0).tolist():
+        old = tree.sides.get(node) or Sides(
+            tree.threshold[node : node + 1], np.array([True, False])
+        )
+        assert isinstance(old, Sides)
+        ends = np.unique([before, 0.0, *old.ends])
+        places = np.append(np.searchsorted(old.ends, ends, side="left"), old.ends.size)
+        left = np.array(old.left[places])
+        left[np.searchsorted(ends, 0.0)] = tree.missing_left[node]
+        sides[node] = Sides(ends, left)
+    return replace(tree, sides=sides)
+
+
+def _points(columns: TableColumns, trees: Sequence[Tree]) -> FloatArray:
+    """Return rows of random words, and of numbers at thresholds and just beyond them."""
+    generator = np.random.default_rng(0)
+    rows = np.zeros((_ROWS, columns.size))
+    feature = np.concatenate([tree.feature for tree in trees])
+    threshold = np.concatenate([tree.threshold for tree in trees])
+    for column, start in zip(columns.encoding.columns, columns.starts, strict=True):
+        if column.form == "block":
+            words = generator.integers(0, column.width, size=_ROWS)
+            rows[np.arange(_ROWS), start + words] = 1.0
+        elif column.form != "number":
+            rows[:, start] = generator.integers(0, len(column.values), size=_ROWS)
+        else:
+            own = threshold[(feature == start) & np.isfinite(threshold)]
+            own = own if own.size else generator.normal(size=_ROWS)
+            picked = generator.permutation(np.resize(own, max(_ROWS, own.size)))[:_ROWS]
+            beyond = generator.integers(0, 2, size=_ROWS).astype(bool)
+            rows[:, start] = np.where(beyond, np.nextafter(picked, np.inf), picked)
+    return rows
+
+
+def _rows_of(fitted: Any, frame: Any) -> FloatArray:
+    inputs = Inputs.from_pipeline(fitted, frame)
+    rows = []
+    for place, row in zip(frame.index, frame.to_dict("records"), strict=True):
+        try:
+            rows.append(inputs.row(row))
+        except InputError as error:
+            raise InputError(f"the frame's row {place!r}: {error}") from error
+    return np.array(rows)

@@ -1,0 +1,1 @@
+"""The readers of trees: one file for each library."""

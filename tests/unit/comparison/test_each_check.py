@@ -1,0 +1,155 @@
+"""The record of each check: held against SciPy and the encoding."""
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from typer.testing import CliRunner
+
+from milp_verix import InputError, compare, encode_check
+from milp_verix.cli.app import app
+from milp_verix.comparison.each_check import size_of
+from milp_verix.reporting.comparison_files import EACH_COLUMNS
+from milp_verix.solvers import SOLVERS, SolveResult, Targets
+from tests.support.installed_solvers import why_not
+from tests.support.lying_solvers import honest, register
+from tests.support.random_networks import cube, dense_network, network_of, random_layers
+from tests.support.scipy_reference import optimum, over
+from verix_encodings import Program
+
+FREE = [[0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5]]
+
+
+def _relaxed_optimum(program: Program, cost: NDArray[np.float64]) -> float:
+    rows = program.matrix.toarray()
+    above, below = np.isfinite(program.row_upper), np.isfinite(program.row_lower)
+    found = linprog(
+        cost,
+        A_ub=np.vstack([rows[above], -rows[below]]),
+        b_ub=np.concatenate([program.row_upper[above], -program.row_lower[below]]),
+        bounds=np.column_stack([program.column_lower, program.column_upper]),
+    )
+    assert found.status == 0
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_records_agree_with_scipy_about_the_program(seed: int, tmp_path: Path) -> None:
+    model = dense_network(random_layers(np.random.default_rng(seed), (6, 8, 6, 2)), tmp_path)
+    x = np.random.default_rng(seed).uniform(size=6)
+    solvers = [name for name in ("highs", "phase", "gurobi", "scip", "cbc") if not why_not(name)]
+    options: dict[str, Any] = {"epsilon": 0.4, "bounds": "interval"}
+    found = compare(model, x, solvers=solvers, checks=FREE, relaxations=True, **options)
+    seen = 0
+    for free, numbers in zip(FREE, range(len(FREE)), strict=True):
+        encoding = encode_check(model, x, free, **options)
+        program = encoding.program
+        row, _ = encoding.output.row(0, program.columns)
+        best, relaxed = optimum(program, -row)[0], _relaxed_optimum(program, -row)
+        for run in found.runs:
+            record = run.each[numbers]
+            assert record.answer is run.answers[numbers]
+            if record.size is None:
+                assert (record.solves, record.bound) == (0, None)
+                continue
+            seen += 1
+            assert record.size == size_of(program)
+            assert record.relaxation == pytest.approx(relaxed, abs=1e-7)
+            assert record.bound is None or record.bound <= best + 1e-6
+            if record.root_bound is not None:
+                assert record.root_bound <= best + 1e-6
+                # a target may end the root node before its linear program is solved
+                assert record.status != "optimal" or relaxed - 1e-6 <= record.root_bound
+            assert record.solve_seconds + record.load_seconds <= record.seconds
+            if record.first_seconds is not None and record.solves == 1:
+                assert 0 <= record.first_seconds <= record.solve_seconds
+    assert seen
+
+
+def test_a_line_for_each_check_solver_and_formulation(tmp_path: Path) -> None:
+    if (reason := why_not("pulp")) is not None:
+        pytest.skip(reason)
+    model = dense_network(random_layers(np.random.default_rng(3), (6, 8, 6, 3)), tmp_path)
+    options: dict[str, Any] = {"epsilon": 0.3, "bounds": "interval", "relaxations": True}
+    pairs = {"solvers": ["highs", "pulp"], "formulations": ["big_m", "partition:2"]}
+    found = compare(model, np.full(6, 0.5), checks=FREE, **pairs, **options)
+    text = found.each_to_csv(tmp_path / "each.csv")
+    lines = list(csv.DictReader(text.splitlines()))
+    ran = [(run.pair.solver, run.pair.formulation) for run in found.runs]
+    assert len(ran) == 3
+    keys = [(line["solver"], line["formulation"], line["check"]) for line in lines]
+    assert keys == [(*pair, str(number)) for pair in ran for number in range(len(FREE))]
+    assert tuple(lines[0]) == EACH_COLUMNS
+    solved = [line for line in lines if line["solves"] != "0"]
+    assert {line["solver"] for line in solved} == {"highs", "pulp"}
+    for line in solved:
+        told = line["solver"] == "highs"
+        assert bool(line["nodes"]) is bool(line["iterations"]) is told
+        assert float(line["relaxation"]) <= float(line["bound"] or math.inf) + 1e-6
+    frame = found.each()
+    assert list(frame.columns) == list(EACH_COLUMNS)
+    assert frame["answer"].tolist() == [line["answer"] for line in lines]
+    assert frame["solve_seconds"].tolist() == [float(line["solve_seconds"]) for line in lines]
+
+
+def test_the_command_writes_it(tmp_path: Path) -> None:
+    dense_network(random_layers(np.random.default_rng(3), (6, 8, 6, 3)), tmp_path)
+    (model,) = tmp_path.glob("*.onnx")
+    np.save(tmp_path / "x.npy", np.full(6, 0.5))
+    start = ["compare", str(model), str(tmp_path / "x.npy"), "--epsilon", "0.3"]
+    start += ["--solvers", "highs,phase", "--each", str(tmp_path / "each.csv")]
+    done = CliRunner().invoke(app, start)
+    assert done.exit_code == 0, done.output
+    lines = list(csv.DictReader((tmp_path / "each.csv").read_text().splitlines()))
+    assert len(lines) == 12
+    refused = CliRunner().invoke(app, [*start, "--task", "explain"])
+    assert refused.exit_code == 2
+    assert "--each needs --task check" in refused.output
+
+
+def test_explanations_have_no_records_of_each(tmp_path: Path) -> None:
+    model = dense_network(random_layers(np.random.default_rng(3), (3, 4, 2)), tmp_path)
+    found = compare(model, np.full(3, 0.5), epsilon=0.1, task="explain", solvers=["phase"])
+    with pytest.raises(InputError, match="records of each need task='check'"):
+        found.each_to_csv()
+
+
+def test_a_limit_holds_for_the_whole_comparison(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    allowed: dict[str, list[float]] = {"one": [], "two": []}
+    for name, seconds in allowed.items():
+
+        def answering(
+            program: Program,
+            cost: NDArray[np.float64],
+            targets: Targets,
+            seconds: list[float] = seconds,
+        ) -> SolveResult:
+            seconds.append(targets.seconds)
+            return honest(program, cost, targets)
+
+        register(monkeypatch, name, answering)
+    model = dense_network(random_layers(np.random.default_rng(3), (6, 8, 6, 3)), tmp_path)
+    options: dict[str, Any] = {"epsilon": 0.3, "bounds": "interval", "time_limit": 1000.0}
+    found = compare(model, np.full(6, 0.5), checks=FREE, solvers=["one", "two"], **options)
+    assert found.time_limit == pytest.approx(1000.0, abs=10)
+    assert 0 < max(allowed["one"]) <= 500.0
+    assert 500.0 < max(allowed["two"]) <= 1000.0
+    assert set(allowed) <= set(SOLVERS)
+
+
+def test_sizes_of_programs_are_counted() -> None:
+    program = over(network_of(random_layers(np.random.default_rng(0), (3, 4, 2))), cube(3)).program
+    size = size_of(program)
+    entries = np.abs(program.matrix.toarray())
+    assert (size.rows, size.columns) == entries.shape
+    assert size.largest_coefficient == entries.max()
+    assert size.least_coefficient == entries[entries > 0].min()
+    assert size.largest_big_m == entries[:, program.integer].max()
+    assert size.binaries == program.integer.sum()
