@@ -76,7 +76,7 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
         rows = self._near()
         self._places = regions.places(rows)
         checks.quick = QuickBounds.over(regions, request.tolerances, request.deadline)
-        found = first_box(checks, rows)
+        found = self._first(rows)
         if isinstance(found, Verdict):
             self.unknown_reason = found.reason or "unknown"
             return
@@ -95,6 +95,9 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
                 self._move(end)
                 left.remove(end)
             self.tell()
+
+    def _first(self, rows: FloatArray) -> State | Verdict:
+        return first_box(self.checks, rows)
 
     def _near(self) -> FloatArray:
         """Return some of the rows whose free features lie in the ball."""
