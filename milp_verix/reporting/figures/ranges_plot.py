@@ -25,6 +25,7 @@ from milp_verix.results.records.ranges import FeatureRange, RangesRecord
 from verix_encodings.arrays import FloatArray
 
 _PANEL, _GAP, _CAPTION, _BELOW = 3.2, 0.3, 0.3, 0.6
+_MARGIN_BELOW = 0.25
 _MOST, _ROW, _BARS = 40, 0.3, 3.2
 _LONGEST_NAME, _LONGEST_TEXT = 32, 64
 _INCHES_PER_CHARACTER = 0.068
@@ -64,7 +65,7 @@ def _bars(found: RangesRecord) -> Drawing:
     left = MARGIN + max(map(len, names), default=0) * _INCHES_PER_CHARACTER + 0.2
     beside = max(map(len, texts), default=0) * _INCHES_PER_CHARACTER + 0.3
     width, height = max(8.5, left + _BARS + beside + MARGIN), _ROW * max(len(shown), 1)
-    sheet = Sheet(width, HEADER + _CAPTION + height + _BELOW)
+    sheet = Sheet(width, HEADER + _CAPTION + height + _MARGIN_BELOW)
     _headed(sheet, found)
     if len(shown) < len(found.ranges):
         sheet.text(MARGIN, HEADER - 0.12, f"the first {len(shown)} of {len(found.ranges)} ranges")

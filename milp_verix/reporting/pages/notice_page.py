@@ -15,7 +15,6 @@ from milp_verix.reporting.words.notice import (
     ranked_ranges,
     reason_text,
 )
-from milp_verix.reporting.words.ranges import ranges_sentence
 from milp_verix.reporting.words.wording import counted, named_prediction
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.ranges import RangesRecord
@@ -43,7 +42,6 @@ def notice_page(
         introduction=f"The {count} for the decision {decision}, {order}:",
         reasons=[reason_text(found, one) for one in shown],
         others=others_text(found, shown),
-        claim=ranges_sentence(found),
         drawing=drawn(plot_ranges(found), "The ranges of what decided").drawing,
         changes=[] if contrast is None else changes_of(contrast),
         least=least_text(contrast),

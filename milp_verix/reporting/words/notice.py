@@ -10,7 +10,7 @@ from milp_verix.reporting.words.ranges import condition_text, ranges_sentence
 from milp_verix.reporting.words.sentences import directions_of
 from milp_verix.reporting.words.wording import counted, joined, named_prediction
 from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanationRecord
 from milp_verix.results.records.ranges import FeatureRange, RangesRecord
 
 MOST_REASONS = 4
@@ -87,8 +87,8 @@ def changes_of(contrast: ContrastiveExplanationRecord) -> list[str]:
     if contrast.counterfactual is not None:
         points = [contrast.counterfactual, *(one.counterfactual for one in contrast.alternatives)]
     return [
-        f"{'; '.join(change_texts(contrast, point))}: the decision becomes "
-        f"{named_prediction(contrast, point.prediction)}"
+        f"With {joined(change_texts(contrast, point))}, the decision becomes "
+        f"{named_prediction(contrast, point.prediction)}."
         for point in points
     ]
 
@@ -108,10 +108,14 @@ def least_text(contrast: ContrastiveExplanationRecord | None) -> str:
     if contrast.counterfactual is None:
         return "No change was found that leads to another decision; there may be one."
     several = "The first of these is" if contrast.alternatives else "This is"
-    what = "the nearest change" if contrast.scales is not None else "the change of the fewest items"
     if not contrast.proven:
         return f"{several} the best that was found; a smaller change may exist{within}."
-    told = f"{several} {what}{within}, by proof."
+    told = f"{several} the change of the fewest items{within}, by proof."
+    if contrast.scales is not None:
+        told = (
+            f"{several} the nearest change{within}: none is nearer by more than "
+            f"{100 * NEAREST_GAP:g} %, by proof. A change counts as a share of its item's range."
+        )
     others = [one for one in contrast.alternatives if one.unknown_reason is None]
     if others and len(others) == len(contrast.alternatives):
         told += " Each other one is the least that does not need all changes of one before it."

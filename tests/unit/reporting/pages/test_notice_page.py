@@ -53,7 +53,7 @@ def test_a_notice_has_reasons_changes_proof_and_limits(tmp_path: Path) -> None:
     assert ranges.model.sha256 in text
     assert "the decision becomes “granted”" in text
     assert text.count("the decision becomes") == 1 + len(contrast.alternatives)
-    assert "as long as age stays as it is, by proof" in text
+    assert "as long as age stays as it is: none is nearer by more than 0.1 %, by proof" in text
     assert "the other 1 item makes no difference" in text
     without = _text(milp_verix.write_notice(ranges))
     assert "No change was looked for." in without
