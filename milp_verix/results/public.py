@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from milp_verix.certification.certificate import Certificate
     from milp_verix.loaded_model import LoadedModel
+    from milp_verix.problem.problem import PosedProblem
     from milp_verix.reporting.figures.sheet import Drawing
     from milp_verix.results.ranges import Ranges
 
@@ -81,7 +82,7 @@ class Explanation(explanation.ExplanationRecord, Drawn):
     """
 
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
-    __slots__ = ()
+    __slots__ = ("_problem",)
 
     def replay(self, network: "LoadedModel") -> tuple[int, ...]:
         """Run onnxruntime on every counterfactual again; return the features whose fails.
@@ -121,15 +122,28 @@ class Explanation(explanation.ExplanationRecord, Drawn):
 
         return table_of(facts(self))
 
-    def inflate(self, network: "LoadedModel", **options: Any) -> "Ranges":
+    def of(self, problem: "PosedProblem") -> Self:
+        """Return the explanation, which remembers its ``problem`` until it is stored."""
+        object.__setattr__(self, "_problem", problem)
+        return self
+
+    def inflate(self, network: "LoadedModel | None" = None, **options: Any) -> "Ranges":
         """Return the widest ranges of the kept features that provably keep the prediction.
 
-        ``options`` are those of :func:`milp_verix.inflate`, such as ``rows``; the question is that
-        of the explanation. Raises ``InputError`` where ``network`` is not the network explained.
+        ``network`` is needed where the explanation was read from a file. ``options`` are those of
+        :func:`milp_verix.inflate`, such as ``rows``; the question is that of the explanation.
+        Raises ``InputError`` where ``network`` is missing, or is not the network explained.
         """
         import milp_verix
         from milp_verix.results.replay import asked_in, require_same
 
+        if network is None:
+            problem = getattr(self, "_problem", None)
+            if problem is None:
+                raise InputError(
+                    "an explanation from a file does not hold its network: give inflate(network)"
+                )
+            network = problem.network
         require_same(self, network)
         asked = {**asked_in(self)}
         if self.inputs is None:

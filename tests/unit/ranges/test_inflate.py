@@ -151,7 +151,12 @@ def test_a_radius_limits_how_far_kept_features_move(tmp_path: Path) -> None:
 def test_pixels_of_an_image_may_move_by_their_ranges() -> None:
     image, network = digits.images()[0], digits.network()
     explanation = digits.explained()
-    found = explanation.inflate(network, within=0.2, resolution=0.25)
+    found = explanation.inflate(within=0.2, resolution=0.25)
+    again = explanation.inflate(network, within=0.2, resolution=0.25)
+    assert again.intervals == found.intervals
+    stored = milp_verix.Explanation.from_json(explanation.to_json())
+    with pytest.raises(milp_verix.InputError, match="does not hold its network"):
+        stored.inflate(within=0.2)
     assert found.explanation == explanation.explanation
     assert {*found.intervals} == {*explanation.explanation}
     assert found.replay(network) == ()
