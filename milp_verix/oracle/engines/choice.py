@@ -101,7 +101,8 @@ def portfolio_for(
             "rules: choose another, such as 'split' or 'highs', or 'auto'"
         )
 
-    _refuse_misfit(solver, trees=trees_of(problem.margins) is not None)
+    if unfit := misfit(solver, problem):
+        raise InputError(unfit)
     if trees_of(problem.margins) is not None and solver == "auto" and not lp_only:
         # leaves decide all but rules exactly, and far sooner than programs
         ruled = problem.ball.mixed is not None and bool(problem.ball.mixed.rules)
@@ -137,12 +138,14 @@ def portfolio_for(
     return Portfolio(candidate(name, solver))
 
 
-def _refuse_misfit(solver: str | Solver, *, trees: bool) -> None:
-    """Raise ``InputError`` for a solver of networks that is asked about trees, or the reverse."""
+def misfit(solver: str | Solver, problem: PosedProblem) -> str | None:
+    """Return why a solver of networks takes no trees, or the reverse; None if it fits."""
+    trees = trees_of(problem.margins) is not None
     if trees and solver in _NO_TREES:
-        raise InputError(
+        return (
             f"the solver {solver!r} branches on neurons and inputs of networks, and takes no "
             "trees: choose another, such as 'leaves' or 'highs', or 'auto'"
         )
     if not trees and solver == Leaves.name:
-        raise InputError("the solver 'leaves' decides trees alone: choose another, or 'auto'")
+        return "the solver 'leaves' decides trees alone: choose another, or 'auto'"
+    return None
