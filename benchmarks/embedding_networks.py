@@ -42,7 +42,8 @@ def cases() -> list[Case]:
         fitted("peak 2D", (20, 20), peaks, [(-2, 2), (-2, 2)]),
         digits("digits, ε = 0.05", 0.05),
         digits("digits, ε = 0.15", 0.15),
-        drawn("convolution", [0, 0, 0, 0]),
+        drawn("convolution", [0, 0, 0, 0], bias=0.0),
+        drawn("convolution with bias", [0, 0, 0, 0]),
         drawn("padded convolution", [1, 1, 0, 0]),
         drawn("max-pool", [0, 0, 0, 0], pool=True),
         drawn("LeakyReLU", [0, 0, 0, 0], activation="LeakyRelu"),
@@ -123,8 +124,18 @@ def dense(coefficients: Sequence[Array], intercepts: Sequence[Array]) -> onnx.Mo
     return _model(nodes, constants, ["batch", size], ["batch", coefficients[-1].shape[1]])
 
 
-def drawn(name: str, pads: list[int], *, pool: bool = False, activation: str = "Relu") -> Case:
-    """Return a random network of a 6 × 6 image: a convolution, perhaps a pool, and a layer."""
+def drawn(
+    name: str,
+    pads: list[int],
+    *,
+    pool: bool = False,
+    activation: str = "Relu",
+    bias: float = 0.1,
+) -> Case:
+    """Return a random network of a 6 × 6 image: a convolution, perhaps a pool, and a layer.
+
+    ``bias`` is the size of the convolution's.
+    """
     rng = np.random.default_rng(1)
     side = 5 + pads[0]
     nodes: list[Any] = [
@@ -156,7 +167,7 @@ def drawn(name: str, pads: list[int], *, pool: bool = False, activation: str = "
     ]
     constants = {
         "K": rng.normal(size=(2, 1, 2, 2)),
-        "k": rng.normal(size=2) * 0.1,
+        "k": rng.normal(size=2) * bias,
         "W": rng.normal(size=(flat, 8)) / np.sqrt(flat),
         "b": rng.normal(size=8) * 0.1,
         "V": rng.normal(size=(8, 2)),

@@ -161,4 +161,9 @@ def _notes(network: LoadedModel, largest_big_m: float) -> tuple[str, ...]:
             f"{kinds}: enclosed by lines, so outputs may differ from the network's; more segments "
             "enclose more tightly"
         )
+    if network.ir.stepped:
+        notes.append(
+            "at a threshold of a tree a solution may have the outputs of either side: check() "
+            "moves inputs off thresholds"
+        )
     return tuple(notes)
