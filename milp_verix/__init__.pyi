@@ -1,5 +1,6 @@
 """The public names, each from the module that has it: the only list of them."""
 
+from .asking.message import Message as Message
 from .asking.problem import Problem as Problem
 from .auditing.audit import audit as audit
 from .auditing.search import AuditProgress as AuditProgress

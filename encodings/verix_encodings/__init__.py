@@ -48,6 +48,7 @@ from verix_encodings.program.program import Expressions, Program
 from verix_encodings.proofs.certificate import Leaf, certified_bound
 from verix_encodings.propagation.alpha import alpha_bounds
 from verix_encodings.propagation.crown import crown_bounds
+from verix_encodings.propagation.deepening import branched_bounds
 from verix_encodings.propagation.interval_bounds import BoundMethod, interval_bounds
 from verix_encodings.propagation.slopes import slope_bounds
 
@@ -95,6 +96,7 @@ __all__ = [
     "ball_encoding",
     "big_m_max",
     "big_m_relu",
+    "branched_bounds",
     "certified_bound",
     "crown_bounds",
     "encode",

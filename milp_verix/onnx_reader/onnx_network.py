@@ -192,10 +192,11 @@ def load_network(
     estimator, pipeline or search of its parameters, or a Keras model. The exporters of these
     libraries turn it into ONNX: PyTorch's for the module's behaviour in evaluation, skl2onnx, and
     ``model.export`` of Keras. A model of scikit-learn is compared with its network before it is
-    returned. A model with several inputs is read as one whose input is a vector, the inputs one
-    after the other: give ``x`` as such a vector, or as a dict with an array for each input. The
-    input of a ``Pipeline`` is a row of its table before scaling and encoding, which
+    returned. The input of a ``Pipeline`` is a row of its table before scaling and encoding, which
     :meth:`milp_verix.Inputs.from_pipeline` describes.
+
+    A model with several inputs is read as one whose input is a vector, the inputs one after the
+    other: give ``x`` as such a vector, or as a dict with an array for each input.
 
     Args:
         source: the model.

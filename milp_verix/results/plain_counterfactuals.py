@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.oracle.witness import violated_by
+from milp_verix.oracle.witness import replayed, violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_tree_points import plain_tree_point
@@ -60,19 +60,16 @@ def plain_counterfactual(
 
     if problem.margins.stepped:
         plain = plain_tree_point(problem, point).astype(point.dtype)
-        return _at(problem, plain) if counts(plain) else found
+        if np.array_equal(plain, point) or not allowed(plain):
+            return found
+        verdict = replayed(problem, plain, np.flatnonzero(plain != problem.x))
+        return found if verdict is None else counterfactual_of(verdict)
     assert inputs is not None
     groups = [group for group in inputs.groups if np.any(point[group] != problem.x[group])]
     point = _put_back(point, problem.x, groups, counts)
     for feature, group in zip(inputs.features, inputs.groups, strict=True):
         if not feature.unordered and point[group[0]] != problem.x[group[0]]:
             point = _nearer(point, int(group[0]), float(problem.x[group[0]]), feature.whole, counts)
-    return _at(problem, point)
-
-
-def _at(problem: PosedProblem, point: Point) -> Counterfactual:
-    """Return the counterfactual at ``point``, where the prediction changes."""
-    network = problem.network
     point = point.reshape(network.input_shape)
     point.flags.writeable = False
     return counterfactual_of(violated_by(problem.question, point, network.evaluate(point)))

@@ -24,13 +24,14 @@ def plain_tree_point(problem: PosedProblem, found: NDArray[np.floating]) -> Floa
     The prediction changes there as far as sums without rounding tell.
     """
     point = _put_back(problem, found.astype(np.float64))
-    unordered = np.zeros(point.size, dtype=bool)
+    unordered, mixed = np.zeros(point.size, dtype=bool), problem.ball.mixed
     if problem.inputs is not None:
         for feature, group in zip(problem.inputs.features, problem.inputs.groups, strict=True):
             unordered[group] = feature.unordered
     for at in np.flatnonzero((point != problem.x) & ~unordered).tolist():
         point = _nearest(problem, point, at)
-        point = _with_few_digits(problem, point, at)
+        if mixed is None or not mixed.integral[at]:
+            point = _with_few_digits(problem, point, at)
     return point
 
 
@@ -47,22 +48,23 @@ def _first_changed(problem: PosedProblem, candidates: FloatArray) -> int | None:
 
 
 def _put_back(problem: PosedProblem, point: FloatArray) -> FloatArray:
-    """Return ``point`` with groups as at the input, one after the other, while that is possible."""
+    """Return ``point`` with as many groups as at the input as suffice, the least missed first."""
     x = problem.x.astype(np.float64)
-    groups = [group for group in problem.features.groups if np.any(point[group] != x[group])]
-    while len(groups) > 1:
-        without = np.tile(point, (len(groups), 1))
+    while True:
+        groups = [group for group in problem.features.groups if np.any(point[group] != x[group])]
+        alone = np.tile(point, (len(groups), 1))
         for row, group in enumerate(groups):
-            without[row, group] = x[group]
-        worst = batch_values(problem.margins, without.T)[-1].max(axis=0)
-        # the most is left to put back where the margin stays highest
-        order = np.argsort(-worst, kind="stable")
-        kept = _first_changed(problem, without[order])
+            alone[row, group] = x[group]
+        worst = batch_values(problem.margins, alone.T)[-1].max(axis=0)
+        ranked = [groups[row] for row in np.argsort(-worst, kind="stable") if worst[row] > 0]
+        # all beginnings of the ranking at once, the longest first
+        candidates = np.tile(point, (len(ranked), 1))
+        for row, group in enumerate(ranked):
+            candidates[row:, group] = x[group]
+        kept = _first_changed(problem, candidates[::-1])
         if kept is None:
-            break
-        point = without[order[kept]]
-        del groups[int(order[kept])]
-    return point
+            return point
+        point = candidates[::-1][kept]
 
 
 def _nearest(problem: PosedProblem, point: FloatArray, at: int) -> FloatArray:

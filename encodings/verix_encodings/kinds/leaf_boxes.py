@@ -69,8 +69,16 @@ class Cells:
         high = low.copy()
         for f in np.flatnonzero((lower < upper) & self.used).tolist():
             high[f] = np.searchsorted(self.of_feature(f), upper[f], side="left")
+        # a check is asked by bounds first, and then by leaves
+        key, asked = ("last", id(self.thresholds)), (low.tobytes(), high.tobytes())
+        last = self.ensemble.memo.get(key)
+        if last is not None and last[0] == asked:
+            known: LeafBoxes = last[1]
+            return known
         everything = self._everything()
-        return self._walked(low, high) if everything is None else everything.within(low, high)
+        found = self._walked(low, high) if everything is None else everything.within(low, high)
+        self.ensemble.memo[key] = asked, found
+        return found
 
     @property
     def used(self) -> BoolArray:
@@ -188,6 +196,11 @@ class LeafBoxes:
         """
         starts = np.flatnonzero(np.diff(self.tree, prepend=-1))
         return np.asarray(np.maximum.reduceat(values, starts, axis=0).sum(axis=0))
+
+    def only(self, rows: IntArray) -> "LeafBoxes":
+        """Return the leaves at these ascending places."""
+        parts = (self.tree, self.leaf, self.lo, self.hi)
+        return LeafBoxes(self.features, self.low, self.high, *(part[rows] for part in parts))
 
     def without(self, coordinates: IntArray) -> "LeafBoxes":
         """Return the leaves with features among ``coordinates`` left out of their boxes."""

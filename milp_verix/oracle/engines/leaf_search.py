@@ -20,6 +20,8 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.kinds.leaf_boxes import LeafBoxes
 from verix_encodings.work import spend_entries
 
+_ROUNDED = 1e-15
+"""By how much a cut is lowered for the sum of constant trees, relative to it."""
 _MOST_ROWS = 2**26
 """Entries of the matrix of leaves that meet that are kept, one byte each."""
 
@@ -58,7 +60,9 @@ class LeafSearch:
     search, False if the clique has no input, and None if it has one and the search goes on.
     ``near`` tells which boxes of cells, ``lo`` to ``hi``, both (n, F), with such words, hold an
     input at all; it may say True wrongly.
-    ``closed`` is the highest bound of a node closed, ``nodes`` counts nodes.
+    Trees whose leaves all have one value here add a ``constant``, unless ``keep_constant``; they
+    stand in nobody's way, since some leaf of theirs meets any box. ``closed`` is the highest bound
+    of a node closed, ``nodes`` counts nodes.
     """
 
     boxes: LeafBoxes
@@ -67,6 +71,8 @@ class LeafSearch:
     take: Callable[[Clique], bool | None]
     near: Callable[[IntArray, IntArray, BoolArray | None], BoolArray] | None = None
     blocks: Blocks | None = None
+    keep_constant: bool = False
+    constant: float = field(init=False, default=0.0)
     closed: float = -np.inf
     nodes: int = 0
     _lo: IntArray = field(init=False)
@@ -77,11 +83,15 @@ class LeafSearch:
     def __post_init__(self) -> None:
         # the best leaf of each tree stands first
         order = np.lexsort((-self.values, self.boxes.tree))
-        b = self.boxes
-        self.boxes = LeafBoxes(
-            b.features, b.low, b.high, b.tree[order], b.leaf[order], b.lo[order], b.hi[order]
-        )
-        self.values = self.values[order]
+        if order.size and not self.keep_constant:
+            first = _starts(self.boxes.tree[order])
+            sizes = np.diff(first, append=order.size)
+            best = self.values[order[first]]
+            same = best == self.values[order[first + sizes - 1]]
+            self.constant = float(best[same].sum())
+            order = order[~np.repeat(same, sizes)]
+        self.boxes, self.values = self.boxes.only(order), self.values[order]
+        self.cut -= self.constant + abs(self.constant) * _ROUNDED
         if self.blocks is not None:
             self.blocks = Blocks(self.blocks.allowed[order], self.blocks.starts)
         # by feature, side by side in memory
@@ -93,9 +103,9 @@ class LeafSearch:
         if not self.values.size:
             # no trees: a constant
             words = None if self.blocks is None else np.ones(self.blocks.allowed.shape[1], bool)
-            return bool(
-                self.cut <= 0 and self.take(Clique(0.0, self.boxes.low, self.boxes.high, words))
-            )
+            self.closed = 0.0
+            everywhere = Clique(self.constant, self.boxes.low, self.boxes.high, words)
+            return self.cut <= 0 and bool(self.take(everywhere))
         everything = np.arange(self.values.size)
         first = _starts(self.boxes.tree)
         stack = [(float(self.values[first].sum()), everything)]
@@ -136,7 +146,7 @@ class LeafSearch:
             words = np.asarray(self.blocks.allowed[best].all(axis=0))
             meet = meet and bool(self.blocks.possible(words))
         if meet:
-            answer = self.take(Clique(total, low, high, words))
+            answer = self.take(Clique(total + self.constant, low, high, words))
             if answer:
                 return None
             if answer is None:

@@ -9,6 +9,7 @@ from milp_verix.reporting.words.sentences import explanation_sentence
 from milp_verix.reporting.words.wording import (
     asked_text,
     ball_text,
+    bracket_text,
     changed_text,
     counted,
     joined,
@@ -51,6 +52,7 @@ def facts(explanation: ExplanationRecord) -> list[tuple[str, str]]:
         ("irrelevant", counted(len({*explanation.irrelevant} - {*explanation.still}), "feature")),
         *still_facts(explanation),
         ("undecided", _undecided(explanation)),
+        *_needed(explanation),
         *to_try(explanation, explanation.unknown_reasons.values(), explanation.bounds),
         *_claims(explanation),
         ("counterfactuals", _counterfactuals(explanation)),
@@ -145,6 +147,15 @@ def _undecided(explanation: ExplanationRecord) -> str:
     if not reasons:
         return "none"
     return f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
+
+
+def _needed(explanation: ExplanationRecord) -> list[tuple[str, str]]:
+    """Return how many features are needed where that is not known exactly."""
+    if not explanation.unknown or not explanation.needed or explanation.gap is not None:
+        return []
+    unit = counted(explanation.size, "feature").split()[-1]
+    verb = "is" if explanation.size == 1 else "are"
+    return [("needed", f"{bracket_text(explanation)} {unit} {verb} needed")]
 
 
 def features_facts(result: Result, features: tuple[int, ...]) -> list[tuple[str, str]]:
@@ -247,6 +258,7 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
         decided = ", ".join(
             f"{stage.features} by {stage.stage} ({seconds_text(stage.seconds)})"
             for stage in statistics.stages
+            if stage.features or stage.seconds
         )
         return [
             ("effort", checks),

@@ -120,7 +120,8 @@ def outcome_text(explanation: ExplanationRecord) -> str:
     """Return how small the explanation is, as far as that is proven.
 
     ``"globally minimum, proven"``; ``"locally minimal, at most 3 features above the minimum"``
-    where only a lower bound is proven; ``"locally minimal"`` or ``"2 undecided"`` without a bound.
+    where only a lower bound is proven; ``"locally minimal"`` or ``"2 undecided, between 4 and 9
+    needed"`` without a bound.
     """
     if not explanation.explanation:
         return f"robust: no input in the ball {change_text(explanation)}"
@@ -130,7 +131,15 @@ def outcome_text(explanation: ExplanationRecord) -> str:
     local = "locally minimal"
     if not explanation.minimal:
         local = f"{len(explanation.unknown)} undecided"
+        if explanation.needed and explanation.gap is None:
+            return f"{local}, {bracket_text(explanation)} needed"
     return local if explanation.gap is None else f"{local}, {_above(explanation, explanation.gap)}"
+
+
+def bracket_text(explanation: ExplanationRecord) -> str:
+    """Return how many features the smallest explanation has: ``"between 41 and 212"``."""
+    least, most = explanation.needed, explanation.size
+    return str(most) if least == most else f"between {least} and {most}"
 
 
 def _above(explanation: ExplanationRecord, gap: float) -> str:
