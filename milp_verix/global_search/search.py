@@ -4,13 +4,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
 from milp_verix.clock import Limit, elapsed_work
+from milp_verix.contrasts.budget_bound import budget_bound
+from milp_verix.contrasts.contrast_cover import ContrastCover
 from milp_verix.errors import InputError, SolverError
-from milp_verix.global_search.budget_bound import budget_bound
-from milp_verix.global_search.contrast_cover import ContrastCover
 from milp_verix.global_search.cover_bound import CoverBound
 from milp_verix.global_search.earlier_search import EarlierSearch, points_of, take_over
 from milp_verix.global_search.explainer import Explainer
@@ -37,6 +38,7 @@ from verix_encodings.work import worked
 _QUICK = "first lower bound"
 _FIRST, _NEAR, _BOUND = "first explanation", "local search", "lower bound"
 _BETTER, _POINTS = "better explanations", "counterfactuals"
+_ROUNDING = 1e-6  # of a lower bound, before it is rounded up to whole features
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,13 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                 )
             )
         if limits.uses("contrast cover") and self.open:
-            sets = ContrastCover(incumbent, self._session_for_covers)
+            sets = ContrastCover(
+                self._oracle.problem,
+                self._objective,
+                self.perturbations,
+                incumbent.adversary,
+                self._session_for_covers,
+            )
             self._cover = CoverBound(
                 sets, incumbent, limits, self.until, lambda: elapsed_work(self._began)
             )
@@ -292,7 +300,10 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             must=tuple(np.flatnonzero(objective.must).tolist()),
             must_not=tuple(np.flatnonzero(objective.must_not).tolist()),
         )
-        best = replace(best, lower_bound=_plain(min(bound, best.cost)))
+        bound = min(bound, best.cost)
+        everything = objective.equal and not (objective.must.any() or objective.must_not.any())
+        needed = max(best.needed, ceil(bound - _ROUNDING)) if everything else best.needed
+        best = replace(best, lower_bound=_plain(bound), needed=needed)
         notes = () if self.earlier is None else self.earlier.notes_on(bound, best.cost)
         # the checks may have left the same note
         notes = tuple(dict.fromkeys(best.notes + self._notes + notes))

@@ -43,8 +43,9 @@ class Search:
         seed: seed of the order ``"random"``.
         threads: threads that the solver may use. With more than one, runs may differ.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``,
-            ``"alpha"`` (CROWN with optimised slopes), ``"lp"`` or ``"milp"``, each tighter and
-            slower than the one before, or a function.
+            ``"alpha"`` (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
+            ``"lp"`` or ``"milp"``, or a function. ``"auto"`` begins with CROWN, and goes on to
+            slopes and trees for checks that take long.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
             1,000: more pieces decide more checks, and take longer.
         formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
@@ -67,7 +68,7 @@ class Search:
     check_time_limit: float | None = None
     seed: int = 0
     threads: int = 1
-    bounds: BoundMethod | str = "crown"
+    bounds: BoundMethod | str = "auto"
     segments: int = DEFAULT_SEGMENTS
     formulation: str | Formulation = "big_m"
     warm: str = "auto"
