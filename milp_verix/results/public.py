@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from milp_verix.certification.certificate import Certificate
     from milp_verix.loaded_model import LoadedModel
     from milp_verix.reporting.figures.sheet import Drawing
+    from milp_verix.results.ranges import Ranges
 
 
 class Storable:
@@ -120,6 +121,21 @@ class Explanation(explanation.ExplanationRecord, Drawn):
 
         return table_of(facts(self))
 
+    def inflate(self, network: "LoadedModel", **options: Any) -> "Ranges":
+        """Return the widest ranges of the kept features that provably keep the prediction.
+
+        ``options`` are those of :func:`milp_verix.inflate`, such as ``rows``; the question is that
+        of the explanation. Raises ``InputError`` where ``network`` is not the network explained.
+        """
+        import milp_verix
+        from milp_verix.results.replay import asked_in, require_same
+
+        require_same(self, network)
+        asked = {**asked_in(self)}
+        if self.inputs is None:
+            asked |= {"feature_names": self.feature_names, "image_shape": self.image_shape}
+        return milp_verix.inflate(network, self.input, self, **{**asked, **options})
+
     def certify(self, network: "LoadedModel", *, time_limit: float | None = None) -> "Certificate":
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
         from milp_verix.certification.certify import certify
@@ -163,14 +179,15 @@ class ContrastiveExplanation(contrast.ContrastiveExplanationRecord, Drawn):
         """Run onnxruntime on the counterfactual again; return whether it is one.
 
         It is in the ball and the domain, changes no feature outside the contrast, and changes the
-        prediction to the one recorded. ``InputError`` where there is none, or where ``network``
-        is not the network explained.
+        prediction to the one recorded; so do ``alternatives``. ``InputError`` where there is none,
+        or where ``network`` is not the network explained.
         """
         from milp_verix.results.replay import failing_contrasts
 
         if self.contrast is None or self.counterfactual is None:
             raise InputError("there is no counterfactual to replay: no contrast was found")
-        return not failing_contrasts(self, {self.contrast: self.counterfactual}, network)
+        found = {other.contrast: other.counterfactual for other in self.alternatives}
+        return not failing_contrasts(self, {self.contrast: self.counterfactual, **found}, network)
 
     def sentence(self) -> str:
         """Return the change that is enough in words, and whether a smaller one is."""
