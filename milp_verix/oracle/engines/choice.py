@@ -95,13 +95,14 @@ def portfolio_for(
             group="programs" if name in _PROGRAM_SOLVERS else None,
         )
 
-    if mixed and solver == PhaseSplit.name:
+    chosen = solver if isinstance(solver, str) else getattr(solver, "name", None)
+    if mixed and chosen == PhaseSplit.name:
         raise InputError(
-            f"the solver {solver!r} branches on phases alone, and cannot decide whole numbers or "
+            f"the solver {chosen!r} branches on phases alone, and cannot decide whole numbers or "
             "rules: choose another, such as 'split' or 'highs', or 'auto'"
         )
 
-    if unfit := misfit(solver, problem):
+    if unfit := misfit(chosen, problem):
         raise InputError(unfit)
     if trees_of(problem.margins) is not None and solver == "auto" and not lp_only:
         # leaves decide all but rules exactly, and far sooner than programs
@@ -132,13 +133,12 @@ def portfolio_for(
 
     if solver == "auto":
         return first_of_auto(needed, portfolio)
-    name = solver if isinstance(solver, str) else getattr(solver, "name", None)
-    if not isinstance(name, str):
+    if not isinstance(chosen, str):
         raise InputError(f"a solver is named by a text, got {solver!r}")
-    return Portfolio(candidate(name, solver))
+    return Portfolio(candidate(chosen, solver))
 
 
-def misfit(solver: str | Solver, problem: PosedProblem) -> str | None:
+def misfit(solver: str | None, problem: PosedProblem) -> str | None:
     """Return why a solver of networks takes no trees, or the reverse; None if it fits."""
     trees = trees_of(problem.margins) is not None
     if trees and solver in _NO_TREES:
