@@ -9,7 +9,7 @@ import pytest
 
 from milp_verix import Explanation, InputError, MinimumProgress, minimum
 from milp_verix.arguments import costs_of
-from milp_verix.global_search import budget_bound
+from milp_verix.contrasts import budget_bound
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import make_objective
