@@ -57,9 +57,8 @@ def main() -> int:
     head = "network | read by | rows | columns | binaries | relaxation's gap"
     table = Table(f"{head} | HiGHS s | Gurobi s | optimum | replayed", words=2)
     apart = False
-    for case in cases():
-        if not arguments.cases or case.name in arguments.cases:
-            apart |= _compared(case, table, arguments.time_limit)
+    for case in cases(arguments.cases):
+        apart |= _compared(case, table, arguments.time_limit)
     if arguments.write:
         import gurobi_ml
         import highspy

@@ -5,8 +5,9 @@ takes: every node has a name, every ``Gemm`` its factors, and the batch has any 
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,26 +33,33 @@ class Case:
     direction: Array
 
 
-def cases() -> list[Case]:
-    """Return the cases, the smallest first."""
-    return [
-        fitted("1-3-1", (3,), lambda x: np.abs(x[:, 0]), [(-1, 1)]),
-        fitted("one peak", (20, 20), lambda x: np.sin(3 * x[:, 0]) + x[:, 0] ** 2, [(-1, 1)]),
-        fitted("admission", (10, 10), admission, [(0, 1), (0, 1), (0, 1)]),
-        fitted("reformer", (10, 10, 10), reformer, [(0.1, 0.8), (1.1, 1.3)], weights=[1, -0.5]),
-        fitted("prices", (16, 16), prices, [(0, 2), (0, 1), (0, 1), (0, 1), (0, 1)]),
-        fitted("peak 2D", (20, 20), peaks, [(-2, 2), (-2, 2)]),
-        digits("digits, ε = 0.05", 0.05),
-        digits("digits, ε = 0.15", 0.15),
-        drawn("convolution", [0, 0, 0, 0], bias=0.0),
-        drawn("convolution with bias", [0, 0, 0, 0]),
-        drawn("padded convolution", [1, 1, 0, 0]),
-        drawn("max-pool", [0, 0, 0, 0], pool=True),
-        drawn("LeakyReLU", [0, 0, 0, 0], activation="LeakyRelu"),
-        residual(),
-        trees("forest", RandomForestRegressor(8, max_depth=5, random_state=0)),
-        trees("boosted trees", GradientBoostingRegressor(n_estimators=30, max_depth=3)),
+def cases(names: Sequence[str]) -> Iterator[Case]:
+    """Yield the cases with these names, by default all, the smallest first."""
+    makers = [
+        partial(fitted, "1-3-1", (3,), lambda x: np.abs(x[:, 0]), [(-1, 1)]),
+        partial(
+            fitted, "one peak", (20, 20), lambda x: np.sin(3 * x[:, 0]) + x[:, 0] ** 2, [(-1, 1)]
+        ),
+        partial(fitted, "admission", (10, 10), admission, [(0, 1), (0, 1), (0, 1)]),
+        partial(
+            fitted, "reformer", (10, 10, 10), reformer, [(0.1, 0.8), (1.1, 1.3)], weights=[1, -0.5]
+        ),
+        partial(fitted, "prices", (16, 16), prices, [(0, 2), (0, 1), (0, 1), (0, 1), (0, 1)]),
+        partial(fitted, "peak 2D", (20, 20), peaks, [(-2, 2), (-2, 2)]),
+        partial(digits, "digits, ε = 0.05", 0.05),
+        partial(digits, "digits, ε = 0.15", 0.15),
+        partial(drawn, "convolution", [0, 0, 0, 0], bias=0.0),
+        partial(drawn, "convolution with bias", [0, 0, 0, 0]),
+        partial(drawn, "padded convolution", [1, 1, 0, 0]),
+        partial(drawn, "max-pool", [0, 0, 0, 0], pool=True),
+        partial(drawn, "LeakyReLU", [0, 0, 0, 0], activation="LeakyRelu"),
+        partial(residual, "residual"),
+        partial(trees, "forest", RandomForestRegressor(8, max_depth=5, random_state=0)),
+        partial(trees, "boosted trees", GradientBoostingRegressor(n_estimators=30, max_depth=3)),
     ]
+    for make in makers:
+        if not names or make.args[0] in names:
+            yield make()
 
 
 def admission(x: Array) -> Array:
@@ -189,7 +197,7 @@ def drawn(
     return Case(name, model, low, high, np.array([1.0, -1.0]))
 
 
-def residual() -> Case:
+def residual(name: str) -> Case:
     """Return a random network with a connection that skips two layers."""
     rng = np.random.default_rng(2)
     nodes = [
@@ -209,7 +217,7 @@ def residual() -> Case:
         "d": np.zeros(1),
     }
     model = _model(nodes, constants, ["batch", 6], ["batch", 1])
-    return Case("residual", model, -np.ones(6), np.ones(6), np.ones(1))
+    return Case(name, model, -np.ones(6), np.ones(6), np.ones(1))
 
 
 def _gemm(sources: list[str], result: str) -> onnx.NodeProto:

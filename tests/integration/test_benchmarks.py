@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.digits_example import IMAGES, MODEL, explained
+from tests.support.installed_solvers import needs
 from tests.support.repository import PYTHON_PATH, ROOT
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": PYTHON_PATH}
@@ -63,6 +64,22 @@ def test_contrastive() -> None:
     options = ("--indices", "15,8", "--epsilon", 0.1)
     _, *rows = lines("contrastive.py", MODEL, f"{IMAGES}:images", *options)
     assert [row[:4] for row in rows] == [["15", "1", "1", "yes"], ["8", "robust", "–", "yes"]]
+
+
+@pytest.mark.slow
+@needs("gurobi")
+def test_embedding() -> None:
+    pytest.importorskip("omlt")
+    head, *rows = lines("embedding.py", "--cases", "1-3-1,residual")
+    assert [row[:2] for row in rows[:3]] == [
+        ["1-3-1", name] for name in ("ours", "ours, lp", "OMLT")
+    ]
+    place = head.index("replayed")
+    assert len({row[place] for row in rows[:3]}) == 1
+    ours, theirs = rows[4], rows[6]
+    assert ours[0] == theirs[0] == "residual"
+    assert float(ours[place]) > 0
+    assert theirs[place - 1].startswith("refused")
 
 
 def test_norms() -> None:
