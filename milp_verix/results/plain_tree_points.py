@@ -14,7 +14,7 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.network.batch import batch_values
 
 _DIGITS = (2, 3, 4, 5, 6, 8)
-_MOST_TRIED = 64
+_MOST_TRIED = 24
 """Values of a coordinate that are tried, the nearest first."""
 
 
@@ -28,11 +28,10 @@ def plain_tree_point(problem: PosedProblem, found: NDArray[np.floating]) -> Floa
     if problem.inputs is not None:
         for feature, group in zip(problem.inputs.features, problem.inputs.groups, strict=True):
             unordered[group] = feature.unordered
-    for at in np.flatnonzero((point != problem.x) & ~unordered).tolist():
-        point = _nearest(problem, point, at)
-        if mixed is None or not mixed.integral[at]:
-            point = _with_few_digits(problem, point, at)
-    return point
+    moved = np.flatnonzero((point != problem.x) & ~unordered).tolist()
+    point = _replaced(problem, point, {at: _nearer(problem, point, at) for at in moved})
+    real = [at for at in moved if mixed is None or not mixed.integral[at]]
+    return _replaced(problem, point, {at: _few_digits(problem, point, at) for at in real})
 
 
 def _first_changed(problem: PosedProblem, candidates: FloatArray) -> int | None:
@@ -67,32 +66,50 @@ def _put_back(problem: PosedProblem, point: FloatArray) -> FloatArray:
         point = candidates[::-1][kept]
 
 
-def _nearest(problem: PosedProblem, point: FloatArray, at: int) -> FloatArray:
-    """Return ``point`` with coordinate ``at`` in the nearest cell to the input that suffices."""
+def _replaced(
+    problem: PosedProblem, point: FloatArray, values: dict[int, FloatArray]
+) -> FloatArray:
+    """Return ``point`` with the first of the ``values`` of each coordinate that suffices.
+
+    All at once if that suffices, else one after the other.
+    """
+    owners = np.repeat(list(values), [found.size for found in values.values()]).astype(np.intp)
+    if not owners.size:
+        return point
+    candidates = np.tile(point, (owners.size, 1))
+    candidates[np.arange(owners.size), owners] = np.concatenate(list(values.values()))
+    worst = batch_values(problem.margins, candidates.T)[-1].max(axis=0)
+    chosen: dict[int, float] = {}
+    for at, row, margin in zip(owners.tolist(), candidates, worst.tolist(), strict=True):
+        if margin > 0 and at not in chosen:
+            chosen[at] = float(row[at])
+    together = point.copy()
+    together[list(chosen)] = list(chosen.values())
+    if _first_changed(problem, together[None, :]) is not None:
+        return together
+    for at, value in chosen.items():
+        alone = point.copy()
+        alone[at] = value
+        point = point if _first_changed(problem, alone[None, :]) is None else alone
+    return point
+
+
+def _nearer(problem: PosedProblem, point: FloatArray, at: int) -> FloatArray:
+    """Return the values of coordinate ``at`` next to the input in each cell on the way to it."""
     x, own = float(problem.x[at]), cells_for(problem).of_feature(at)
     mixed = problem.ball.mixed
+    whole = mixed is not None and bool(mixed.integral[at])
     if point[at] > x:
-        beyond = own[(own >= x) & (own < point[at])]
-        values = np.nextafter(beyond, np.inf)
-        if mixed is not None and mixed.integral[at]:
-            values = np.floor(beyond) + 1.0
-    else:
-        values = own[(own < x) & (own >= point[at])][::-1]
-        if mixed is not None and mixed.integral[at]:
-            values = np.floor(values)
-    candidates = np.tile(point, (min(values.size, _MOST_TRIED), 1))
-    candidates[:, at] = values[:_MOST_TRIED]
-    kept = _first_changed(problem, candidates)
-    return point if kept is None else candidates[kept]
+        beyond = own[(own >= x) & (own < point[at])][:_MOST_TRIED]
+        return np.floor(beyond) + 1.0 if whole else np.nextafter(beyond, np.inf)
+    before = own[(own < x) & (own >= point[at])][::-1][:_MOST_TRIED]
+    return np.floor(before) if whole else before
 
 
-def _with_few_digits(problem: PosedProblem, point: FloatArray, at: int) -> FloatArray:
-    """Return ``point`` with few digits in coordinate ``at``, a little farther from the input."""
-    values = [_away(float(point[at]), float(problem.x[at]), digits) for digits in _DIGITS]
-    candidates = np.tile(point, (len(values), 1))
-    candidates[:, at] = values
-    kept = _first_changed(problem, candidates)
-    return point if kept is None else candidates[kept]
+def _few_digits(problem: PosedProblem, point: FloatArray, at: int) -> FloatArray:
+    """Return values of coordinate ``at`` with few digits, a little farther from the input."""
+    x = float(problem.x[at])
+    return np.array([_away(float(point[at]), x, digits) for digits in _DIGITS])
 
 
 def _away(value: float, x: float, digits: int) -> float:
