@@ -37,32 +37,32 @@ def explanation_sentence(explanation: ExplanationRecord) -> str:
     sentences of their own.
     """
     kept = explanation.explanation
-    parts = [_stays(explanation), *_room(explanation, explanation.irrelevant, bool(kept))]
+    parts = [stays_text(explanation), *room_parts(explanation, explanation.irrelevant, bool(kept))]
     if kept:
-        parts.append(f"as long as {_kept(explanation, kept)}")
-    told = [_claim(parts), *_open(explanation), *_asked(explanation)]
-    return " ".join([*told, *_rules(explanation)])
+        parts.append(f"as long as {kept_values(explanation, kept)}")
+    told = [claim_text(parts), *_open(explanation), *_asked(explanation)]
+    return " ".join([*told, *rules_told(explanation)])
 
 
 def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
     """Return the change: ``"With sex: male → female, the decision becomes “no”."``."""
-    return " ".join([_change(result, found), *_rules(result)])
+    return " ".join([change_told(result, found), *rules_told(result)])
 
 
 def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
     """Return the change that is enough, and whether a smaller one is."""
     kept = []
     if found.must_not:
-        kept = [f"as long as {_kept(found, found.must_not, 'given')}"]
+        kept = [f"as long as {kept_values(found, found.must_not, 'given')}"]
     if found.robust:
         free = tuple(f for f in range(len(found.groups)) if f not in found.must_not)
-        parts = [_stays(found), *_room(found, free, others=bool(kept)), *kept]
-        return " ".join([_claim(parts), *_rules(found)])
+        parts = [stays_text(found), *room_parts(found, free, others=bool(kept)), *kept]
+        return " ".join([claim_text(parts), *rules_told(found)])
     if found.counterfactual is None:
         held = "".join(f" {text}" for text in kept)
         none = f"No change was found that {change_text(found)}{held}; there may be one."
-        return " ".join([none, *_rules(found)])
-    told = _change(found, found.counterfactual)
+        return " ".join([none, *rules_told(found)])
+    told = change_told(found, found.counterfactual)
     if found.proven:
         least = "No cheaper change" if found.costs else "No change of fewer features"
         least += " does that" if found.against is None else f" {change_text(found)}"
@@ -71,20 +71,20 @@ def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
         told += f" {' '.join([least, *kept])}."
     elif kept:
         told += f" Changes were sought {kept[0]}."
-    return " ".join([told, *_rules(found)])
+    return " ".join([told, *rules_told(found)])
 
 
 def relevance_sentence(found: RelevanceRecord) -> str:
     """Return the part of the protected features, and the people that prove it."""
     known = found.counterfactual is not None or found.relevant is not None
-    return " ".join([_part(found), *(scope_sentences(found) if known else _rules(found))])
+    return " ".join([_part(found), *(scope_sentences(found) if known else rules_told(found))])
 
 
 def scope_sentences(result: Result) -> list[str]:
     """Return sentences on the changes and the inputs that a claim is about."""
     ball = radius_text(result)
     within = [] if ball == "whole domain" else [f"Changes are within {ball}."]
-    return [*within, *_rules(result)]
+    return [*within, *rules_told(result)]
 
 
 def _part(found: RelevanceRecord) -> str:
@@ -96,33 +96,35 @@ def _part(found: RelevanceRecord) -> str:
         if found.relevant is None:
             where = f"{names} {play} a part in {decided(found)}{compared(found)}"
             return f"It is open if {where}: {found.unknown_reason}."
-        where = f"In {decided(found)}{compared(found)}"
+        keeping = "keeping " if found.delta is not None else ""
+        where = f"In {keeping}{decided(found)}{compared(found)}"
         if {*found.features} <= {*found.still}:
             stay, which = ("stay as they are", "them") if several else ("stays as it is", "it")
             return f"{where}, {names} {stay}: no input in question changes {which}."
         return f"{where}, {names} {play} no part: no minimal explanation contains {them}."
     if found.necessary:
-        return _change(found, point, " alone")
+        return change_told(found, point, " alone")
     decide = f"{'decide' if several else 'decides'}{_between(found)}"
     told = f"Together with other changes, {names} {decide}. "
     if found.unchanged is None or found.inputs is None:
-        return told + _change(found, point)
+        return told + change_told(found, point)
     protected = {found.inputs.names[feature] for feature in found.features}
     changes = change_texts(found, point)
     others, own = (
         [text for text in changes if (text.split(":")[0] in protected) is kind]
         for kind in (False, True)
     )
-    with_others = f"With {listed_texts(others, _CHANGES, 'other change')}, {_stays(found)}."
+    with_others = f"With {listed_texts(others, _CHANGES, 'other change')}, {stays_text(found)}."
     return f"{told}{with_others} With {joined(own)} as well, {_becomes(found, point)}."
 
 
-def _claim(parts: list[str]) -> str:
+def claim_text(parts: list[str]) -> str:
+    """Return the ``parts`` of a claim as a sentence."""
     told = ", ".join(parts)
     return f"{told[0].upper()}{told[1:]}."
 
 
-def _change(result: Result, found: Counterfactual, beside: str = "") -> str:
+def change_told(result: Result, found: Counterfactual, beside: str = "") -> str:
     """Return ``"With age: 39 → 45 years, the decision becomes “no”."``.
 
     ``beside`` stands behind the changes.
@@ -140,6 +142,8 @@ def _change(result: Result, found: Counterfactual, beside: str = "") -> str:
 
 def _becomes(result: Result, found: Counterfactual) -> str:
     """Return ``"the decision becomes “no”"``; before it, the class that was asked about."""
+    if not isinstance(result.prediction, int) and not isinstance(found.prediction, int):
+        return _moved(result, result.prediction, found.prediction)
     told = named_prediction(result, found.prediction)
     becomes = f"{_subject(result)} becomes {told}"
     if result.against is None:
@@ -148,6 +152,23 @@ def _becomes(result: Result, found: Counterfactual) -> str:
     if found.rival is None:
         return f"{told} scores above {label}"
     return f"{named_prediction(result, found.rival)} scores above {label} and {becomes}"
+
+
+def _moved(result: Result, before: tuple[float, ...], after: tuple[float, ...]) -> str:
+    """Return ``"the output becomes 3.2 instead of 1.5"``; of several, the one that moved most."""
+    moves = [abs(b - a) for a, b in zip(before, after, strict=True)]
+    most = moves.index(max(moves))
+    subject = f"output {most}" if len(before) > 1 else _subject(result)
+    # as many digits as show that it moved by more than was allowed
+    digits = next((d for d in range(4, 17) if _beyond(result, before[most], after[most], d)), 17)
+    return (
+        f"{subject} becomes {number(after[most], digits)} instead of {number(before[most], digits)}"
+    )
+
+
+def _beyond(result: Result, before: float, after: float, digits: int) -> bool:
+    told = abs(float(number(after, digits)) - float(number(before, digits)))
+    return told > (result.delta or 0.0)
 
 
 def compared(result: Result) -> str:
@@ -160,10 +181,16 @@ def compared(result: Result) -> str:
 def _between(result: Result) -> str:
     """Return what features decide: ``" between “no” and “maybe”"``, nothing if it is all."""
     if result.delta is not None:
-        return f" if {_subject(result)} stays within ±{number(result.delta)}"
+        verb = "stay" if _several(result) else "stays"
+        return f" if {_subject(result)} {verb} within ±{number(result.delta)}"
     if result.against is None:
         return ""
     return f" between {named_prediction(result, result.prediction)} and {rivals_text(result)}"
+
+
+def _several(result: Result) -> bool:
+    """Return whether a regression is about several outputs."""
+    return not isinstance(result.prediction, int) and len(result.prediction) > 1
 
 
 def _subject(result: Result) -> str:
@@ -184,12 +211,12 @@ def decided(result: Result) -> str:
     return f"{_subject(result)} {'of ' * told.startswith('class ')}{told}"
 
 
-def _stays(result: Result) -> str:
+def stays_text(result: Result) -> str:
     """Return ``"the decision “yes” stays"``."""
     told = decided(result)
     if not isinstance(result.prediction, int):
-        moves = "moves" if len(result.prediction) == 1 else "move"
-        return f"{told} {moves} by at most {number(result.delta or 0.0)}"
+        each = "each of " if _several(result) else ""
+        return f"{each}{told} moves by at most {number(result.delta or 0.0)}"
     if result.against is None:
         return f"{told} stays"
     return f"{told} is not overtaken by {rivals_text(result)}"
@@ -206,7 +233,9 @@ def _asked(explanation: ExplanationRecord) -> list[str]:
     return [f"Only explanations {joined(told)} were sought."] if told else []
 
 
-def _kept(result: Result, features: tuple[int, ...], which: str = "of the explanation") -> str:
+def kept_values(
+    result: Result, features: tuple[int, ...], which: str = "of the explanation"
+) -> str:
     """Return ``"age is 39 years and sex is male"``; many features without values are counted."""
     labels = labels_of(result)
     if labels.values is not None:
@@ -226,13 +255,14 @@ def _keep(count: int) -> str:
     return "keeps its value" if count == 1 else "keep their values"
 
 
-def _room(result: Result, free: tuple[int, ...], others: bool) -> list[str]:
+def room_parts(result: Result, free: tuple[int, ...], others: bool) -> list[str]:
     """Return how far the features ``free`` may move, as parts of a sentence."""
     if not free:
         return []
     if result.inputs is None or result.radii is None:
         which = _counted_free(result, free, others)
-        reach = f"within ±{number(result.epsilon)} of their values"
+        whose = "its value" if len(free) == 1 else "their values"
+        reach = f"within ±{number(result.epsilon)} of {whose}"
         if result.norm != "linf":
             reach = f"within {number(result.epsilon)} of the input ({norm_text(result.norm)})"
         return [f"while {which} {'stays' if len(free) == 1 else 'stay'} {reach}"]
@@ -241,11 +271,12 @@ def _room(result: Result, free: tuple[int, ...], others: bool) -> list[str]:
     still = [f for f in free if f in everywhere]
     anything = [f for f in free if moves[f] == inf and f not in still]
     near = [f for f in free if moves[f] < inf and f not in still]
-    others = others or len(anything) < len(free)
+    others = others or 0 < len(still) < len(free)
+    among = others or len(anything) < len(free)
     parts = []
     if anything:
         alone = len(anything) == 1
-        which = _counted_free(result, tuple(anything), others)
+        which = _counted_free(result, tuple(anything), among)
         parts.append(f"whatever {which} {'is' if alone else 'are'}")
     if near:
         parts.append(_near(result, near))
@@ -307,7 +338,7 @@ def _open(explanation: ExplanationRecord) -> list[str]:
     return [f"It is open if {names} {'is' if len(unknown) == 1 else 'are'} needed."]
 
 
-def _rules(result: Result) -> list[str]:
+def rules_told(result: Result) -> list[str]:
     """Return a sentence on the rules of the description, if it has any: the rule if it is one."""
     rules = () if result.inputs is None else result.inputs.rules
     if not rules:
