@@ -1,6 +1,6 @@
 """Explain rows by trees over whole domains: models, growth, and the engine against programs.
 
-    python benchmarks/trees.py adult.npz --rows 20 --only models --write trees-models
+    python benchmarks/trees.py adult.npz --rows 6 --only growth --write trees-growth
 
 The archive holds ``X``, ``y`` and ``feature_names``. Each column may take all whole numbers of its
 range. Models of 50 trees of depth 3 and 4 are fitted to scikit-learn's breast cancer data, whose

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -232,7 +232,8 @@ def load_network(
     joined = join_inputs(model)
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
     if has_trees(model.graph):
-        return tree_network(read_onnx_trees(model, signature, path, sha256))
+        trees = read_onnx_trees(model, signature, path, sha256)
+        return tree_network(replace(trees, columns=None if joined is None else joined.columns))
     traced = trace(model, signature)
     columns = coordinate_names(fitted) if joined is None else joined.columns
     return OnnxNetwork(
