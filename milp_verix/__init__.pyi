@@ -1,11 +1,17 @@
 """The public names, each from the module that has it: the only list of them."""
 
+from .asking.message import Message as Message
 from .asking.problem import Problem as Problem
 from .auditing.audit import audit as audit
 from .auditing.search import AuditProgress as AuditProgress
 from .certification.certificate import Certificate as Certificate
 from .certification.certify import certify as certify
 from .comparison.compare import compare as compare
+from .comparison.embedded import (
+    EmbeddedComparison as EmbeddedComparison,
+    EmbeddedRun as EmbeddedRun,
+    compare_embedded as compare_embedded,
+)
 from .duality.contrast_search import ContrastiveProgress as ContrastiveProgress
 from .duality.contrastive import contrastive as contrastive
 from .duality.importance import importance as importance
@@ -47,7 +53,6 @@ from .onnx_reader.onnx_network import (
     OnnxNetwork as OnnxNetwork,
     load_network as load_network,
 )
-from .oracle.check import check as check
 from .oracle.check_program import encode_check as encode_check
 from .problem.search import Search as Search
 from .radius.robustness import robustness_radius as robustness_radius
@@ -60,6 +65,7 @@ from .report import (
     write_notice as write_notice,
     write_report as write_report,
 )
+from .results.check import Check as Check
 from .results.importance import Importance as Importance
 from .results.public import (
     Audit as Audit,
@@ -88,9 +94,11 @@ from .study.batch import (
     explain_many as explain_many,
 )
 from .study.results import read_result as read_result
+from .study.solver_study import SolverStudy as SolverStudy, read_solver_study as read_solver_study
 from .study.study_file import run_study as run_study
 from .study.table import read_study as read_study
 from .tolerances import Tolerances as Tolerances
+from .traversal.check import check as check
 from .traversal.explain import explain as explain
 from .traversal.explain_search import Progress as Progress
 

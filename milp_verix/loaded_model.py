@@ -87,6 +87,11 @@ class LoadedModel(ABC):
         return None
 
     @property
+    def named_inputs(self) -> bool:
+        """True if ``columns`` name the entries of several inputs."""
+        return False
+
+    @property
     def classifies(self) -> bool:
         """True if the model itself says that its outputs are scores of classes."""
         return self.softmax_stripped or self.sigmoid_stripped

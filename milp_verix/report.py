@@ -31,7 +31,7 @@ FORMS = (
     "the journal of a study (.jsonl, or a folder), a result's JSON (.json, .json.gz), or the JSON "
     "or CSV of compare"
 )
-_FEW, _MANY = 4, 24
+_MANY = 24
 
 
 @checked(path=PATH.or_none())
@@ -55,7 +55,8 @@ def write_report(
             study of solvers itself.
         path: the file to write.
         gallery: the most explanations of a study that are shown, spread evenly.
-        counterfactuals: the most for each explanation; by default 4 in a study, 24 for one result.
+        counterfactuals: the most for each explanation; by default 4 of an image in a study, all of
+            a table's row, and 24 for one result.
         results: a folder of whole results of the study, if they are not beside the journal.
         warn: called with a text for each line of a journal that is no record, and where records
             stand twice or are by several versions.
@@ -84,7 +85,7 @@ def write_report(
             Path(source),
             results=None if results is None else Path(results),
             most=gallery,
-            counterfactuals=_FEW if some is None else some,
+            counterfactuals=some,
             warn=warn,
         )
     elif Path(source).suffix == ".csv":

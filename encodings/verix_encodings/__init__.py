@@ -24,14 +24,19 @@ from verix_encodings.blocks.relu import big_m_relu
 from verix_encodings.blocks.relu_indicator import indicator_relu
 from verix_encodings.blocks.relu_partition import partition_relu
 from verix_encodings.blocks.relu_sos1 import sos1_relu
+from verix_encodings.bounds.curves import COS, EXP, LOG, RECIPROCAL, SIN, SQRT, SQUARE, power
 from verix_encodings.bounds.interval import Bounds, Interval, Region
 from verix_encodings.bounds.norm_ball import NormBall
 from verix_encodings.bounds.smooth_functions import SMOOTH_FUNCTIONS, SmoothFunction
 from verix_encodings.kinds.affine import Affine, Difference
 from verix_encodings.kinds.maximum import Max
 from verix_encodings.kinds.node import Elementwise, EncodingContext, Node
+from verix_encodings.kinds.norm import Norm
+from verix_encodings.kinds.product import Product
 from verix_encodings.kinds.relu import Relu
-from verix_encodings.kinds.smooth import Smooth
+from verix_encodings.kinds.smooth import Curve, Smooth
+from verix_encodings.kinds.softmax import Softmax
+from verix_encodings.kinds.step import Step
 from verix_encodings.models.encode import BallEncoding, Encoding, encode, encode_values
 from verix_encodings.network.maxima import pairwise_maxima
 from verix_encodings.network.network import Network
@@ -43,16 +48,25 @@ from verix_encodings.program.program import Expressions, Program
 from verix_encodings.proofs.certificate import Leaf, certified_bound
 from verix_encodings.propagation.alpha import alpha_bounds
 from verix_encodings.propagation.crown import crown_bounds
+from verix_encodings.propagation.deepening import branched_bounds
 from verix_encodings.propagation.interval_bounds import BoundMethod, interval_bounds
 from verix_encodings.propagation.slopes import slope_bounds
 
 __all__ = [
+    "COS",
+    "EXP",
     "FORMULATIONS",
+    "LOG",
+    "RECIPROCAL",
+    "SIN",
     "SMOOTH_FUNCTIONS",
+    "SQRT",
+    "SQUARE",
     "Affine",
     "BallEncoding",
     "BoundMethod",
     "Bounds",
+    "Curve",
     "Difference",
     "Elementwise",
     "Encoding",
@@ -65,7 +79,9 @@ __all__ = [
     "Max",
     "Network",
     "Node",
+    "Norm",
     "NormBall",
+    "Product",
     "Program",
     "ProgramBuilder",
     "Region",
@@ -73,11 +89,14 @@ __all__ = [
     "ReluEncoding",
     "Smooth",
     "SmoothFunction",
+    "Softmax",
     "Sos1",
+    "Step",
     "alpha_bounds",
     "ball_encoding",
     "big_m_max",
     "big_m_relu",
+    "branched_bounds",
     "certified_bound",
     "crown_bounds",
     "encode",
@@ -91,6 +110,7 @@ __all__ = [
     "linf_ball",
     "pairwise_maxima",
     "partition_relu",
+    "power",
     "slope_bounds",
     "sos1_relu",
     "tangent_gaps",

@@ -16,7 +16,6 @@ from milp_verix.duality.marco import enumerate_problem
 from milp_verix.duality.relevance import relevance_of
 from milp_verix.global_search.minimum import minimum_of
 from milp_verix.inputs.radii import common_share
-from milp_verix.oracle.check import check_problem
 from milp_verix.oracle.check_program import encode_problem
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.question import Classification, Regression
@@ -28,6 +27,7 @@ from milp_verix.ranges.inflate import inflate_problem
 from milp_verix.reporting.words.wording import counted, joined, number, prediction_text
 from milp_verix.results.public import Audit, Explanation
 from milp_verix.results.ranges import Ranges
+from milp_verix.traversal.check import check_problem
 from milp_verix.traversal.explain import explain_problem
 
 _NORMS = {

@@ -65,6 +65,10 @@ COMMANDS = {
         "batch",
         "Explain many inputs, at several radii, and write a journal from which a study goes on.",
     ),
+    "columns": (
+        "columns",
+        "Show for each column how often the decisions of a study need it, and its typical values.",
+    ),
     "report": (
         "report",
         "Write a page with tables, distributions and a gallery that needs no network.",

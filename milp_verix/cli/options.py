@@ -10,6 +10,7 @@ from milp_verix.cli.help_sections import output_option, question_option, search_
 from milp_verix.errors import InputError
 from milp_verix.oracle.bound_tightening import BOUNDS
 from milp_verix.problem.ball import NORMS
+from milp_verix.problem.search import WARM
 from milp_verix.solvers import CHECKERS, SOLVERS
 from verix_encodings import FORMULATIONS
 
@@ -126,6 +127,12 @@ BoundsName: TypeAlias = Annotated[
 ]
 Segments: TypeAlias = Annotated[
     int, search_option(metavar="N", min=1, help="Pieces that enclose each smooth activation.")
+]
+Warm: TypeAlias = Annotated[
+    str,
+    search_option(
+        metavar="|".join(WARM), help="What the solver keeps from one program to the next."
+    ),
 ]
 FormulationName: TypeAlias = Annotated[
     str,

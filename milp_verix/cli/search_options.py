@@ -12,6 +12,7 @@ from milp_verix.cli.options import (
     SolverName,
     Threads,
     TimeLimit,
+    Warm,
 )
 from milp_verix.problem.search import EXACTNESS, Search
 from milp_verix.traversal.order import ORDERS, TRANSFORMATIONS
@@ -29,9 +30,10 @@ OrderName: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class LimitOptions:
-    """Threads and time."""
+    """Threads, time, and what a solver keeps."""
 
     threads: Threads = 1
+    warm: Warm = "auto"
     time_limit: TimeLimit = None
     check_time_limit: CheckTimeLimit = None
 

@@ -12,12 +12,19 @@ from milp_verix.clock import Deadline, deadline_in
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.each_check import Relaxations
 from milp_verix.comparison.pairs import fitting_pairs
-from milp_verix.comparison.runs import answered, explained
+from milp_verix.comparison.runs import answered, contrasted, explained, minimised
 from milp_verix.comparison.stored_checks import as_checks, checks_of, hard_checks
 from milp_verix.errors import InputError, SolverError
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.one_liner import one_liner, parted
-from milp_verix.problem.options import Asked, ComparisonOptions, InputLike, Ordering, OrderLike
+from milp_verix.problem.options import (
+    Asked,
+    ComparisonOptions,
+    InputLike,
+    Ordering,
+    OrderLike,
+    SolverOptions,
+)
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
@@ -28,7 +35,8 @@ from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.runner import AnytimeSearch
 from milp_verix.traversal.explain import explain_problem
 
-TASKS = ("check", "explain")
+TASKS = ("check", "explain", "minimum", "contrastive")
+_MASTERS = ("auto", "tree", "program")
 
 
 class Comparing(Ordering, total=False):
@@ -37,6 +45,7 @@ class Comparing(Ordering, total=False):
     solvers: Sequence[str] | None
     formulations: Sequence[str]
     task: str
+    master: str
     checks: Sequence[Sequence[int | str]] | None
     most_checks: int | None
     rounds: int
@@ -49,13 +58,14 @@ class CompareAsked(Asked, ComparisonOptions, Comparing, total=False):
     """The options of :func:`compare`."""
 
 
-@checked(task=TEXT)
+@checked(task=TEXT, master=TEXT)
 def compare_solvers(
     problem: PosedProblem,
     *,
     solvers: Sequence[str] | None = None,
     formulations: Sequence[str] = ("big_m",),
     task: str = "check",
+    master: str = "program",
     checks: Sequence[Sequence[int | str]] | None = None,
     most_checks: int | None = None,
     rounds: int = 1,
@@ -81,7 +91,10 @@ def compare_solvers(
         formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
         task: ``"check"``: each pair answers the same checks, each by itself, with nothing learned
             from the ones before; ``"explain"``: each pair finds an explanation, and which checks it
-            asks depends on the points that its solver finds.
+            asks depends on the points that its solver finds; ``"minimum"``: each pair finds a
+            minimum explanation with a proven bound; ``"contrastive"``: a smallest contrast.
+        master: of minima, as for :func:`milp_verix.minimum`: ``"program"``, by which the solvers
+            differ, ``"tree"``, which is the same for all, or ``"auto"``.
         checks: lists of free features, each a check; by default the checks that decide an
             explanation, which ``auto`` finds before the runs.
         most_checks: the most checks of the explanation that are compared: spread evenly over those
@@ -105,8 +118,12 @@ def compare_solvers(
     search.require_only(ComparisonOptions, "a comparison")
     if task not in TASKS:
         raise InputError(f"unknown task {task!r}; choose one of {', '.join(TASKS)}")
-    if task == "explain" and checks is not None:
+    if task != "check" and checks is not None:
         raise InputError("explanations ask their own checks: leave checks or task out")
+    if master not in _MASTERS:
+        raise InputError(f"unknown master {master!r}; choose one of {', '.join(_MASTERS)}")
+    if task in ("minimum", "contrastive"):
+        search.require_only(SolverOptions, f"a comparison of {task} explanations")
     ordering: Ordering = {
         "order": order,
         "transformation": transformation,
@@ -121,7 +138,7 @@ def compare_solvers(
             raise InputError("most_checks chooses among the checks of an explanation: leave it out")
     solved = Relaxations(search.tolerances) if relaxations else None
     run = CompareSearch(
-        problem, pairs, skipped, search, ordering, task, asked, rounds, solved, most_checks
+        problem, pairs, skipped, search, ordering, task, master, asked, rounds, solved, most_checks
     )
     return run.run(progress, snapshots)
 
@@ -147,6 +164,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
     search: Search
     ordering: Ordering
     task: str
+    master: str
     checks: tuple[tuple[int, ...], ...] | None
     rounds: int
     relaxations: Relaxations | None = None
@@ -161,7 +179,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
         """Run the pairs in turns; raises ``InputError`` if no run ends."""
         turns = [*self.pairs] * self.rounds
         if self.task == "check" and self.checks is None and self.pairs:
-            share = self._share(len(turns) + 1)
+            share = replace(self._share(len(turns) + 1), warm="auto")
             self.checks = checks_of(explain_problem(self.problem, search=share, **self.ordering))
             if self.most is not None:
                 self.checks = hard_checks(self.problem, self.checks, self.most, share)
@@ -173,7 +191,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             self.show()
             try:
                 run = self._run(pair, self._share(len(turns) - number))
-            except SolverError as error:
+            except (SolverError, InputError) as error:  # a way of warm that it does not have
                 self.skipped.append(Skipped(pair, str(error)))
                 del self._finished[pair]
                 continue
@@ -201,6 +219,10 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
         return replace(self.search, time_limit=limit)
 
     def _run(self, pair: Pair, search: Search) -> Run:
+        if self.task == "minimum":
+            return minimised(self.problem, pair, search, self.master)
+        if self.task == "contrastive":
+            return contrasted(self.problem, pair, search)
         if self.checks is None:
             return explained(self.problem, pair, search, self.ordering)
         return answered(self.problem, pair, self.checks, search, self.relaxations)
@@ -225,6 +247,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             against=getattr(question, "against", None),
             output=problem.output,
             input_sha256=array_hash(problem.x),
+            task=self.task,
             time_limit=_seconds(self.search.time_limit),
             check_time_limit=self.search.check_time_limit,
             rules=() if problem.inputs is None else tuple(r.text for r in problem.inputs.rules),

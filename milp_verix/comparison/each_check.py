@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.comparison.processor_time import processor_time
 from milp_verix.comparison.timed_solver import Solve, SolverClock
 from milp_verix.results.records.check_record import CheckRecord, ProgramSize
 from milp_verix.results.records.verdict import Verdict
@@ -21,6 +22,7 @@ class CheckWatch:
         clock.last, clock.handed_to = None, None
         self._clock = clock
         self._began, self._before = time.perf_counter(), clock.time
+        self._processor = processor_time()
         self._nodes, self._iterations = clock.nodes, clock.iterations
 
     def record(self, check: int, free: int, verdict: Verdict) -> CheckRecord:
@@ -43,6 +45,7 @@ class CheckWatch:
             free,
             verdict.answer,
             seconds=time.perf_counter() - self._began,
+            cpu_seconds=max(processor_time() - self._processor, 0.0),
             load_seconds=clock.time.build_seconds - before.build_seconds,
             solve_seconds=clock.time.solve_seconds - before.solve_seconds,
             solves=clock.time.solves - before.solves,

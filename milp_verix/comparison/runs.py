@@ -3,15 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from milp_verix.arguments import resolve_formulation
 from milp_verix.comparison.each_check import CheckWatch, Relaxations
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
+from milp_verix.duality.contrastive import contrastive_of
+from milp_verix.global_search.minimum import minimum_of
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.options import Ordering
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import Search
-from milp_verix.results.public import Run
+from milp_verix.results.public import Explanation, Run
 from milp_verix.results.records.check_record import CheckRecord
 from milp_verix.results.records.comparison import Pair
 from milp_verix.results.records.explanation import ExplanationRecord
@@ -23,7 +27,10 @@ from milp_verix.traversal.explain import explain_problem
 def explained(problem: PosedProblem, pair: Pair, search: Search, ordering: Ordering) -> Run:
     """Find an explanation."""
     chosen, clock = _timed(pair, search)
-    found = explain_problem(problem, search=chosen, **ordering)
+    return _of_explanation(pair, clock, explain_problem(problem, search=chosen, **ordering))
+
+
+def _of_explanation(pair: Pair, clock: SolverClock, found: Explanation) -> Run:
     took = found.statistics
     return Run(
         pair,
@@ -40,6 +47,44 @@ def explained(problem: PosedProblem, pair: Pair, search: Search, ordering: Order
         explanation=found,
         handed_over=clock.handed_over,
         handed_to=clock.handed_to,
+    )
+
+
+def minimised(problem: PosedProblem, pair: Pair, search: Search, master: str) -> Run:
+    """Find a minimum explanation, with the bound by ``master``."""
+    chosen, clock = _timed(pair, search)
+    found = minimum_of(problem, master=master, search=chosen)
+    effort = found.statistics.search
+    return replace(
+        _of_explanation(pair, clock, found),
+        master=None if effort is None else effort.master,
+        cost=found.cost,
+        bound=found.lower_bound,
+        trace=() if effort is None else effort.trace,
+    )
+
+
+def contrasted(problem: PosedProblem, pair: Pair, search: Search) -> Run:
+    """Find a smallest contrastive explanation."""
+    chosen, clock = _timed(pair, search)
+    found = contrastive_of(problem, search=chosen)
+    took = found.statistics
+    return Run(
+        pair,
+        version=found.versions.get(found.solver, ""),
+        answers=(),
+        checks=took.checks,
+        solves=clock.time.solves,
+        nodes=clock.nodes,
+        iterations=clock.iterations,
+        seconds=took.seconds,
+        inside=clock.time,
+        stopped=took.stopped,
+        notes=found.notes,
+        handed_over=clock.handed_over,
+        handed_to=clock.handed_to,
+        cost=np.inf if found.robust else found.cost,
+        bound=np.inf if found.robust else found.lower_bound,
     )
 
 

@@ -84,7 +84,9 @@ class LeafContrasts(ContrastSearch):
         )
         cut, _ = cut_of(reach, trees, rival, self._needed[rival])
         values = trees.value_of[reach.boxes.leaf, rival]
-        search = LeafSearch(reach.boxes, values, cut, bounded.take, bounded.near, reach.blocks)
+        search = LeafSearch(
+            reach.boxes, values, cut, bounded.take, bounded.near, reach.blocks, keep_constant=True
+        )
         ended = search.run(self._subsets.late)
         self.effort += Effort(solves=1, nodes=search.nodes)
         if np.isfinite(bounded.unsure):

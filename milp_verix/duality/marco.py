@@ -22,7 +22,7 @@ import numpy as np
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import integer_of
 from milp_verix.clock import OutOfTimeError
-from milp_verix.duality.hitting_set import LISTED, ListedSets, Proposal, propose
+from milp_verix.contrasts.hitting_set import LISTED, ListedSets, Proposal, propose
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle

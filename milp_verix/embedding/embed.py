@@ -1,6 +1,7 @@
 """``embed``: a network between the variables of a model of Pyomo, gurobipy or PuLP."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,8 +93,9 @@ def embed(
         relu=relu,
         segments=pieces,
     )
+    encoding = replace(encoding, program=encoding.program.without_tiny(_DROPPED))
     name = _unique(host, name)
-    variables = host.add(encoding.program.without_tiny(_DROPPED), sockets.own, name)
+    variables = host.add(encoding.program, sockets.own, name)
     inside = [variables[j] for j in encoding.input.columns]
     outside = [variables[j] for j in encoding.output.columns]
     for what, i, variable, entry in sockets.equated(inside, outside):
@@ -158,5 +160,10 @@ def _notes(network: LoadedModel, largest_big_m: float) -> tuple[str, ...]:
         notes.append(
             f"{kinds}: enclosed by lines, so outputs may differ from the network's; more segments "
             "enclose more tightly"
+        )
+    if network.ir.stepped:
+        notes.append(
+            "at a threshold of a tree a solution may have the outputs of either side: check() "
+            "moves inputs off thresholds"
         )
     return tuple(notes)

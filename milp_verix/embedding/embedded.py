@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.embedding.host import Host, Solution
+from milp_verix.arguments import seconds_of
+from milp_verix.embedding.host import Host, Solution, Solved
 from milp_verix.embedding.replay import EmbeddedCheck, replayed
 from milp_verix.errors import InputError, SolverError
 from milp_verix.loaded_model import LoadedModel
@@ -42,6 +43,11 @@ class Embedded:
     _host: Host
     _encoding: Encoding
     _variables: tuple[Any, ...]
+
+    @property
+    def model(self) -> Any:
+        """The model that the network is in."""
+        return self._host.model
 
     @property
     def phases(self) -> Mapping[str, Any]:
@@ -135,6 +141,18 @@ class Embedded:
                     f"{what} {missing[0]} has no value: solve the model first, or give a solution"
                 )
         return replayed(self.network, box, np.array(inputs), np.array(outputs))
+
+    def solvers(self) -> list[str]:
+        """Return names of installed solvers that take the model, as :meth:`solve` does."""
+        return self._host.solvers()
+
+    def solve(self, solver: str, time_limit: float | None = None) -> Solved:
+        """Solve the model by a solver with its defaults; the solution stays in the model.
+
+        ``solver`` is ``"highs"``, ``"cbc"``, ``"scip"`` or ``"gurobi"``, or a name that the library
+        of the model has. ``time_limit`` is in seconds. The library's errors are its own.
+        """
+        return self._host.solve(solver, seconds_of(time_limit, "time_limit"))
 
     def _values(self, what: str, variables: Sequence[Any], given: Solution | None) -> list[float]:
         values = []

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.embedding.host import Ends, Solution, ends_of, flat, named, of_sum
+from milp_verix.embedding.host import Ends, Solution, Solved, ends_of, flat, named, of_sum
 from milp_verix.errors import InputError
 from milp_verix.solvers.backends.gurobi import add_logic, add_rows, added_columns
 from verix_encodings import Program
@@ -19,7 +19,7 @@ class GurobiHost:
     def __init__(self, model: Any) -> None:
         import gurobipy
 
-        self._gp, self._model = gurobipy, model
+        self._gp, self.model = gurobipy, model
         # what was added since the last update has neither names nor bounds
         model.update()
         self._known = model.getVars()
@@ -61,12 +61,12 @@ class GurobiHost:
     def taken(self, name: str) -> bool:
         """Return whether a variable or row has a name that begins so."""
         names = [variable.VarName for variable in self._known]
-        names += [row.ConstrName for row in self._model.getConstrs()]
+        names += [row.ConstrName for row in self.model.getConstrs()]
         return any(other.startswith(named(name, "")) for other in names)
 
     def add(self, program: Program, own: Sequence[Any], name: str) -> list[Any]:
         """Add variables and rows by the names of the program, behind ``name``."""
-        gp, model = self._gp, self._model
+        gp, model = self._gp, self.model
         added = added_columns(gp, model, program, len(own))
         variables = [*own, *added.tolist()]
         over = gp.MVar.fromlist(variables)
@@ -86,13 +86,13 @@ class GurobiHost:
 
     def equate(self, variable: Any, entry: Any, name: str) -> None:
         """Add the row."""
-        self._added.append(self._model.addConstr(variable == entry, name=name))
-        self._model.update()
+        self._added.append(self.model.addConstr(variable == entry, name=name))
+        self.model.update()
 
     def remove(self) -> None:
         """Remove variables and rows."""
-        self._model.remove(self._added)
-        self._model.update()
+        self.model.remove(self._added)
+        self.model.update()
 
     def value(self, variable: Any, solution: Solution | None) -> float:
         """Return the value of a variable."""
@@ -106,6 +106,25 @@ class GurobiHost:
     def set_start(self, variable: Any, value: float) -> None:
         """Set the start of the variable."""
         variable.Start = value
+
+    def solvers(self) -> list[str]:
+        """Return Gurobi alone."""
+        return ["gurobi"]
+
+    def solve(self, solver: str, seconds: float) -> Solved:
+        """Solve the model with the parameters that it has."""
+        if solver != "gurobi":
+            raise InputError(f"a gurobipy.Model is solved by gurobi alone, not by {solver!r}")
+        model = self.model
+        limit = model.Params.TimeLimit
+        model.Params.TimeLimit = min(seconds, limit)
+        try:
+            model.optimize()
+        finally:
+            model.Params.TimeLimit = limit
+        optimal = model.Status == self._gp.GRB.OPTIMAL
+        objective = float(model.ObjVal) if model.SolCount else np.nan
+        return Solved(optimal, objective, f"Gurobi status {model.Status}")
 
 
 def _terms(expression: Any) -> list[tuple[float, Any]]:

@@ -26,8 +26,21 @@ class Ends(NamedTuple):
     upper: float
 
 
+class Solved(NamedTuple):
+    """The end of a solve: ``optimal`` if the solver calls its solution that, and its objective.
+
+    ``status`` are the solver's own words; the objective is NaN without a solution.
+    """
+
+    optimal: bool
+    objective: float
+    status: str
+
+
 class Host(Protocol):
     """One model, and the network's part of it."""
+
+    model: Any
 
     to_bound: str
     """Words for how a variable of this library gets bounds."""
@@ -73,6 +86,15 @@ class Host(Protocol):
 
     def set_start(self, variable: Any, value: float) -> None:
         """Let solvers begin with this value of a variable."""
+
+    def solvers(self) -> list[str]:
+        """Return names of solvers that are installed and take the model."""
+
+    def solve(self, solver: str, seconds: float) -> Solved:
+        """Solve the model by ``solver``, with its defaults, within ``seconds``.
+
+        The solution stays in the model. Errors are the library's own.
+        """
 
 
 def named(name: str, part: str) -> str:

@@ -93,9 +93,10 @@ class VerixFormulation:
                 inputs[index].setlb(low)
                 inputs[index].setub(high)
         else:
-            from omlt.formulation import _setup_scaled_inputs_outputs
+            import omlt.formulation
 
-            _setup_scaled_inputs_outputs(block, self._scaling, self._bounds)
+            theirs: Any = omlt.formulation  # it has types, but not everywhere
+            theirs._setup_scaled_inputs_outputs(block, self._scaling, self._bounds)
             inputs, outputs = block.scaled_inputs, block.scaled_outputs
         self.embedded = embed(
             block,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.embedding.host import Ends, Solution, ends_of, flat, named, of_sum
+from milp_verix.embedding.host import Ends, Solution, Solved, ends_of, flat, named, of_sum
 from milp_verix.errors import InputError
 from milp_verix.solvers.backends.pulp_solvers import added_columns, rows_of
 from milp_verix.solvers.session import in_words
@@ -21,7 +21,7 @@ class PulpHost:
     def __init__(self, model: Any) -> None:
         import pulp
 
-        self._pulp, self._model = pulp, model
+        self._pulp, self.model = pulp, model
         self._variables: list[Any] = []
         self._rows: list[str] = []
 
@@ -57,7 +57,7 @@ class PulpHost:
 
     def taken(self, name: str) -> bool:
         """Return whether a variable or row has a name that begins so."""
-        names = [*self._all_rows(), *(variable.name for variable in self._model.variables())]
+        names = [*self._all_rows(), *(variable.name for variable in self.model.variables())]
         return any(other.startswith(named(name, "")) for other in names)
 
     def add(self, program: Program, own: Sequence[Any], name: str) -> list[Any]:
@@ -93,7 +93,7 @@ class PulpHost:
         for name in self._rows:
             del rows[name]
         ours = {id(variable) for variable in self._variables}
-        model = self._model
+        model = self.model
         model._variables = [v for v in model._variables if id(v) not in ours]
         for variable in self._variables:
             model._variable_ids.pop(variable.hash, None)
@@ -107,12 +107,35 @@ class PulpHost:
         """Set the value, which solvers take if they are made with ``warmStart=True``."""
         variable.setInitialValue(value, check=False)
 
+    def solvers(self) -> list[str]:
+        """Return the names that PuLP finds here, one for each solver."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            found = self._pulp.listSolvers(onlyAvailable=True)
+        return [name for name, native in _NATIVE.items() if native in found]
+
+    def solve(self, solver: str, seconds: float) -> Solved:
+        """Solve the problem; ``solver`` is one of ours or of PuLP's names."""
+        pulp, model = self._pulp, self.model
+        limit = seconds if np.isfinite(seconds) else None
+        native = _NATIVE.get(solver, solver)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            model.solve(pulp.getSolver(native, msg=False, timeLimit=limit))
+        status = pulp.LpSolution[model.sol_status]
+        found = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
+        objective = float(pulp.value(model.objective)) if found else np.nan
+        return Solved(model.sol_status == pulp.LpSolutionOptimal, objective, status)
+
     def _add_row(self, row: Any, name: str) -> None:
         # a row with two sides is two
         name = name if name not in self._all_rows() else f"{name}_"
-        self._model.addConstraint(row, name)
+        self.model.addConstraint(row, name)
         self._rows.append(name)
 
     def _all_rows(self) -> Any:
-        rows = getattr(self._model, "_constraints", None)
-        return self._model.constraints if rows is None else rows
+        rows = getattr(self.model, "_constraints", None)
+        return self.model.constraints if rows is None else rows
+
+
+_NATIVE = {"highs": "HiGHS", "cbc": "PULP_CBC_CMD", "scip": "SCIP_PY", "gurobi": "GUROBI"}

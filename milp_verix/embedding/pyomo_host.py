@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.embedding.host import Ends, Solution, ends_of, flat
+from milp_verix.embedding.host import Ends, Solution, Solved, ends_of, flat
 from milp_verix.errors import InputError
+from milp_verix.solvers.backends.cbc import binary as cbc_binary
 from milp_verix.solvers.backends.pyomo_model import program_block
 from verix_encodings import Program
 from verix_encodings.arrays import relative_error
@@ -20,7 +21,8 @@ class PyomoHost:
     def __init__(self, model: Any) -> None:
         import pyomo.environ as pyo
 
-        self._pyo, self._model = pyo, model
+        self._pyo: Any = pyo
+        self.model = model
         if not isinstance(model, pyo.Block) and not hasattr(model, "add_component"):
             raise InputError(f"model is a {type(model).__name__}, expected a Pyomo model or block")
         if not model.is_constructed():
@@ -64,12 +66,12 @@ class PyomoHost:
 
     def taken(self, name: str) -> bool:
         """Return whether the model has a component of this name."""
-        return self._model.component(name) is not None
+        return self.model.component(name) is not None
 
     def add(self, program: Program, own: Sequence[Any], name: str) -> list[Any]:
         """Add the program as the block ``name``."""
         block, variables = program_block(self._pyo, program, own)
-        self._model.add_component(name, block)
+        self.model.add_component(name, block)
         self._block = block
         return variables
 
@@ -79,7 +81,7 @@ class PyomoHost:
 
     def remove(self) -> None:
         """Delete the block."""
-        self._model.del_component(self._block)
+        self.model.del_component(self._block)
 
     def value(self, variable: Any, solution: Solution | None) -> float:
         """Return the value of a variable; solutions are ``ComponentMap``s."""
@@ -92,3 +94,41 @@ class PyomoHost:
     def set_start(self, variable: Any, value: float) -> None:
         """Set the value, which solvers take if they are called with ``warmstart=True``."""
         variable.set_value(value, skip_validation=True)
+
+    def solvers(self) -> list[str]:
+        """Return the names that have an interface of Pyomo here."""
+        return [name for name in _NATIVE if self._factory(name).available(exception_flag=False)]
+
+    def solve(self, solver: str, seconds: float) -> Solved:
+        """Solve the whole model; ``solver`` is one of ours or of ``SolverFactory``."""
+        pyo, whole, factory = self._pyo, self.model.model(), self._factory(solver)
+        limit = {"timelimit": seconds} if np.isfinite(seconds) else {}
+        results = factory.solve(whole, load_solutions=False, **limit)
+        ended = results.solver.termination_condition
+        optimal = ended == pyo.TerminationCondition.optimal
+        if not optimal and ended != pyo.TerminationCondition.maxTimeLimit:
+            return Solved(False, np.nan, str(ended))
+        try:
+            if hasattr(factory, "load_vars"):
+                factory.load_vars()
+            else:
+                whole.solutions.load_from(results)
+        except (RuntimeError, ValueError):
+            return Solved(False, np.nan, f"{ended}, no solution")
+        goals = list(whole.component_data_objects(pyo.Objective, active=True))
+        objective = float(pyo.value(goals[0])) if goals else 0.0
+        return Solved(optimal, objective, str(ended))
+
+    def _factory(self, solver: str) -> Any:
+        factory = self._pyo.SolverFactory
+        if solver != "cbc" or factory("cbc").available(exception_flag=False):
+            return factory(_NATIVE.get(solver, solver))
+        return factory("cbc", executable=cbc_binary())
+
+
+_NATIVE = {
+    "highs": "appsi_highs",
+    "cbc": "cbc",
+    "scip": "scip_direct",
+    "gurobi": "gurobi_direct",
+}

@@ -21,6 +21,8 @@ class EmbeddedCheck:
             type; without a final Softmax or Sigmoid, as everywhere.
         exact: the outputs at ``inputs`` as they are, in float64.
         outside: how far ``inputs`` lie outside the box that the network was embedded over.
+        moved: how far ``inputs`` were moved, within a solver's tolerance, off thresholds of trees,
+            to the side where the outputs are those of the solution; 0 for other networks.
     """
 
     inputs: FloatArray
@@ -28,6 +30,7 @@ class EmbeddedCheck:
     replayed: NDArray[np.floating]
     exact: FloatArray
     outside: float
+    moved: float = 0.0
 
     @property
     def difference(self) -> float:
@@ -49,7 +52,13 @@ class EmbeddedCheck:
         )
         if self.outside:
             told += f"; the input lies outside the embedded box by {self.outside:.2g}"
+        if self.moved:
+            told += f"; the input was moved by {self.moved:.2g}, off thresholds of trees"
         return told
+
+
+_STEP = 2e-6
+"""Twice the feasibility tolerance that solvers have by default."""
 
 
 def replayed(
@@ -57,10 +66,35 @@ def replayed(
 ) -> EmbeddedCheck:
     """Run ``network`` at ``inputs``, and compare with ``outputs``."""
     beyond = np.maximum(box.lower - inputs, inputs - box.upper)
-    exact = network.ir.evaluate(inputs)
+    point = _off_thresholds(network, box, inputs, outputs) if network.ir.stepped else inputs
     return EmbeddedCheck(
-        inputs, outputs, network.scores(inputs), exact, float(np.max(beyond, initial=0.0))
+        point,
+        outputs,
+        network.scores(point),
+        network.ir.evaluate(point),
+        float(np.max(beyond, initial=0.0)),
+        float(np.max(np.abs(point - inputs), initial=0.0)),
     )
+
+
+def _off_thresholds(
+    network: LoadedModel, box: Interval, inputs: FloatArray, outputs: FloatArray
+) -> FloatArray:
+    """Return a point beside ``inputs`` with outputs as close as one coordinate at a time can get.
+
+    The cells between thresholds are closed in a program: at a threshold a solution may have the
+    outputs of either side, and the model has those of one.
+    """
+    step = _STEP * np.maximum(1.0, np.maximum(np.abs(inputs), box.upper - box.lower))
+    point, least = inputs, _farthest(outputs, network.ir.evaluate(inputs))
+    for i in range(inputs.size):
+        for side in (-step[i], step[i]):
+            other = point.copy()
+            other[i] = np.clip(inputs[i] + side, box.lower[i], box.upper[i])
+            found = _farthest(outputs, network.ir.evaluate(other))
+            if found < 0.99 * least:
+                point, least = other, found
+    return point
 
 
 def _farthest(ours: FloatArray, theirs: NDArray[np.floating]) -> float:

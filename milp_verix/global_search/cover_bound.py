@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milp_verix.clock import Deadline, elapsed_work
-from milp_verix.global_search.contrast_cover import ContrastCover
+from milp_verix.contrasts.contrast_cover import ContrastCover
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.search_limits import SearchLimits
 from verix_encodings.work import worked

@@ -14,7 +14,7 @@ in ``must`` and ``must_not`` are clauses of the hitting-set program from the sta
 import numpy as np
 
 from milp_verix.clock import Deadline
-from milp_verix.duality.hitting_set import propose
+from milp_verix.contrasts.hitting_set import propose
 from milp_verix.global_search.search import MinimumSearch
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.results.records.statistics import SearchEffort

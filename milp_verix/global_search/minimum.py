@@ -158,7 +158,15 @@ def minimum_of(
             "program": lambda run: mip_master(run, request.open_session(oracle.solver)),
             "hitting_sets": lambda run: HittingSets(run, request.open_session(oracle.solver)),
         }
-        run = MinimumSearch(oracle, request, objective, limits, gap=gap, master=masters[way])
+        run = MinimumSearch(
+            oracle,
+            request,
+            objective,
+            limits,
+            gap=gap,
+            name=way.replace("_", " "),
+            master=masters[way],
+        )
         run.allow_must_not()
         if earlier is not None:
             run.go_on(earlier)

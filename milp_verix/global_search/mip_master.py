@@ -4,8 +4,9 @@ Each step solves the program with all scenarios known. Its bound is valid for ev
 its optimum is a set of features that is an explanation, or fails under a further scenario. A step
 ends early on a set whose cost equals the bound so far: none is cheaper.
 
-The program only grows, so solvers that can extend a program keep it. Solvers that take priorities
-branch on phases before features: see ``global_search.branch_and_cut`` for why.
+The program only grows, so solvers that can extend a program keep it, unless ``warm="rebuilt"``
+asks for a new one. With ``warm="start"`` they begin at the best explanation, too. Solvers that take
+priorities branch on phases before features: see ``global_search.branch_and_cut`` for why.
 """
 
 import numpy as np
@@ -38,6 +39,7 @@ class MipMaster:
 
     def __init__(self, search: MinimumSearch, session: Session) -> None:
         self._session, self._incumbent = session, search.incumbent
+        self._warm = search.warm
         self._separator, self._proposals = search.separator, search.proposals
         self._objective = objective = search.incumbent.objective
         self._growing = ScenarioProgram(objective.least, objective.most)
@@ -100,7 +102,11 @@ class MipMaster:
     def _solved(self, deadline: Deadline) -> SolveResult:
         """Solve the program with all scenarios so far, and raise the bound."""
         program, columns = self._growing.build(), self._growing.columns
-        extend(self._session, program)
+        if self._warm == "rebuilt":
+            self._session.load(program)
+        else:
+            extend(self._session, program)
+        start = self._warm == "start"
         cost = np.zeros(program.columns)
         cost[columns] = self._objective.costs
         targets = Targets(
@@ -108,6 +114,7 @@ class MipMaster:
             holds_above=self._incumbent.cutoff + _NEAR,
             whole=self._objective.whole,
             first=np.setdiff1d(np.flatnonzero(program.integer), columns),
+            start=self._growing.point(self._incumbent.selection) if start else None,
         )
         result = self._session.minimise(cost, targets.by(deadline))
         self._programs += 1

@@ -4,13 +4,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
 from milp_verix.clock import Limit, elapsed_work
+from milp_verix.contrasts.budget_bound import budget_bound
+from milp_verix.contrasts.contrast_cover import ContrastCover
 from milp_verix.errors import InputError, SolverError
-from milp_verix.global_search.budget_bound import budget_bound
-from milp_verix.global_search.contrast_cover import ContrastCover
 from milp_verix.global_search.cover_bound import CoverBound
 from milp_verix.global_search.earlier_search import EarlierSearch, points_of, take_over
 from milp_verix.global_search.explainer import Explainer
@@ -37,6 +38,7 @@ from verix_encodings.work import worked
 _QUICK = "first lower bound"
 _FIRST, _NEAR, _BOUND = "first explanation", "local search", "lower bound"
 _BETTER, _POINTS = "better explanations", "counterfactuals"
+_ROUNDING = 1e-6  # of a lower bound, before it is rounded up to whole features
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +69,12 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         limits: SearchLimits,
         *,
         gap: float,
+        name: str = "tree",
         master: Callable[["MinimumSearch"], Master | None],
     ) -> None:
         self._oracle, self._objective, self.limits = oracle, objective, limits
         self._request, self._master = request, master
+        self.warm = request.search.warm
         self._began, left = worked(), max(request.deadline.seconds, 0.0)
         least, most = limits.final_seconds
         kept = min(max(limits.final_share * left, least), most)
@@ -87,7 +91,8 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             gap=gap,
             check_limit=request.check_limit,
         )
-        self.incumbent.on_change = self.save
+        self.incumbent.on_change = self._improved
+        self._trace: list[tuple[float, float, float]] = []
         self.proposals = Proposals(self.incumbent, limits, self.until)
         self.separator = Separator(self.incumbent, limits, self.until)
         self._explainer = Explainer(self.incumbent)
@@ -97,7 +102,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         self._shown: tuple[float, float] | None = None
         self._saved = self._rounds = 0
         self._notes: tuple[str, ...] = ()
-        self._effort = SearchEffort()
+        self._effort = SearchEffort(name)
         self._spent: dict[str, float] = {}
 
     @property
@@ -184,7 +189,13 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                 )
             )
         if limits.uses("contrast cover") and self.open:
-            sets = ContrastCover(incumbent, self._session_for_covers)
+            sets = ContrastCover(
+                self._oracle.problem,
+                self._objective,
+                self.perturbations,
+                incumbent.adversary,
+                self._session_for_covers,
+            )
             self._cover = CoverBound(
                 sets, incumbent, limits, self.until, lambda: elapsed_work(self._began)
             )
@@ -240,6 +251,17 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
 
     def _raise(self, bound: float) -> None:
         self._bound = max(self._bound, min(bound, self.incumbent.cost))
+        self._note()
+
+    def _note(self) -> None:
+        """Add the best cost and the lower bound to the trace if they have changed."""
+        best, bound = (_plain(cost * self._objective.unit) for cost in self._costs)
+        if not self._trace or self._trace[-1][1:] != (best, bound):
+            self._trace.append((self._request.elapsed, best, bound))
+
+    def _improved(self) -> None:
+        self._note()
+        self.save()
 
     def _state(self) -> MinimumProgress:
         size, bound = (_plain(c * self._objective.unit) for c in self._costs)
@@ -278,7 +300,10 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             must=tuple(np.flatnonzero(objective.must).tolist()),
             must_not=tuple(np.flatnonzero(objective.must_not).tolist()),
         )
-        best = replace(best, lower_bound=_plain(min(bound, best.cost)))
+        bound = min(bound, best.cost)
+        everything = objective.equal and not (objective.must.any() or objective.must_not.any())
+        needed = max(best.needed, ceil(bound - _ROUNDING)) if everything else best.needed
+        best = replace(best, lower_bound=_plain(bound), needed=needed)
         notes = () if self.earlier is None else self.earlier.notes_on(bound, best.cost)
         # the checks may have left the same note
         notes = tuple(dict.fromkeys(best.notes + self._notes + notes))
@@ -295,7 +320,9 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         spent |= {_BOUND: max(spent[_BOUND] - better, 0.0), _BETTER: better}
         spent[_POINTS] = spent.pop(_POINTS)
         rounds = max(self._effort.rounds, self.separator.rounds)
-        search = replace(self._effort, rounds=rounds, stages=tuple(spent.items()))
+        search = replace(
+            self._effort, rounds=rounds, stages=tuple(spent.items()), trace=tuple(self._trace)
+        )
         return replace(checks, stopped=self.stopped or checks.stopped, search=search)
 
     @contextmanager

@@ -18,6 +18,7 @@ from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.inputs.one_row import named_row, row_of
 from milp_verix.inputs.rule_text import rule_in
 from milp_verix.inputs.rules import Quantity, Rule, quantity_of
+from milp_verix.inputs.shown import html_of, text_of
 from milp_verix.inputs.stored import arguments_in, feature_data, made_from_file
 from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
@@ -70,6 +71,13 @@ class Inputs:
     def __repr__(self) -> str:
         told = f"features={self.features!r}, rules={self.rules!r}"
         return f"Inputs({told}, class_names={self.class_names!r})"
+
+    def __str__(self) -> str:
+        """A line for each feature and rule."""
+        return text_of(self.features, self.rules, self.class_names)
+
+    def _repr_html_(self) -> str:
+        return html_of(self.features, self.rules, self.class_names)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Inputs):

@@ -36,11 +36,13 @@ from milp_verix.onnx_reader.sources.model_file import (
     read_model,
     serialised,
 )
+from milp_verix.onnx_reader.sources.several_inputs import JoinedInputs, join_inputs
 from milp_verix.onnx_reader.trace import Anchor, Trace, Watch, trace
 
 __all__ = [
     "IN_MEMORY",
     "Anchor",
+    "JoinedInputs",
     "ModelSource",
     "Signature",
     "Trace",
@@ -49,6 +51,7 @@ __all__ = [
     "behind_transformer",
     "cut",
     "embed",
+    "join_inputs",
     "path_of",
     "read_model",
     "read_signature",

@@ -1,15 +1,38 @@
 """The network under construction; nonlinear operators append nodes to it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
-from milp_verix.onnx_reader.symbol import Shape, Symbol, exact_value, rearrange, value_symbol
-from verix_encodings import Affine, Network, Node, Relu, Smooth
-from verix_encodings.arrays import IntArray
+from milp_verix.onnx_reader.symbol import (
+    Shape,
+    Symbol,
+    Tail,
+    exact_value,
+    rearrange,
+    value_symbol,
+)
+from verix_encodings import (
+    Affine,
+    Curve,
+    Network,
+    Node,
+    Norm,
+    Product,
+    Relu,
+    Smooth,
+    Softmax,
+    Step,
+)
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.bounds.curves import LOG, ROOT, SQRT, SQUARE
 from verix_encodings.bounds.smooth_functions import SmoothFunction
 from verix_encodings.network.maxima import pairwise_maxima
+
+# relative errors that bounds of a norm allow for in its weights
+_NORM_ROUNDING = 2.0**-48
 
 
 class Builder:
@@ -20,22 +43,35 @@ class Builder:
         self.input = value_symbol(0, input_shape)
         self._nodes: list[Node] = []
         self._affine: list[tuple[Symbol, int]] = []
+        self._arguments: dict[object, tuple[SmoothFunction, Symbol]] = {}
+        self._norms: dict[int, tuple[Symbol, IntArray, FloatArray]] = {}
+        self.truths: set[object] = set()
+        self._number: dict[int, int] | None = None
 
     def value(self, x: Symbol) -> int:
         """Return the index of a value equal to ``x`` (flat), appending an affine node if needed."""
         value = exact_value(x)
+        for known, number in self._affine if value is None else ():
+            if known.terms is x.terms and known.bias is x.bias:
+                return number
         if value is None:
             value = self.append(_affine(x))
             self._affine.append((x, value))
         return value
 
     def known(self, x: Symbol) -> int | None:
-        """Return the index of the value that equals ``x``; None if ``x`` was folded away."""
+        """Return the index of the value that equals ``x``; None if ``x`` was folded away.
+
+        It is that in the network, once this was asked for.
+        """
         for known, value in self._affine:
             # a tensor that is only seen in another shape goes on with the very same terms
             if known.terms is x.terms and known.bias is x.bias:
-                return value
-        return exact_value(x)
+                return self._renumbered(value)
+        return self._renumbered(exact_value(x))
+
+    def _renumbered(self, value: int | None) -> int | None:
+        return value if self._number is None or value is None else self._number.get(value)
 
     def relu(self, x: Symbol) -> Symbol:
         """Append ``max(x, 0)`` and return it, in the shape of ``x``."""
@@ -60,7 +96,69 @@ class Builder:
 
     def smooth(self, x: Symbol, function: SmoothFunction) -> Symbol:
         """Append ``function(x)``, elementwise, and return it, in the shape of ``x``."""
-        return self.elementwise(x, lambda source: Smooth(source, function))
+        kind = Smooth if function.sizes is None else Curve
+        result = self.elementwise(x, lambda source: kind(source, function))
+        self._arguments[len(self._nodes)] = self._arguments[result.token] = function, x
+        return result
+
+    def not_negative(self, x: Symbol) -> bool:
+        """Return whether ``x`` is a sum of terms that cannot be negative."""
+        whole = all(bool((matrix.data >= 0).all()) for matrix in x.terms.values())
+        return whole and bool((x.bias >= 0).all()) and all(map(self._grows, x.terms))
+
+    def is_whole(self, x: Symbol) -> bool:
+        """Return whether all elements of ``x`` are whole numbers: sums of steps."""
+        steps = all(value and isinstance(self._nodes[value - 1], Step) for value in x.terms)
+        parts = (x.bias, *(matrix.data for matrix in x.terms.values()))
+        return steps and all(np.array_equal(part, np.round(part)) for part in parts)
+
+    def truth(self, x: Symbol) -> Symbol:
+        """Mark ``x`` as a tensor of truth values."""
+        self.truths.add(x.token)
+        return x
+
+    def _grows(self, value: int) -> bool:
+        node = self._nodes[value - 1] if value else None
+        return isinstance(node, Relu) or (isinstance(node, Curve) and node.function.least >= 0)
+
+    def argument(self, value: object) -> tuple[SmoothFunction, Symbol] | None:
+        """Return a smooth function and its argument, given its value's number, or its token.
+
+        None if it is another node's.
+        """
+        return self._arguments.get(value)
+
+    def step(self, x: Symbol, form: str) -> Symbol:
+        """Append a function in steps of ``x``; return it, in the shape of ``x``."""
+        return self.elementwise(x, lambda source: Step(source, form))
+
+    def product(
+        self,
+        x: Symbol,
+        y: Symbol,
+        first: IntArray,
+        second: IntArray,
+        limit: FloatArray | None = None,
+    ) -> Symbol:
+        """Append sums of products of elements; return them, in the shape of ``first[..., 0]``.
+
+        ``first`` and ``second``, of one shape, hold flat indices into ``x`` and ``y``; the last
+        axis is summed over. ``limit``, if given, is at least the absolute values of the sums.
+        """
+        shape = first.shape[:-1]
+        p, q = (indices.reshape(prod(shape), -1) for indices in (first, second))
+        known = np.zeros(0) if limit is None else np.broadcast_to(limit, shape).reshape(-1)
+        node = Product(self.value(x), self.value(y), p, q, known)
+        return value_symbol(self.append(node), shape)
+
+    def softmax(self, x: Symbol, axes: tuple[int, ...]) -> Symbol:
+        """Append the softmax of ``x`` over ``axes`` together; return it, in the shape of ``x``."""
+        kept = [axis for axis in range(x.ndim) if axis not in axes]
+        moved = x.indices.transpose(*kept, *axes)
+        groups = moved.reshape(-1, prod(x.shape[axis] for axis in axes))
+        result = value_symbol(self.append(Softmax(self.value(x), groups)), moved.shape)
+        back = np.argsort([*kept, *axes])
+        return rearrange(result, lambda index: index.transpose(back))
 
     def elementwise(self, x: Symbol, kind: Callable[[int], Node]) -> Symbol:
         """Append a node that works entry by entry on ``x``; return it, in the shape of ``x``.
@@ -69,10 +167,66 @@ class Builder:
         """
         return value_symbol(self.append(kind(self.value(x))), x.shape)
 
+    def root(self, x: Symbol) -> Symbol:
+        """Return ``√x``: a norm, where ``x`` is a positive multiple of a sum of squares, plus more.
+
+        If ``x`` is known not to be negative otherwise, bounds of it below zero have no effect.
+        """
+        norm = self._norm(x)
+        if norm is None:
+            return self.smooth(x, ROOT if self.not_negative(x) else SQRT)
+        argument, entries, weight = norm
+        node = Norm(self.value(argument), entries, weight, x.bias)
+        result = value_symbol(self.append(node), x.shape)
+        self._norms[len(self._nodes)] = argument, entries, weight
+        return result
+
+    def norm_of(self, value: int) -> tuple[Symbol, IntArray, FloatArray] | None:
+        """Return the tensor, its entries and the weights of a norm; None if it is another value."""
+        return self._norms.get(value)
+
+    def _norm(self, x: Symbol) -> tuple[Symbol, IntArray, FloatArray] | None:
+        if len(x.terms) != 1 or np.any(x.bias < 0):
+            return None
+        ((value, matrix),) = x.terms.items()
+        sizes = np.asarray(abs(matrix).sum(axis=1))
+        rounded = x.rounding[value] > _NORM_ROUNDING * sizes
+        if np.any(rounded) or np.any(x.bias_rounding > _NORM_ROUNDING * x.bias + 2.0**-800):
+            return None
+        squared = self.argument(value)
+        if squared is None or squared[0] is not SQUARE or not x.size:
+            return None
+        width, left = divmod(matrix.nnz, x.size)
+        starts = np.arange(x.size + 1) * width
+        if left or not width or not np.array_equal(matrix.indptr, starts):
+            return None
+        weights = matrix.data.reshape(x.size, width)
+        if np.any(weights <= 0) or np.any(weights != weights[:, :1]):
+            return None
+        return squared[1], matrix.indices.reshape(x.size, width), weights[:, 0]
+
+    def normalised(self, x: Symbol, tail: Tail) -> Symbol:
+        """Return the Softmax or LogSoftmax ``tail`` of ``x`` as nodes."""
+        result = self.softmax(replace(x, tail=None), tail.axes or ())
+        return self.smooth(result, LOG) if tail.operator == "LogSoftmax" else result
+
     def network(self, output: Symbol) -> Network:
-        """Return the network that computes ``output``: its last node is affine, always."""
+        """Return the network that computes ``output``: its last node is affine, always.
+
+        Nodes that the output does not depend on, such as parts of a function that was recognised,
+        are left out.
+        """
         self._affine.append((output, len(self._nodes) + 1))
-        return Network(self.input.shape, (*self._nodes, _affine(output)))
+        nodes = [*self._nodes, _affine(output)]
+        needed = {len(nodes)}
+        for value in range(len(nodes), 0, -1):
+            if value in needed:
+                needed.update(nodes[value - 1].sources)
+        kept = sorted({0, *needed})
+        self._number = {value: number for number, value in enumerate(kept)}
+        if len(kept) <= len(nodes):
+            nodes = [nodes[value - 1].renumbered(self._number.__getitem__) for value in kept[1:]]
+        return Network(self.input.shape, tuple(nodes))
 
     def append(self, node: Node) -> int:
         """Append ``node``, which reads earlier values; return the number of its value."""

@@ -1,7 +1,7 @@
 """A neural network in an ONNX file: the file itself, and its meaning as a network of ReLUs."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,17 +12,19 @@ import onnxruntime
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import TEXT, checked
-from milp_verix.errors import ModelError
+from milp_verix.errors import InputError, ModelError
 from milp_verix.inputs.pipeline import coordinate_names
-from milp_verix.loaded_model import IN_MEMORY, KnownFacts, LoadedModel
+from milp_verix.loaded_model import IN_MEMORY, KnownFacts, LoadedModel, as_numbers
 from milp_verix.onnx_reader import (
     Anchor,
+    JoinedInputs,
     ModelSource,
     Signature,
     as_onnx,
     behind_transformer,
     cut,
     embed,
+    join_inputs,
     path_of,
     read_model,
     read_signature,
@@ -51,7 +53,8 @@ class OnnxNetwork(LoadedModel):
     they are made from, and the file is run that far. ``anchors`` are the values of ``ir`` that are
     tensors of the file, which :meth:`tensors` evaluates; ``model`` and ``signature`` were traced.
     ``facts`` are what the library of a model in memory tells of it; ``columns`` are the names of
-    the coordinates, None where the model does not tell.
+    the coordinates, None where the model does not tell. ``joined`` are the inputs of a model with
+    several: its input is a vector of them, one after the other.
     """
 
     path: Path | None
@@ -72,6 +75,12 @@ class OnnxNetwork(LoadedModel):
     signature: Signature
     facts: KnownFacts
     columns: tuple[str, ...] | None = None
+    joined: JoinedInputs | None = None
+
+    @property
+    def named_inputs(self) -> bool:
+        """True if the model has several inputs, read as one vector."""
+        return self.joined is not None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -117,10 +126,29 @@ class OnnxNetwork(LoadedModel):
             ) from error
         return [output.reshape(-1) for output in outputs]
 
+    def numbers_of(self, row: Mapping[str, Any]) -> list[float]:
+        """Return the numbers of a row of a table, or the parts of several inputs, by name.
+
+        Raises as :meth:`LoadedModel.numbers_of` does.
+        """
+        if self.joined is not None and set(row) == set(self.joined.names):
+            return self._parts(row, self.joined)
+        return LoadedModel.numbers_of(self, row)
+
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         """A copy in another process runs the model that was read here, whatever its file holds."""
         kept = (one.name for one in fields(self) if one.name not in _SESSIONS)
         return _reopened, ({name: getattr(self, name) for name in kept},)
+
+    def _parts(self, row: Mapping[str, Any], joined: JoinedInputs) -> list[float]:
+        """Return the entries of all inputs, given an array for each by its name."""
+        entries: list[float] = []
+        for name, size in zip(joined.names, joined.sizes, strict=True):
+            part = as_numbers(row[name])
+            if part.size != size:
+                raise InputError(f"input {name!r} has {size} entries, got {part.size}")
+            entries += part.reshape(-1).tolist()
+        return entries
 
     def __repr__(self) -> str:
         counts = {"ReLUs": 0} | dict(sorted(self.ir.counts.items()))
@@ -167,12 +195,15 @@ def load_network(
     returned. The input of a ``Pipeline`` is a row of its table before scaling and encoding, which
     :meth:`milp_verix.Inputs.from_pipeline` describes.
 
+    A model with several inputs is read as one whose input is a vector, the inputs one after the
+    other: give ``x`` as such a vector, or as a dict with an array for each input.
+
     Args:
         source: the model.
         example: an input for a ``torch.nn.Module``, which needs its shape, the batch of one
-            included; or a DataFrame for a scikit-learn ``Pipeline``, for whose rows the network's
-            scores are compared with the pipeline's, beside rows made from what it was fitted on.
-            Other models do not use it.
+            included, or a tuple of them for several; or a DataFrame for a scikit-learn
+            ``Pipeline``, for whose rows the network's scores are compared with the pipeline's,
+            beside rows made from what it was fitted on. Other models do not use it.
         input_shape: the shape of the input, where it has more than one dynamic dimension.
         output: the name of the output to explain, where there are several.
         transformer: a fitted ``ColumnTransformer`` or other transformer of scikit-learn, whose
@@ -194,11 +225,12 @@ def load_network(
     path = path_of(source)
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)
+    joined = join_inputs(model)
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
     if has_trees(model.graph):
         return tree_network(read_onnx_trees(model, signature, path, sha256))
     traced = trace(model, signature)
-    columns = coordinate_names(fitted)
+    columns = coordinate_names(fitted) if joined is None else joined.columns
     return OnnxNetwork(
         path=path,
         sha256=sha256,
@@ -211,13 +243,14 @@ def load_network(
         dtype=signature.dtype,
         softmax_stripped=traced.stripped in ("Softmax", "LogSoftmax"),
         sigmoid_stripped=traced.stripped == "Sigmoid",
-        session=_session(path, model, signature),
+        session=_session(path, model, signature, joined),
         anchors=traced.anchors,
         anchor_session=_anchor_session(path, model, traced.anchors, signature.scores_name),
         model=model,
         signature=signature,
         facts=facts_of(model, max(traced.network.output_size, 2)),
         columns=columns if columns and len(columns) == traced.network.input_size else None,
+        joined=joined,
     )
 
 
@@ -229,9 +262,11 @@ def _content_hash(sha256: str, model: onnx.ModelProto, signature: Signature) -> 
     return hashed.hexdigest()
 
 
-def _session(path: Path | None, model: onnx.ModelProto, signature: Signature) -> Any:
+def _session(
+    path: Path | None, model: onnx.ModelProto, signature: Signature, joined: JoinedInputs | None
+) -> Any:
     if signature.scores_name == signature.output_name:
-        return session_of(path, model if path is None else None)
+        return session_of(path, model if path is None or joined else None)
     return session_of(path, cut(model, [signature.scores_name]))
 
 

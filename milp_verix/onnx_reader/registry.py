@@ -105,6 +105,8 @@ def _applied(node: NodeContext, inputs: Sequence[Tensor | None]) -> list[Tensor 
     for x in inputs:
         if not isinstance(x, Symbol) or x.tail is None:
             applied.append(x)
+        elif x.tail.axes is not None:
+            applied.append(node.builder.normalised(x, x.tail))
         elif x.tail.function is None:
             raise UnsupportedOperatorError(
                 f"{x.tail.label} is not supported before {node}: a {x.tail.operator} can only end "

@@ -33,17 +33,25 @@ MAX_ELEMENTS = 10**7
 MAX_NONZEROS = 2 * 10**8
 
 
+Parts: TypeAlias = tuple[tuple[object, float], ...]
+"""Tokens of tensors, each with a factor."""
+
+_MOST_PARTS = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Tail:
     """A node that was left out because it keeps the order of the class scores.
 
     ``operator`` is its ONNX operator, ``label`` its name in messages. ``function``, applied to each
-    score, computes the node; None if no function of single scores does.
+    score, computes the node; None if no function of single scores does: ``axes`` are then those of
+    the scores that it normalises together, None if it can only end the network.
     """
 
     operator: str
     label: str
     function: SmoothFunction | None = None
+    axes: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +61,9 @@ class Symbol:
     ``terms[k]`` has shape (size, size of ``v_k``), ``bias`` shape (size,). ``rounding[k]``, shape
     (size,), bounds the sum of errors of the entries of each row of ``terms[k]``, ``bias_rounding``
     the errors of the bias. ``tail`` is the Softmax or Sigmoid that was left out on the way here, if
-    any: the elements are then scores in the same order as the true ones.
+    any: the elements are then scores in the same order as the true ones. ``token`` stands for
+    the elements, in any shape. ``parts`` are tokens and factors, if the elements are known as a sum
+    of multiples of others, up to ``COMPUTED`` of each.
     """
 
     shape: Shape
@@ -62,6 +72,8 @@ class Symbol:
     rounding: Mapping[int, FloatArray]
     bias_rounding: FloatArray
     tail: Tail | None = field(default=None, kw_only=True)
+    token: object = field(default_factory=object, kw_only=True)
+    parts: "Parts" = field(default=(), kw_only=True)
 
     @property
     def size(self) -> int:
@@ -123,6 +135,8 @@ def rearrange(x: Symbol, operation: Callable[[IntArray], IntArray]) -> Symbol:
         check_nonzeros(int(np.diff(matrix.indptr)[rows].sum()))
     return replace(
         x,
+        token=object(),
+        parts=(),
         shape=index.shape,
         terms={value: matrix[rows] for value, matrix in x.terms.items()},
         bias=x.bias[rows],
@@ -144,14 +158,37 @@ def scale(x: Symbol, factor: float) -> Symbol:
 
 def times(x: Symbol, factors: Constant) -> Symbol:
     """Return ``factors * x``, element by element, broadcast by numpy's rules."""
-    return _elementwise(x, factors, np.multiply)
+    return _multiple(x, factors, _elementwise(x, factors, np.multiply), np.multiply)
 
 
 def divide(x: Symbol, divisors: Constant) -> Symbol:
     """Return ``x / divisors``, element by element, broadcast by numpy's rules."""
     if not np.all(divisors):
         raise ValueError("it divides by zero")
-    return _elementwise(x, divisors, np.divide)
+    return _multiple(x, divisors, _elementwise(x, divisors, np.divide), np.divide)
+
+
+def _multiple(x: Symbol, constants: Constant, result: Symbol, operation: np.ufunc) -> Symbol:
+    """Return ``result``, which is marked as a multiple of ``x`` if all ``constants`` are equal."""
+    if result.shape != x.shape or not constants.size:
+        return result
+    first = constants.reshape(-1)[0]
+    if not first or not np.all(constants == first):
+        return result
+    return replace(result, parts=tuple((t, float(operation(f, first))) for t, f in parts_of(x)))
+
+
+def parts_of(x: Symbol) -> Parts:
+    """Return the parts of ``x``: itself, if no others are known."""
+    return x.parts or ((x.token, 1.0),)
+
+
+def ratio(x: Symbol, y: Symbol) -> float | None:
+    """Return the number ``r`` with ``x = r y``, if both are known as multiples of one tensor."""
+    one, other = parts_of(x), parts_of(y)
+    if x.shape != y.shape or len(one) != 1 or len(other) != 1 or one[0][0] is not other[0][0]:
+        return None
+    return one[0][1] / other[0][1]
 
 
 def _elementwise(
@@ -172,12 +209,30 @@ def _elementwise(
         rounding[value] = operation(x.rounding[value], size) + lost
     bias = operation(x.bias, values)
     bias_rounding = operation(x.bias_rounding, size) + relative * np.abs(bias) + tiny
-    return replace(x, terms=terms, bias=bias, rounding=rounding, bias_rounding=bias_rounding)
+    return Symbol(x.shape, terms, bias, rounding, bias_rounding, tail=x.tail)
+
+
+def as_line(x: Symbol) -> tuple[int, float, float] | None:
+    """Return ``v``, ``a``, ``b`` if the elements of ``x`` are ``a v_i + b``, in order; or None."""
+    if len(x.terms) != 1 or not x.size:
+        return None
+    ((value, matrix),) = x.terms.items()
+    rows, columns = matrix.shape
+    slope, shift = (float(part[0]) if part.size else 0.0 for part in (matrix.data, x.bias))
+    is_line = (
+        rows == columns == matrix.nnz
+        and np.array_equal(matrix.indices, np.arange(rows))
+        and np.array_equal(matrix.indptr, np.arange(rows + 1))
+        and bool((matrix.data == slope).all())
+        and bool((x.bias == shift).all())
+    )
+    return (value, slope, shift) if is_line else None
 
 
 def add(x: Symbol, y: Symbol) -> Symbol:
     """Return ``x + y``, broadcast by numpy's rules."""
     shape = np.broadcast_shapes(x.shape, y.shape)
+    parts = (*parts_of(x), *parts_of(y)) if x.shape == y.shape else ()
     x, y = broadcast(x, shape), broadcast(y, shape)
     terms, rounding = {**x.terms, **y.terms}, {**x.rounding, **y.rounding}
     once = relative_error(1)
@@ -188,7 +243,8 @@ def add(x: Symbol, y: Symbol) -> Symbol:
         rounding[value] = x.rounding[value] + y.rounding[value] + lost
     lost = once * np.where((x.bias != 0) & (y.bias != 0), np.abs(x.bias) + np.abs(y.bias), 0.0)
     bias_rounding = x.bias_rounding + y.bias_rounding + lost
-    return Symbol(shape, terms, x.bias + y.bias, rounding, bias_rounding)
+    parts = parts if len(parts) <= _MOST_PARTS else ()
+    return Symbol(shape, terms, x.bias + y.bias, rounding, bias_rounding, parts=parts)
 
 
 def join(xs: Sequence[Symbol], operation: Callable[[list[IntArray]], IntArray]) -> Symbol:
@@ -259,6 +315,15 @@ def linear(x: Symbol, matrix: sp.csr_array, shape: Shape) -> Symbol:
     return Symbol(shape, terms, matrix @ x.bias, rounding, bias_rounding)
 
 
+def centred(x: Symbol, axes: Sequence[int]) -> Symbol:
+    """Return ``x`` less its mean over ``axes``."""
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    shape = tuple(1 if axis in axes else x.shape[axis] for axis in range(x.ndim))
+    columns = x.indices.transpose(*kept, *axes).reshape(*shape, -1)
+    mean = dot(x, columns, np.full(columns.shape[-1], 1.0 / columns.shape[-1]))
+    return add(x, scale(mean, -1.0))
+
+
 def exact_value(x: Symbol) -> int | None:
     """Return the index of the network's value that equals ``x`` element by element, or None."""
     if len(x.terms) != 1 or x.bias.any():
@@ -301,4 +366,7 @@ def _product(left: sp.csr_array, right: sp.csr_array) -> sp.csr_array:
     check_nonzeros(min(multiplications, rows * columns))
     if 10 * multiplications > rows * inner * columns:
         return sp.csr_array(left.toarray() @ right.toarray())
-    return left @ right
+    result = left @ right
+    # symbols share arrays of indices, which SciPy sorts in place, together with one matrix's data
+    result.sort_indices()
+    return result

@@ -16,16 +16,21 @@ from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.operators import (  # noqa: F401 (they register their operators)
     activations,
     affine,
+    attention,
     conv,
     conv_transpose,
+    curves,
     maxima,
     normalisation,
+    norms,
     pooling,
+    recurrent,
     reductions,
     resize,
     selection,
     shape,
     smooth,
+    steps,
     tails,
 )
 from milp_verix.onnx_reader.operators.refusals import refusals
@@ -216,4 +221,4 @@ def context_of(proto: onnx.NodeProto, opset: int, builder: Builder) -> NodeConte
 def _plain(value: object) -> object:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return list(value) if isinstance(value, (list, tuple)) else value
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -4,7 +4,8 @@ For a neuron ``z_i`` that is still unstable, the network up to ``z`` is encoded 
 known so far, and ``z_i`` is minimised and maximised: over the linear relaxation (``lp``) or over
 the program itself (``milp``). The layers go in order, so each profits from those before it (Tjeng,
 Xiao, Tedrake, ICLR 2019, §4.2). The methods enclose one another: interval, CROWN, LP, MILP;
-CROWN with optimised slopes (``alpha``) is between CROWN and LP.
+CROWN with optimised slopes (``alpha``) is between CROWN and LP, and trees of phases (``branched``)
+go on from there.
 
 Bounds rest on these proofs:
 
@@ -35,6 +36,7 @@ from verix_encodings import (
     Region,
     alpha_bounds,
     ball_encoding,
+    branched_bounds,
     crown_bounds,
     encode,
     interval_bounds,
@@ -118,10 +120,15 @@ BOUNDS: dict[str, Callable[[], BoundMethod]] = {
     "interval": lambda: interval_bounds,
     "crown": lambda: crown_bounds,
     "alpha": lambda: alpha_bounds,
+    "branched": lambda: branched_bounds,
     "lp": lp_bounds,
     "milp": milp_bounds,
+    "auto": lambda: crown_bounds,
 }
-"""The bound methods that have a name, the widest first."""
+"""The bound methods that have a name, the widest first, and ``auto``, CROWN to begin with."""
+
+DEEPENED = ("auto", "branched")
+"""The bound methods that engines may make deeper (``verix_encodings.propagation.deepening``)."""
 
 
 def resolve_bounds(bounds: BoundMethod | str) -> tuple[str, BoundMethod]:
@@ -155,6 +162,8 @@ def bounds_within(
         return crown_bounds(network, region, late=deadline.passed, within=within)
     if method is alpha_bounds:
         return alpha_bounds(network, region, late=deadline.passed)
+    if method is branched_bounds:
+        return branched_bounds(network, region, deadline.passed, within=within)
     found = method(network, region)
     listed = isinstance(found, tuple) and all(isinstance(one, Interval) for one in found)
     if not listed or [one.lower.size for one in found] != list(network.sizes):

@@ -7,6 +7,7 @@ Each margin is decided by points known from earlier checks, by bounds, or by a m
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from numpy.typing import NDArray
 
 from milp_verix.arguments import resolve_formulation
 from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.errors import SolverError
+from milp_verix.errors import InputError, SolverError
 from milp_verix.oracle.attack import attacked
-from milp_verix.oracle.bound_tightening import resolve_bounds
-from milp_verix.oracle.engines.choice import portfolio_for
+from milp_verix.oracle.bound_tightening import DEEPENED, resolve_bounds
+from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
 from milp_verix.oracle.engines.claim import Claim
+from milp_verix.oracle.engines.phase_split import stage_of
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
 from milp_verix.oracle.preparation import Preparation, notes_on, prepared
 from milp_verix.oracle.reuse import Memory, first_memory
@@ -31,10 +33,12 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.records.statistics import BOUNDS_ALONE, TIME_LIMIT, SolverStatistics
 from milp_verix.results.records.verdict import Answer, Effort, Stage, Verdict
-from verix_encodings import Bounds, interval_bounds
+from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.batch import batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
+from verix_encodings.propagation.alpha import beyond_input
+from verix_encodings.propagation.leaf_bounds import leaf_bounds
 
 
 class Oracle:
@@ -50,17 +54,28 @@ class Oracle:
     def __init__(self, problem: PosedProblem, search: Search = USUAL) -> None:
         self.problem = problem
         self.tolerances, self.exactness = search.tolerances, search.exactness
-        self.bounds, method = resolve_bounds(search.bounds)
+        self._named, method = resolve_bounds(search.bounds)
         if problem.margins.stepped:
-            self.bounds, method = "interval", interval_bounds
-        self._balls = SmallerBalls(method, persistent=self.exactness == "bounds")
+            mixed = problem.ball.mixed
+            integral = None if mixed is None else mixed.integral
+            if self._named not in ("interval", "crown", USUAL.bounds):
+                raise InputError(
+                    f"bounds={self._named!r} tightens the values of neurons, and trees have none: "
+                    "leave bounds out"
+                )
+            self._named, method = "interval", partial(leaf_bounds, integral=integral)
+        deepens = self._named in DEEPENED and problem.ball.mixed is None
+        self._balls = SmallerBalls(method, self.exactness == "bounds", deepens)
+        # rules may keep a point of the larger ball from going back to the smaller one
+        self._grows = problem.ball.mixed is None or not problem.ball.mixed.coupled
         self._segments = search.segments
         self.formulation = resolve_formulation(search.formulation)
         # points of trees do not move along gradients
         self._reuse = search.reuse and not problem.margins.stepped
         self.checks = 0
         self.effort = Effort()
-        self._prepared = not search.reuse
+        # without reuse nothing is known but a program that the solver keeps
+        self._prepared = not search.reuse and search.warm in ("auto", "rebuilt")
         self._known = Preparation(problem.margins)
         self.memory: Memory | None = None
         # a counterfactual just beyond the set that is proven next: inside it, little is worse
@@ -75,6 +90,7 @@ class Oracle:
             tolerances=self.tolerances,
             lp_only=self.exactness == "relaxation",
             keep_points=search.reuse,
+            warm=search.warm,
         )
 
     def __enter__(self) -> "Oracle":
@@ -82,6 +98,12 @@ class Oracle:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def bounds(self) -> str:
+        """Name of the method that bounded neurons: for ``"auto"``, of the deepest stage so far."""
+        names = "crown", "alpha", "branched"
+        return names[min(self._balls.deepest, 2)] if self._named == "auto" else self._named
 
     @property
     def whole(self) -> WholeBall | None:
@@ -128,7 +150,13 @@ class Oracle:
             return self.whole
         with suppress(OverflowError):
             # what is interrupted here leaves nothing half done
-            self._known = prepared(self.problem, self.tolerances, deadline, self._balls.method)
+            known = prepared(self.problem, self.tolerances, deadline, self._balls.method)
+            if not self._reuse:
+                if known.whole is not None:
+                    self._portfolio.prepare(known.whole.margins, known.whole.bounds)
+                self._prepared = True
+                return self.whole
+            self._known = known
             programs = self.exactness != "bounds" and not deadline.passed()
             if self._known.left is not None and programs:
                 self._portfolio.prepare(self._known.margins, self._known.left.bounds)
@@ -214,6 +242,16 @@ class Oracle:
         """Proven bounds on the margins left over the whole ball, shape (m,); None without."""
         return None if self._known.left is None else self._known.left.bounds[-1].upper
 
+    @property
+    def many_open(self) -> bool:
+        """True if so many neurons are undecided that engines other than programs must decide."""
+        left = self._known.left
+        return (
+            self._balls.deepens
+            and left is not None
+            and beyond_input(left.margins, left.bounds) > MOST_OPEN
+        )
+
     def forecast(
         self, irrelevant: Sequence[int], features: Sequence[int], deadline: Deadline = NO_LIMIT
     ) -> int | None:
@@ -294,13 +332,12 @@ class Oracle:
 
         watch.turn_to(Stage.BOUNDS)
         margins, left = self._known.margins, self._known.left
-        bounds = self._balls.bounds(margins, region, left, deadline)
+        known = self._balls.bounds(margins, region, free, left, deadline)
+        bounds = known.bounds
         upper, needed = bounds[-1].upper.copy(), self.tolerances.needed(bounds[-1].magnitude)
-        stage = Stage.BOUNDS
-        # rules may keep a point of the larger ball from going back to the smaller one
-        mixed = self.problem.ball.mixed
-        grows = mixed is None or not mixed.coupled
-        if self.memory is not None and extra is not None and grows and np.any(upper >= -needed):
+        stage = stage_of(known.within)
+        grows = self._grows and np.any(upper >= -needed)
+        if self.memory is not None and extra is not None and grows:
             watch.turn_to(Stage.GROWTH)
             stage = Stage.GROWTH
             # slopes that overflow are no numbers, and no bounds
@@ -327,13 +364,15 @@ class Oracle:
             needed = np.maximum(needed, evaluation_error(margins, bounds))
             open_ = open_[np.argsort(-upper[open_], kind="stable")]
             decision = self._portfolio.decide(
-                Claim(margins, free, region, bounds, open_, needed, upper, deadline)
+                Claim(margins, free, region, bounds, open_, needed, upper, deadline, known.depth)
             )
             verdict, upper = decision.verdict, decision.upper
+            bounds = self._balls.deepened(free, decision.deeper, bounds)
             points |= decision.points
             effort += verdict.effort
             if not verdict.holds:
                 return replace(verdict, effort=effort)
+            stage = verdict.stage
         if self.memory is not None:
             self.memory = self.memory.proven(free, upper, points)
             self._bounds = bounds

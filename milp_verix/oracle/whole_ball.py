@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milp_verix.clock import NO_LIMIT, Deadline
+from milp_verix.oracle.bound_tightening import bounds_within
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import (
     BoundMethod,
@@ -12,10 +13,11 @@ from verix_encodings import (
     Interval,
     Network,
     alpha_bounds,
+    branched_bounds,
     crown_bounds,
-    interval_bounds,
 )
 from verix_encodings.arrays import BoolArray
+from verix_encodings.propagation.leaf_bounds import leaf_bounds
 
 _PART = 0.2  # of the work left for optimised slopes; not measured
 
@@ -44,8 +46,9 @@ def whole_ball(
 ) -> WholeBall:
     """Bound the margins of ``problem`` over its ball, as tightly as there is time for.
 
-    Where CROWN leaves a margin open and ``method`` is :func:`alpha_bounds`, slopes are optimised in
-    a small part of the time. Raises ``OverflowError`` where a bound leaves the range of float64.
+    Where CROWN leaves a margin open and ``method`` is :func:`alpha_bounds` or
+    :func:`branched_bounds`, it has a small part of the time. Raises ``OverflowError`` where a bound
+    leaves the range of float64.
     """
     region = problem.ball.region(np.arange(problem.x.size))
     # a pass that ends right after the deadline, with nothing left out, is finished
@@ -58,9 +61,9 @@ def whole_ball(
 
     if problem.margins.stepped:
         # there are no lines around jumps
-        return WholeBall(problem.margins, interval_bounds(problem.margins, region))
+        return WholeBall(problem.margins, leaf_bounds(problem.margins, region))
     bounds = crown_bounds(problem.margins, region, late=late)
-    if method is alpha_bounds and bounds[-1].upper.max() >= 0:
+    if method in (alpha_bounds, branched_bounds) and bounds[-1].upper.max() >= 0:
         part = deadline.share(_PART)
-        bounds = alpha_bounds(problem.margins, region, part.passed, within=bounds)
+        bounds = bounds_within(method, problem.margins, region, part, bounds)
     return WholeBall(problem.margins, bounds, not stopped)

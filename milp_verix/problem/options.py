@@ -81,9 +81,10 @@ class EncodingOptions(BoundOptions, total=False):
 
 
 class LimitOptions(TypedDict, total=False):
-    """Options of a search: time, threads and tolerances."""
+    """Options of a search: time, threads, tolerances, and what a solver keeps."""
 
     threads: int
+    warm: str
     tolerances: Tolerances
     time_limit: float | None
     check_time_limit: float | None

@@ -192,6 +192,8 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
             notes += (f"the row's values were taken in the order {listed(names)}",)
         if features is None and given.image_shape is None and len(names) == network.input_size:
             feature_names = names if feature_names is None else feature_names
+    elif network.named_inputs and features is None and feature_names is None:
+        feature_names = network.columns
     if described is not None:
         _refuse_beside(described, network, domain, (features, feature_names, given.image_shape))
         domain, features = (described.lower, described.upper), described.listed

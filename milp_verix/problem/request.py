@@ -9,7 +9,7 @@ from milp_verix.clock import Deadline, Limit, deadline_in
 from milp_verix.errors import InputError
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
-from milp_verix.solvers import Session, open_session
+from milp_verix.solvers import CHECKERS, Session, open_session
 from milp_verix.tolerances import Tolerances
 
 
@@ -51,15 +51,17 @@ class Request:
     def open_session(self, checker: str) -> Session:
         """Open a session for programs that are no checks, of the solver that answers the checks.
 
-        HiGHS takes the place of ``phase`` and ``split``, which solve checks alone.
+        HiGHS takes the place of ``phase``, ``split`` and ``beta``, which solve checks alone.
         """
         base, _, options = checker.partition("?")
-        name = "highs" if base in ("phase", "split") else checker
+        name = "highs" if base == "phase" or base in CHECKERS else checker
         if name != checker and "strict=on" in options.split("&"):
             raise InputError(
                 f"{checker!r} solves checks alone, and lets no other solver take a program over"
             )
-        return open_session(name, threads=self.search.threads, tolerances=self.tolerances)
+        own = self.search.solver
+        chosen = name if isinstance(own, str) or own.name != name else own
+        return open_session(chosen, threads=self.search.threads, tolerances=self.tolerances)
 
 
 def _check_limit(search: Search) -> Limit:

@@ -16,6 +16,9 @@ _TOLERANCES = Tolerances()
 EXACTNESS = ("exact", "relaxation", "bounds")
 """The last stage of a check: mixed-integer programs, their linear relaxations, or bounds."""
 
+WARM = ("auto", "rebuilt", "in_place", "start")
+"""What a solver keeps from one program to the next."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
@@ -40,12 +43,17 @@ class Search:
         seed: seed of the order ``"random"``.
         threads: threads that the solver may use. With more than one, runs may differ.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``,
-            ``"alpha"`` (CROWN with optimised slopes), ``"lp"`` or ``"milp"``, each tighter and
-            slower than the one before, or a function.
+            ``"alpha"`` (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
+            ``"lp"`` or ``"milp"``, or a function. ``"auto"`` begins with CROWN, and goes on to
+            slopes and trees for checks that take long.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
             1,000: more pieces decide more checks, and take longer.
         formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
             ``"partition"`` or ``"partition:N"``; not every solver takes every one of them.
+        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
+            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
+            change), ``"start"`` (the same, from the worst input known, or the best explanation), or
+            ``"auto"``, which measurements prefer for each solver (``docs/warm_starts.md``).
         reuse: whether a check uses points and bounds of earlier checks; without it, the same
             explanation takes longer.
         tolerances: the distances that separate a proof from noise.
@@ -60,9 +68,10 @@ class Search:
     check_time_limit: float | None = None
     seed: int = 0
     threads: int = 1
-    bounds: BoundMethod | str = "crown"
+    bounds: BoundMethod | str = "auto"
     segments: int = DEFAULT_SEGMENTS
     formulation: str | Formulation = "big_m"
+    warm: str = "auto"
     reuse: bool = True
     tolerances: Tolerances = _TOLERANCES
 
@@ -71,6 +80,8 @@ class Search:
         if self.exactness not in EXACTNESS:
             known = ", ".join(EXACTNESS)
             raise InputError(f"unknown exactness {self.exactness!r}; choose one of {known}")
+        if self.warm not in WARM:
+            raise InputError(f"unknown warm {self.warm!r}; choose one of {', '.join(WARM)}")
         if not isinstance(self.time_limit, Deadline):
             seconds_of(self.time_limit, "time_limit")
         seconds_of(self.check_time_limit, "check_time_limit")

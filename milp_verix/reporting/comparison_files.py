@@ -43,6 +43,8 @@ def write_json(
         "features": comparison.features,
         "checks": comparison.checks,
         "rounds": comparison.rounds,
+        "task": cast(Any, comparison.task),
+        "conflicts": comparison.conflicts,
         "agree": comparison.agree,
         "stopped": comparison.stopped,
         "runs": tuple(
@@ -51,6 +53,7 @@ def write_json(
                 "answers": tuple(answer.value for answer in run.answers),
                 "stopped": run.stopped,
                 "notes": run.notes,
+                "trace": run.trace,
             }
             for run in comparison.runs
         ),
@@ -159,7 +162,16 @@ def told(cell: str) -> str:
 
 
 COLUMNS = tuple(RunNumbers.__annotations__)
-_ABOUT = ("model", "sha256", "input_sha256", "epsilon", "norm", "time_limit", "check_time_limit")
+_ABOUT = (
+    "task",
+    "model",
+    "sha256",
+    "input_sha256",
+    "epsilon",
+    "norm",
+    "time_limit",
+    "check_time_limit",
+)
 CSV_COLUMNS = (*COLUMNS, *_ABOUT, "stopped", "skipped")
 _SIZES = tuple(one.name for one in fields(ProgramSize))
 EACH_COLUMNS = (
@@ -192,7 +204,14 @@ def record(run: RunRecord) -> RunNumbers:
         "iterations": run.iterations,
         "handed_over": run.handed_over,
         "handed_to": run.handed_to,
+        "master": run.master,
+        "cost": _finite(run.cost),
+        "bound": _finite(run.bound),
     }
+
+
+def _finite(cost: float | None) -> float | None:
+    return None if cost is None or not math.isfinite(cost) else cost
 
 
 def _pair(pair: Pair) -> PairNames:

@@ -1,4 +1,4 @@
-"""Counterfactuals of described inputs with fewer and smaller changes, for readers.
+"""Counterfactuals of described inputs, and of trees, with fewer and smaller changes, for readers.
 
 A program's point sits at an end of each range that it may use. Most of these changes are not needed
 for the outcome: groups of features go back to the input as long as the prediction is another one.
@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.oracle.witness import violated_by
+from milp_verix.oracle.witness import replayed, violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
+from milp_verix.results.plain_tree_points import plain_tree_point
 from milp_verix.results.public import Explanation
 from milp_verix.results.records.base import Counterfactual
 from verix_encodings.network.batch import batch_values
@@ -38,7 +39,7 @@ Point = NDArray[Any]
 
 def with_plain_counterfactuals(explanation: Explanation, problem: PosedProblem) -> Explanation:
     """Return ``explanation`` with plain counterfactuals, if its input is described."""
-    if problem.inputs is None:
+    if problem.inputs is None and not problem.margins.stepped:
         return explanation
     found: Mapping[int, Counterfactual] = {
         feature: plain_counterfactual(problem, point)
@@ -55,20 +56,24 @@ def plain_counterfactual(
     ``allowed`` is a further condition on its input, flat, shape (d,), which ``found`` satisfies.
     """
     inputs, network = problem.inputs, problem.network
-    if inputs is None:
+    if inputs is None and not problem.margins.stepped:
         return found
     point = found.input.reshape(-1).copy()
-    stepped = problem.margins.stepped
 
     def counts(candidate: Point) -> bool:
         moved = np.flatnonzero(candidate != problem.x)
-        if stepped and np.max(problem.margins.evaluate(candidate)) <= 0:
-            return False  # a library is slow to ask
         inside = problem.ball.contains(candidate, moved)
         return (
             inside and problem.question.changed(network.evaluate(candidate)) and allowed(candidate)
         )
 
+    if problem.margins.stepped:
+        plain = plain_tree_point(problem, point).astype(point.dtype)
+        if np.array_equal(plain, point) or not allowed(plain):
+            return found
+        verdict = replayed(problem, plain, np.flatnonzero(plain != problem.x))
+        return found if verdict is None else counterfactual_of(verdict)
+    assert inputs is not None
     groups = [group for group in inputs.groups if np.any(point[group] != problem.x[group])]
     point = _put_back(point, problem.x, groups, counts)
     numbers = [

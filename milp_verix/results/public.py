@@ -236,6 +236,19 @@ class Enumeration(enumeration.EnumerationRecord, Storable):
 
         return failing_contrasts(self, self.contrastive, network)
 
+    def sentence(self) -> str:
+        """Return the minimal sets in words, and whether there may be others."""
+        from milp_verix.reporting.words.contrast import enumeration_sentence
+
+        return enumeration_sentence(self)
+
+    def summary(self) -> "Table":
+        """Return the facts as a rich table."""
+        from milp_verix.reporting.words.contrast import enumeration_facts
+        from milp_verix.reporting.words.fact_table import table_of
+
+        return table_of(enumeration_facts(self))
+
     def __repr__(self) -> str:
         return f"Enumeration({self.model.file}: {enumeration_headline(self)})"
 
@@ -251,6 +264,12 @@ class Audit(audit.AuditRecord, Drawn):
 
     __module__ = "milp_verix"
     __slots__ = ()
+
+    def sentence(self) -> str:
+        """Return whether the set keeps the prediction in words: the claim, or what refutes it."""
+        from milp_verix.reporting.words.audit import audit_sentence
+
+        return audit_sentence(self)
 
     def summary(self) -> "Table":
         """Return the facts as a rich table: sound or not, minimal or not, features, effort."""

@@ -25,6 +25,12 @@ class EpsilonSweep(sweep.EpsilonSweepRecord, Storable):
 
     levels: tuple[Explanation, ...]
 
+    def sentence(self) -> str:
+        """Return the sizes of the explanations in words, from the largest radius on."""
+        from milp_verix.reporting.words.radius import sweep_sentence
+
+        return sweep_sentence(self)
+
     def summary(self) -> "Table":
         """Return a rich table with a row for each radius."""
         from milp_verix.reporting.words.fact_table import table_of
@@ -67,6 +73,12 @@ class RobustnessRadii(radius.RobustnessRadiiRecord, Storable):
 
         found = {b.features: b.counterfactual for b in self.brackets if b.counterfactual}
         return failing_contrasts(self, found, network)
+
+    def sentence(self) -> str:
+        """Return how far features may move in words, and what a farther change does."""
+        from milp_verix.reporting.words.radius import radii_sentence
+
+        return radii_sentence(self)
 
     def summary(self) -> "Table":
         """Return a rich table of the facts."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from milp_verix.argument_kinds import checked
-from milp_verix.arguments import path_of
+from milp_verix.arguments import path_of, seconds_of
 from milp_verix.errors import InputError
 from milp_verix.reporting.comparison_files import EACH_COLUMNS, written_as_csv
 from milp_verix.results.records.comparison import Pair
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from milp_verix.reporting.figures.sheet import Drawing
 
 ABOUT = ("instance", "model", "index", "epsilon", "norm", "check_time_limit")
+CLOCKS = {"wall": "seconds", "cpu": "cpu_seconds"}
+"""The columns of the times that count."""
+
 COLUMNS = (*ABOUT, *EACH_COLUMNS[EACH_COLUMNS.index("solver") :])
 
 
@@ -32,7 +35,8 @@ class SolverStudy:
 
     ``rows`` are mappings from ``COLUMNS``, one for each check and pair; ``times`` the seconds by
     pair and check. ``skipped`` says which pairs were not asked and why, ``disagreements`` which
-    answers contradict each other, ``failed`` which inputs have no result and why.
+    answers contradict each other, ``failed`` which inputs have no result and why. Where a study has
+    several ways to keep a program (``warm``), the formulation names the way, too.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -88,15 +92,24 @@ class SolverStudy:
 
 @checked()
 def read_solver_study(
-    path: str | Path, *, warn: Callable[[str], None] = warnings.warn
+    path: str | Path,
+    *,
+    clock: str = "wall",
+    limit: float | None = None,
+    warn: Callable[[str], None] = warnings.warn,
 ) -> SolverStudy:
     """Return the study of solvers in the journal at ``path``, a file or a folder.
 
     The journal is that of :func:`milp_verix.explain_many` with ``task="compare"``, or of
-    ``milp-verix batch`` with such a study file. ``warn`` is called as by
-    :func:`milp_verix.read_study`. Raises ``InputError`` for a journal that cannot be read, and for
-    one without comparisons.
+    ``milp-verix batch`` with such a study file. ``clock`` is the time that counts: ``"wall"``, or
+    ``"cpu"`` for processor time, which a busy machine blurs least. An answer that took more than
+    ``limit`` seconds of it counts as none; by default the limit is that of the study. ``warn`` is
+    called as by :func:`milp_verix.read_study`. Raises ``InputError`` for a journal that cannot be
+    read, one without comparisons, and an unknown clock.
     """
+    if clock not in CLOCKS:
+        raise InputError(f"unknown clock {clock!r}; choose one of {', '.join(CLOCKS)}")
+    seconds_of(limit, "limit")
     records = [
         record
         for record in best_records(path_of(path, "path"), warn)
@@ -104,18 +117,20 @@ def read_solver_study(
     ]
     if not records:
         raise InputError(f"{path} holds no comparison of solvers: its tasks are of another kind")
-    return study_of(records)
+    return study_of(records, clock, limit)
 
 
-def study_of(records: Sequence[Record]) -> SolverStudy:
-    """Return the study of the ``records`` of comparisons."""
+def study_of(
+    records: Sequence[Record], clock: str = "wall", limit: float | None = None
+) -> SolverStudy:
+    """Return the study of the ``records`` of comparisons; see :func:`read_solver_study`."""
     done = [record for record in records if "comparison" in record]
     rows = tuple(row for record in done for row in _rows(record))
     failed = [record for record in records if record["status"] == FAILED]
     compared = [record["comparison"] for record in done]
     return SolverStudy(
         rows,
-        times_of(rows),
+        times_of(rows, CLOCKS[clock], limit),
         skipped=_distinct(
             f"{one['solver']}, {one['formulation']}: {one['reason']}"
             for found in compared
@@ -126,8 +141,10 @@ def study_of(records: Sequence[Record]) -> SolverStudy:
     )
 
 
-def times_of(rows: Sequence[Mapping[str, Any]]) -> SolverTimes:
-    """Return the seconds by pair and instance; a definite answer is one that solves it."""
+def times_of(
+    rows: Sequence[Mapping[str, Any]], column: str = "seconds", limit: float | None = None
+) -> SolverTimes:
+    """Return the seconds of ``column`` by pair and instance; a definite answer solves it."""
     pairs = list(dict.fromkeys(Pair(row["solver"], row["formulation"]) for row in rows))
     instances = list(dict.fromkeys(row["instance"] for row in rows))
     places = {instance: place for place, instance in enumerate(instances)}
@@ -137,11 +154,11 @@ def times_of(rows: Sequence[Mapping[str, Any]]) -> SolverTimes:
     for row in rows:
         at = lines[Pair(row["solver"], row["formulation"])], places[row["instance"]]
         asked[at] = True
-        if row["answer"] != "unknown":
-            seconds[at] = row["seconds"]
-    limits = [row["check_time_limit"] for row in rows if row["check_time_limit"] is not None]
-    longest = max((row["seconds"] for row in rows), default=1.0)
-    limit = max(limits) if limits else longest
+        if row["answer"] != "unknown" and (limit is None or row[column] <= limit):
+            seconds[at] = row[column]
+    if limit is None:
+        limits = [row["check_time_limit"] for row in rows if row["check_time_limit"] is not None]
+        limit = max(limits) if limits else max((row[column] for row in rows), default=1.0)
     return SolverTimes(tuple(pairs), tuple(instances), seconds, asked, limit)
 
 
@@ -156,7 +173,17 @@ def _rows(record: Record) -> list[dict[str, Any]]:
     }
     ball = f"{found['norm']} {record['epsilon']}"
     name = f"{found['model']}, input {record['index']}, {ball}"
-    return [{"instance": f"{name}, check {row['check']}", **about, **row} for row in found["each"]]
+    warm = record["settings"].get("warm", "auto")
+    kept = "" if warm == "auto" else f", {warm}"
+    return [
+        {
+            "instance": f"{name}, check {row['check']}",
+            **about,
+            **row,
+            "formulation": row["formulation"] + kept,
+        }
+        for row in found["each"]
+    ]
 
 
 def _distinct(texts: Any) -> tuple[str, ...]:

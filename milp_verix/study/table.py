@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import path_of
@@ -11,7 +11,7 @@ from milp_verix.errors import InputError
 from milp_verix.study.journal import Record, best_records
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from milp_verix.study.study_frame import StudyFrame
 
 COLUMNS = (
     *("key", "index", "name", "task", "epsilon", "status", "size", "explanation", "unknown"),
@@ -22,14 +22,15 @@ COLUMNS = (
 
 
 @checked()
-def read_study(path: str | Path, *, warn: Callable[[str], None] = warnings.warn) -> "pd.DataFrame":
+def read_study(path: str | Path, *, warn: Callable[[str], None] = warnings.warn) -> "StudyFrame":
     """Return the journal at ``path``, a file or a folder, as a pandas DataFrame: a row for a task.
 
     Rows are sorted by ``index``. ``explanation`` and ``unknown`` hold lists of features,
     ``lower_bound`` and ``seconds`` numbers, ``reason`` why a task is undecided or failed,
     ``result`` the path that :func:`milp_verix.read_result` reads. Each setting is a column of its
     own: ``order``, ``norm``, … A task with several records has the best of them.
-    ``to_parquet`` and ``to_csv`` of the table write it. ``warn`` is called for each line that is no
+    ``to_parquet`` and ``to_csv`` of the table write it. ``plot()`` draws how often the decisions
+    need each column of the input. ``warn`` is called for each line that is no
     record, and where records stand twice or are by several versions.
 
     Raises ``InputError`` for a journal that cannot be read or has a record with a wrong field, and
@@ -41,8 +42,11 @@ def read_study(path: str | Path, *, warn: Callable[[str], None] = warnings.warn)
         raise InputError("a table needs pandas: pip install 'milp-verix[pandas]'") from error
     rows = [_row(record) for record in best_records(path_of(path, "path"), warn)]
     names = list(dict.fromkeys([*COLUMNS, *(name for row in rows for name in row)]))
-    table = pd.DataFrame(rows, columns=names)
-    return table.sort_values("index", kind="stable", ignore_index=True)
+    from milp_verix.study.study_frame import StudyFrame
+
+    table = StudyFrame(pd.DataFrame(rows, columns=names))
+    table.journal = path_of(path, "path")
+    return cast(StudyFrame, table.sort_values("index", kind="stable", ignore_index=True))
 
 
 def _row(record: Record) -> dict[str, Any]:

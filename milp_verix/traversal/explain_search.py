@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from milp_verix.clock import Deadline, OutOfTimeError, elapsed_work
+from milp_verix.contrasts.needed import disjoint_contrasts, needed_features
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.request import Request
 from milp_verix.results.build import counterfactual_of
@@ -15,6 +17,11 @@ from milp_verix.runner import AnytimeSearch, fields_of
 from milp_verix.traversal.order import Order, OrderMaker
 from milp_verix.traversal.strategies import resolve_strategy
 from milp_verix.traversal.traversal import Traversal, Walk, traverse
+from verix_encodings.work import worked
+
+# of the work so far, and of the time left, for a bound on what is needed; not measured
+_BRACKET = 0.1
+_LEAST_BRACKET = 1.0  # seconds of work
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +65,37 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
             self.walked = Traversal(self.order.permutation, self.walked.irrelevant)
             self.order_by = None
         limit, tell, show = request.check_limit, self.tell, self.show
-        walk = Walk(self.oracle, self.walked, deadline, limit, tell, on_activity=show)
-        traverse(walk, resolve_strategy(self.strategy))
+        began = worked()
+        until = deadline.leaving(_BRACKET)
+        walk = Walk(self.oracle, self.walked, until, limit, tell, on_activity=show)
+        late: OutOfTimeError | None = None
+        try:
+            traverse(walk, resolve_strategy(self.strategy))
+        except OutOfTimeError as error:
+            late = error
+        self._bracket(deadline.within(max(_LEAST_BRACKET, _BRACKET * elapsed_work(began))))
+        if late is not None:
+            raise late
+
+    def _bracket(self, deadline: Deadline) -> None:
+        """Bound the size of every explanation from below, if this one has undecided features."""
+        walked, problem = self.walked, self.request.problem
+        known = [*walked.violated.values()]
+        if not (walked.undecided or walked.remaining):
+            walked.needed = disjoint_contrasts(problem, known)
+            return
+        walked.activity = "counting the features that are needed"
+        self.show()
+        session = partial(self.request.open_session, "highs")
+        walked.needed = needed_features(
+            problem,
+            known,
+            session,
+            most=walked.explanation_size + len(walked.remaining),
+            tolerances=self.request.tolerances,
+            deadline=deadline,
+        )
+        walked.activity = ""
 
     def _state(self) -> Progress:
         now, total = self.walked, len(self.walked.order)
@@ -108,6 +144,7 @@ def explanation_of(
             feature: counterfactual_of(verdict)
             for feature, verdict in sorted(traversal.violated.items())
         },
+        needed=traversal.needed,
         bounds=oracle.bounds,
         formulation=oracle.formulation.name,
     )

@@ -75,6 +75,7 @@ def galloping(walk: Walk) -> None:
         walk.attack(walk.remaining)
     # bounds alone decide one feature as well as a block
     last, most = 0, 1 if walk.oracle.exactness == "bounds" else len(walk.remaining)
+    again = False
     while walk.remaining:
         for feature, verdict in walk.flipped().items():
             walk.settle([feature], verdict)
@@ -85,7 +86,10 @@ def galloping(walk: Walk) -> None:
         before = len(walk.state.irrelevant)
         open_ = _decide_front(walk, walk.remaining[: min(expected or max(1, 2 * last), most)])
         last = len(walk.state.irrelevant) - before
-        most = max(1, open_ // 4) if open_ else max(most, 2 * last)
+        # a part of a small block is hardly easier: the search for the block goes on, once
+        again = bool(open_) and not again and walk.resumes(open_)
+        if not again:
+            most = max(1, open_ // 4) if open_ else max(most, 2 * last)
         if open_:
             # programs are dear here: attacks need none
             walk.attack(walk.remaining)

@@ -24,6 +24,8 @@ from milp_verix.results.records.verdict import Stage, Verdict
 # shares of the work left, and seconds of work; a tenth for a block and a quarter for a feature came
 # instead of 2 % that doubles (`59c5582` in benchmarks/PERFORMANCE.md), the others are not measured
 _BLOCK_SHARE, _LONGEST_BLOCK = 0.1, 10.0
+_DEEP_SHARE = 0.3  # of a block where many neurons are undecided
+_FEW = 0.05  # of the irrelevant features; not measured
 _SHARES = (1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64)  # of a feature, after so many that ran out of it
 _SHORTEST_SLICE = 0.1
 _ATTACK_SHARE = 0.05
@@ -41,7 +43,8 @@ class Traversal:
     of work are ``postponed``; ``tried`` has the last slice of each, in seconds of work, and
     ``in_a_row`` counts them since the last decision. ``sliced`` is the slice of the last check,
     infinite if the check's own limit ended it. ``attacked_with`` is the number of irrelevant
-    features at the last attack. ``activity`` is what goes on now, in words.
+    features at the last attack. ``needed`` is a proven lower bound on the size of any explanation.
+    ``activity`` is what goes on now, in words.
     """
 
     order: tuple[int, ...]
@@ -55,6 +58,7 @@ class Traversal:
     in_a_row: int = 0
     sliced: float = math.inf
     attacked_with: int = -1
+    needed: int = 0
     activity: str = ""
 
     def copy(self) -> "Traversal":
@@ -137,10 +141,21 @@ class Walk:
         """
         left = self.deadline.left
         if len(features) > 1:
+            if self.oracle.many_open:
+                # deeper bounds for a block serve all smaller ones
+                return max(_DEEP_SHARE * left, _SHORTEST_SLICE)
             return max(min(_BLOCK_SHARE * left, _LONGEST_BLOCK), _SHORTEST_SLICE)
         share = _SHARES[min(self.state.in_a_row, len(_SHARES) - 1)] * left
         before = max((self.state.tried.get(feature, 0.0) for feature in features), default=0.0)
         return max(share, 2 * before, _SHORTEST_SLICE)
+
+    def resumes(self, count: int) -> bool:
+        """Return whether a check of ``count`` more features that ran out of time is better resumed.
+
+        It is one of few features beside many where engines keep their searches.
+        """
+        few = count <= _FEW * len(self.state.irrelevant)
+        return few and self.state.sliced < math.inf and self.oracle.many_open
 
     def flipped(self) -> dict[int, Verdict]:
         """Return the features left that known points keep; raises ``OutOfTimeError``."""

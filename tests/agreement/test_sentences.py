@@ -4,6 +4,7 @@ The question is taken from the sentence: a restriction that it leaves out is one
 of all points leaves out as well, and the claim turns false.
 """
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,149 @@ def test_sentences_on_importance_are_true(
     assert told.wrong <= len(wrong)
     assert told.pair is None or told.pair in wrong
     assert not told.exact or told.wrong == len(wrong)
+
+
+def _named(asked: Asked, text: str) -> tuple[int, ...]:
+    """Return the features that a part of a sentence names."""
+    return tuple(
+        place
+        for place, name in enumerate(asked.names)
+        if re.search(rf"(?:^|[ ,;]){re.escape(name)}(?:$|[ ,;:.])", text)
+    )
+
+
+@pytest.mark.parametrize("limit", [None, 1e-9])
+@pytest.mark.parametrize("compared", [False, True])
+def test_sentences_on_audits_and_checks_are_true(
+    seed: int, compared: bool, limit: float | None, tmp_path: Path
+) -> None:
+    asked = Asked(seed, tmp_path, compared=compared, rules=True)
+    network, x, every = asked.network, asked.case.point, {*range(len(asked.names))}
+    heard = set()
+    for size in range(len(every) + 1):
+        kept, free = {*range(size)}, sorted(every - {*range(size)})
+        found = milp_verix.audit(network, x, sorted(kept), time_limit=limit, **asked.options)
+        text = found.sentence()
+        said = asked.judge(text, found.counterexample)
+        truth = asked.truth(said)
+        assert said.stays == bool(found.sound)
+        words = ("None of them can", "can’t", "as well", "open", "without")
+        heard |= {word for word in words if word in text}
+        if "It is not enough that" in text:
+            refused = text.partition("It is not enough that ")[2].partition(". ")[0]
+            assert {*_named(asked, refused)} == kept
+        if "It is not enough" in text:
+            assert not truth.holds(free)
+        for added in re.findall(r"It is enough if (.*?)(?: as well)?\.", text):
+            assert truth.holds(sorted({*free} - {*_named(asked, added)})), text
+        left = re.search(r"It does so without (.*?), too", text)
+        spare = {*_named(asked, left[1])} if left else set()
+        assert truth.holds(sorted({*free} | spare)) or not said.stays, text
+        if re.search(r"None of them can be left out|It can’t be left out", text):
+            assert not any(truth.holds(sorted({*free, one})) for one in kept), text
+        verdict = milp_verix.check(network, x, free, time_limit=limit, **asked.options)
+        point = None
+        if verdict.witness is not None and verdict.prediction is not None:
+            point = Counterfactual(verdict.witness, verdict.prediction, verdict.rival)
+        said = asked.judge(verdict.sentence(), point)
+        assert (said.stays, said.becomes is not None) == (verdict.holds, verdict.violated)
+        assert verdict.summary().row_count
+    assert heard >= ({"open"} if limit else {"without", "as well"})
+
+
+@pytest.mark.parametrize("most", [None, 2])
+@pytest.mark.parametrize("compared", [False, True])
+def test_sentences_on_enumerations_are_true(
+    seed: int, compared: bool, most: int | None, tmp_path: Path
+) -> None:
+    asked = Asked(seed, tmp_path, compared=compared, rules=True)
+    found = milp_verix.enumerate_explanations(
+        asked.network, asked.case.point, limit=most, **asked.options
+    )
+    text = found.sentence()
+    said = asked.judge(text, None)
+    if said.stays:
+        assert found.abductive == ((),)
+        return
+    truths = asked.truth(said).minimal()
+    for pattern, sets in zip(
+        (r"explains? .*?: (.*?)\.", r"change of .*?: (.*?)\."), truths, strict=True
+    ):
+        told = re.search(pattern, text)
+        listed = [] if told is None else told[1].split("; ")
+        others = int(listed.pop().split()[0]) if listed and "other set" in listed[-1] else 0
+        assert {_named(asked, one) for one in listed} <= {tuple(sorted(one)) for one in sets}
+        assert len(listed) + others <= len(sets)
+        if "There are no others." in text:
+            assert len(listed) + others == len(sets)
+    for needed in re.findall(r"Every explanation contains (.*?)\.", text):
+        assert all({*_named(asked, needed)} <= {*one} for one in truths[0])
+
+
+@pytest.mark.parametrize("compared", [False, True])
+@pytest.mark.parametrize("each", [False, True])
+def test_sentences_on_radii_are_true(seed: int, each: bool, compared: bool, tmp_path: Path) -> None:
+    asked = Asked(seed, tmp_path, compared=compared, rules=True)
+    options = {name: value for name, value in asked.options.items() if name != "epsilon"}
+    found = milp_verix.robustness_radius(asked.network, asked.case.point, each=each, **options)
+    text = found.sentence()
+    said = spoken(text, asked.names)
+    wide = {feature.name: feature.upper - feature.lower for feature in asked.case.features}
+    if not each:
+        claim = text.partition(". ")[0]
+        if not said.stays:
+            return
+        whatever = re.search(r"whatever (.*?) (?:is|are),", f"{claim},")
+        radii = {}
+        for place, name in enumerate(asked.names):
+            near = re.search(rf"{re.escape(name)} within ±([\d.]+) ", claim)
+            share = re.search(r"with ([^,]*?) within ±([\d.]+) % of their ranges", claim)
+            if near:
+                radii[name] = float(near[1])
+            elif share and place in _named(asked, share[1]):
+                radii[name] = float(share[2]) / 100 * wide[name]
+            else:
+                anything = whatever and place in _named(asked, whatever[1])
+                radii[name] = max(wide[name], 1.0) if anything else 0.0
+        truth = replace(asked.truth(said), epsilon=radii)
+        assert truth.holds(range(len(asked.names))), text
+        return
+    told = re.search(r"If one feature changes alone, .*?: (.*?)\. ?", text)
+    for part in (told[1] if told else "").split("; "):
+        for place in _named(asked, part):
+            name = asked.names[place]
+            up_to = re.search(r"by up to ([\d.]+)", part)
+            radius = float(up_to[1]) if up_to else max(wide[name], 1.0)
+            near = replace(asked.truth(said), epsilon={**dict.fromkeys(wide, 0.0), name: radius})
+            assert near.holds([place]), text
+    for weak in re.findall(r"A change of (.*?) alone is enough", text):
+        for place in _named(asked, weak):
+            far = replace(
+                asked.truth(said), epsilon={name: max(w, 1.0) for name, w in wide.items()}
+            )
+            assert not far.holds([place]), text
+
+
+@pytest.mark.parametrize("compared", [False, True])
+def test_sentences_on_sweeps_are_true(seed: int, compared: bool, tmp_path: Path) -> None:
+    asked = Asked(seed, tmp_path, compared=compared, rules=True)
+    options = {name: value for name, value in asked.options.items() if name != "epsilon"}
+    found = milp_verix.epsilon_sweep(asked.network, asked.case.point, epsilons=[2, 1], **options)
+    text = found.sentence()
+    said = spoken(text, asked.names)
+    assert said.rules == len(asked.case.rules)
+    assert said.rivals == tuple(CLASSES[rival] for rival in asked.against or ())
+    told = re.findall(r"(\d+) at ε = (\d+)", text)
+    assert [int(radius) for _, radius in told] == [2, 1]
+    for size, radius in told:
+        near = replace(asked.truth(said), epsilon=dict.fromkeys(asked.names, float(radius)))
+        least, _ = near.minimal()
+        sizes = {len(one) for one in least}
+        assert (
+            int(size) in sizes
+            if "None of them can be left out." in text
+            else int(size) >= min(sizes)
+        )
 
 
 @pytest.mark.parametrize("rules", [False, True])

@@ -76,6 +76,80 @@ def _fitted(make: Callable[[np.random.Generator], Any]) -> Drawn:
     return drawn
 
 
+def _product(rng: np.random.Generator, rows: Array) -> Any:
+    """Return ``V (sigmoid(W x + b) ∘ (U x + a)) + c``: a gate, with a product of two values."""
+    (gate, *_), (value, last) = _scaled(rng, rows, (3,)), _scaled(rng, rows, (3,))
+    nodes = [
+        node("Gemm", ["x", "W", "b"], ["z"], transB=1),
+        node("Sigmoid", ["z"], ["g"]),
+        node("Gemm", ["x", "U", "a"], ["v"], transB=1),
+        node("Mul", ["g", "v"], ["p"]),
+        node("Gemm", ["p", "V", "c"], ["scores"], transB=1),
+    ]
+    names = ("W", "b", "U", "a", "V", "c")
+    constants = dict(zip(names, (*gate, *value, *last), strict=True))
+    inputs = {"x": (1, rows.shape[1])}
+    return build(nodes, inputs=inputs, outputs=["scores"], constants=constants, elem=FLOAT)
+
+
+def _normalised(rng: np.random.Generator, rows: Array) -> Any:
+    """Return a hidden layer, a layer normalisation, a GELU by ``Tanh``, and the scores."""
+    first, last = _scaled(rng, rows, (4,))
+    nodes = [
+        node("Gemm", ["x", "W", "b"], ["z"], transB=1),
+        node("LayerNormalization", ["z", "scale", "shift"], ["n"], axis=-1),
+        node("Gelu", ["n"], ["g"], approximate="tanh"),
+        node("Gemm", ["g", "V", "c"], ["scores"], transB=1),
+    ]
+    constants = {
+        "W": first[0],
+        "b": first[1],
+        "V": last[0],
+        "c": last[1],
+        "scale": rng.uniform(0.5, 2, 4),
+        "shift": rng.uniform(-1, 1, 4),
+    }
+    return build(
+        nodes,
+        inputs={"x": (1, rows.shape[1])},
+        outputs=["scores"],
+        constants=constants,
+        elem=FLOAT,
+        opset=20,
+    )
+
+
+def _forest(rng: np.random.Generator) -> Any:
+    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+    kind = [RandomForestClassifier, ExtraTreesClassifier][rng.integers(2)]
+    return kind(int(rng.integers(1, 9)), max_depth=int(rng.integers(1, 6)), random_state=0)
+
+
+def _boosted(rng: np.random.Generator) -> Any:
+    from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+
+    rounds, depth = int(rng.integers(1, 9)), int(rng.integers(1, 5))
+    if rng.random() < 0.5:
+        return GradientBoostingClassifier(n_estimators=rounds, max_depth=depth, random_state=0)
+    return HistGradientBoostingClassifier(max_iter=rounds, max_depth=depth, min_samples_leaf=3)
+
+
+def _xgboost(rng: np.random.Generator) -> Any:
+    from xgboost import XGBClassifier
+
+    rounds, depth = int(rng.integers(1, 9)), int(rng.integers(1, 5))
+    return XGBClassifier(n_estimators=rounds, max_depth=depth, n_jobs=1, min_child_weight=0.1)
+
+
+def _lightgbm(rng: np.random.Generator) -> Any:
+    from lightgbm import LGBMClassifier
+
+    rounds, leaves = int(rng.integers(1, 9)), int(rng.integers(2, 9))
+    options: dict[str, Any] = {"min_child_samples": 2, "n_jobs": 1, "verbose": -1}
+    return LGBMClassifier(n_estimators=rounds, num_leaves=leaves, **options)
+
+
 KINDS: dict[str, Drawn] = {
     "ReLU": _dense("Relu"),
     "LeakyReLU": _dense("LeakyRelu"),
@@ -83,5 +157,11 @@ KINDS: dict[str, Drawn] = {
     "Sigmoid": _dense("Sigmoid"),
     "Gelu": _dense("Gelu", opset=20),
     "max-pool": _max_pool,
+    "gate": _product,
+    "layer normalisation": _normalised,
+    "forest": _fitted(_forest),
+    "boosted trees": _fitted(_boosted),
+    "XGBoost": _fitted(_xgboost),
+    "LightGBM": _fitted(_lightgbm),
 }
 """A maker of random models for each kind."""

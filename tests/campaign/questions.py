@@ -4,6 +4,7 @@ A question returns whether it was decided; an ``AssertionError`` is a finding.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,8 @@ def _real(case: FiniteCase, found: Counterfactual | None, free: Sequence[int]) -
 def check(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
     """Decide one random set of features."""
     free = sorted(rng.permutation(case.count)[: rng.integers(1, case.count + 1)].tolist())
-    verdict, truth = case.problem.check(free, search=search), case.holds(free)
+    verdict = case.problem.check(free, search=replace(search, reuse=True))
+    truth = case.holds(free)
     if verdict.holds or verdict.violated:
         assert verdict.holds == truth, f"{free}: {verdict.answer}, which is wrong"
     return verdict.holds or verdict.violated

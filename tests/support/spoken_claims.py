@@ -77,10 +77,9 @@ def spoken_importance(text: str, names: tuple[str, ...]) -> SpokenImportance:
     """Return what ``text`` says of the importance of features called ``names``."""
     ends = {}
     for name in names:
-        found = re.search(rf"(?:is |, | and ){re.escape(name)} ([\d.e-]+)(?: to ([\d.e-]+))?", text)
+        found = re.search(rf"([\d.e-]+)(?: to ([\d.e-]+))? for {re.escape(name)}[,;. ]", text)
         if found:
-            low = float(found[1].rstrip("."))
-            ends[name] = low, low if found[2] is None else float(found[2].rstrip("."))
+            ends[name] = float(found[1]), float(found[2] or found[1])
     most = _first(r"at most ([\d.e-]+) for ", text)
     zeros = _first(r"0 for the other (\d+) features", text)
     one = "0 for the other feature" in text and zeros is None

@@ -82,6 +82,10 @@ def usual(name: str, folder: Path) -> dict[str, Any]:
         },
         "check": lambda: {**asked, "free": [0]},
         "compare": lambda: {**asked, "solvers": ["phase"]},
+        "compare_embedded": lambda: {
+            "build": lambda **_: milp_verix.embed(**in_pyomo(net)),
+            "solvers": ["highs"],
+        },
         "continuous": lambda: {"name": "a"},
         "embed": lambda: in_pyomo(net),
         "encode_check": lambda: {"network": net, "x": X, "epsilon": 0.1},

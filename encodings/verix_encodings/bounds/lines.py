@@ -141,6 +141,8 @@ class Planes(Enclosing):
     def _before(
         self, positive: Rows, negative: Rows, slopes: FloatArray | None, whole: "Rows | None"
     ) -> list[tuple[int, Rows]]:
+        if whole is not None and self.above is self.below:
+            return [(source, product(whole, plane)) for source, plane in self.above.items()]
         return [
             (source, total(product(positive, above), product(negative, self.below[source])))
             for source, above in self.above.items()

@@ -9,6 +9,7 @@
     gelu_tanh(x) = x sigmoid(√(8/π) (x + 0.044715 x³))       concave, convex on ±1.4185…, concave
     silu(x)      = x sigmoid(x)               concave, convex on ±2.3993…, concave
     mish(x)      = x tanh(softplus(x))        concave, convex on [−2.2563…, 1.4905…], concave
+    erf(x)                                    convex, then concave from 0 on
 
 Each function has ``|σ(x)| ≤ 1 + 2 |x|`` and ``|σ'(x)| ≤ 2``. Values and slopes computed here have
 errors of at most ``2⁻⁴⁶ (1 + |x|)``: a few roundings of numbers of that size each, by a libm that
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,10 @@ class SmoothFunction:
 
     The curvature changes its sign at the ``inflections``, ascending; ``convex_first`` says whether
     it is positive before the first. ``evaluate`` and ``slope`` work elementwise.
+
+    ``sizes`` bounds ``|σ|`` and ``|σ'|`` at points: their errors are at most ``2⁻⁴⁶`` of these.
+    None says that the bounds above hold. ``defined`` tells on which intervals the function is
+    known, None for all; elsewhere it lies between ``least`` and ``most``, as everywhere.
     """
 
     name: str
@@ -40,6 +45,10 @@ class SmoothFunction:
     slope: Callable[[FloatArray], FloatArray]
     inflections: tuple[float, ...]
     convex_first: bool
+    sizes: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None
+    defined: Callable[[FloatArray, FloatArray], BoolArray] | None = None
+    least: float = -math.inf
+    most: float = math.inf
 
 
 # beyond this every slope is what it is in the limit, to far more than float64 can tell
@@ -129,6 +138,18 @@ def _mish_slope(x: FloatArray) -> FloatArray:
     return squashed + x * _tanh_slope(_softplus(x)) * _sigmoid(x)
 
 
+_ERF_SLOPE = 2.0 / math.sqrt(math.pi)
+
+
+def _erf(x: FloatArray) -> FloatArray:
+    return np.asarray(special.erf(x))
+
+
+def _erf_slope(x: FloatArray) -> FloatArray:
+    x = np.clip(x, -_FAR, _FAR)
+    return np.asarray(_ERF_SLOPE * np.exp(-x * x))
+
+
 SIGMOID = SmoothFunction("sigmoid", _sigmoid, _sigmoid_slope, (0.0,), True)
 TANH = SmoothFunction("tanh", np.tanh, _tanh_slope, (0.0,), True)
 SOFTSIGN = SmoothFunction("softsign", _softsign, _softsign_slope, (0.0,), True)
@@ -140,8 +161,9 @@ GELU_TANH = SmoothFunction(
 )
 SILU = SmoothFunction("silu", _silu, _silu_slope, (-2.3993572805154677, 2.3993572805154677), False)
 MISH = SmoothFunction("mish", _mish, _mish_slope, (-2.2563763963607931, 1.4905711794854285), False)
+ERF = SmoothFunction("erf", _erf, _erf_slope, (0.0,), True)
 
 SMOOTH_FUNCTIONS: dict[str, SmoothFunction] = {
-    f.name: f for f in (SIGMOID, TANH, SOFTSIGN, SOFTPLUS, ELU, GELU, GELU_TANH, SILU, MISH)
+    f.name: f for f in (SIGMOID, TANH, SOFTSIGN, SOFTPLUS, ELU, GELU, GELU_TANH, SILU, MISH, ERF)
 }
-"""Every smooth function, by its name."""
+"""Every smooth function with these bounds, by its name; ``bounds.curves`` has others."""

@@ -10,6 +10,7 @@ For any slope ``s``, lines ``s x + b⁻ ≤ σ(x) ≤ s x + b⁺`` on ``[p, q]``
 which holds for every ``t``, and is tight where ``σ'(t) = s``; bisection finds it closely enough.
 All is widened by ``2⁻⁴⁴ (1 + (2 + |s|) max(|p|, |q|))``, which covers the errors that
 :mod:`~verix_encodings.bounds.smooth_functions` states for ``σ`` and ``σ'`` and the roundings here.
+Of functions with other sizes, ``|σ|`` and ``|σ'|`` at the points used take the place of 1 and 2.
 """
 
 from itertools import pairwise
@@ -20,6 +21,8 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.smooth_functions import SmoothFunction
 
 _SLACK = 2.0**-44
+# far above what underflow loses
+_SMALLEST = 2.0**-900
 _BISECTIONS = 30
 _GRID = 65
 
@@ -28,10 +31,23 @@ def intercepts(
     function: SmoothFunction, lower: FloatArray, upper: FloatArray, slope: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return ``b⁻`` and ``b⁺`` for each interval ``[lower, upper]`` and each slope."""
+    if function.sizes is not None:
+        with np.errstate(all="ignore"):  # what overflows is no bound, and is met as such
+            return _intercepts(function, lower, upper, slope)
+    return _intercepts(function, lower, upper, slope)
+
+
+def _intercepts(
+    function: SmoothFunction, lower: FloatArray, upper: FloatArray, slope: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     below, above = np.full(lower.shape, np.inf), np.full(lower.shape, -np.inf)
+    value, steep = np.full(lower.shape, _SMALLEST), np.zeros(lower.shape)
     convex = function.convex_first
     for start, end in pairwise((-np.inf, *function.inflections, np.inf)):
         here = (lower <= end) & (upper >= start)
+        if not here.any():
+            convex = not convex
+            continue
         P, Q = np.clip(lower, start, end)[here], np.clip(upper, start, end)[here]
         s = slope[here]
         at_ends = np.stack([function.evaluate(x) - s * x for x in (P, Q)])
@@ -42,8 +58,14 @@ def intercepts(
         below[here] = np.minimum(below[here], low.min(axis=0))
         above[here] = np.maximum(above[here], high.max(axis=0))
         convex = not convex
+        if function.sizes is not None:
+            ends, (at_point, tilted) = np.stack([P, Q]), function.sizes(t)
+            value[here] += np.maximum(function.sizes(ends)[0].max(axis=0), at_point)
+            steep[here] = np.maximum(steep[here], tilted)
     magnitude = np.maximum(np.abs(lower), np.abs(upper))
-    slack = _SLACK * (1.0 + (2.0 + np.abs(slope)) * magnitude)
+    if function.sizes is None:
+        value, steep = np.ones(lower.shape), np.full(lower.shape, 2.0)
+    slack = _SLACK * (value + (steep + np.abs(slope)) * magnitude)
     return below - slack, above + slack
 
 
@@ -65,7 +87,8 @@ def value_range(
     function: SmoothFunction, lower: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return bounds on ``σ`` over each interval: the intercepts of lines with slope zero."""
-    return intercepts(function, lower, upper, np.zeros_like(lower))
+    low, high = intercepts(function, lower, upper, np.zeros_like(lower))
+    return np.maximum(low, function.least), np.minimum(high, function.most)
 
 
 def slope_range(
@@ -74,7 +97,10 @@ def slope_range(
     """Return bounds on ``σ'`` over each interval: it is monotone between inflections."""
     points = [np.clip(x, lower, upper) for x in function.inflections]
     slopes = np.stack([function.slope(x) for x in (lower, *points, upper)])
-    slack = _SLACK * (1.0 + np.maximum(np.abs(lower), np.abs(upper)))
+    if function.sizes is None:
+        slack = _SLACK * (1.0 + np.maximum(np.abs(lower), np.abs(upper)))
+    else:
+        slack = _SLACK * (np.abs(slopes).max(axis=0) + _SMALLEST)
     return slopes.min(axis=0) - slack, slopes.max(axis=0) + slack
 
 
@@ -85,7 +111,11 @@ def chord_slope(function: SmoothFunction, lower: FloatArray, upper: FloatArray) 
     run = np.where(wide, upper - lower, 1.0)
     with np.errstate(over="ignore", invalid="ignore"):
         slope = np.where(wide, rise / run, function.slope(lower))
-    clipped: FloatArray = np.clip(np.nan_to_num(slope), -2.0, 2.0)
+    if function.sizes is None:
+        steepest: FloatArray | float = 2.0
+    else:
+        steepest = np.maximum(*(np.abs(function.slope(x)) for x in (lower, upper)))
+    clipped: FloatArray = np.clip(np.nan_to_num(slope), -steepest, steepest)
     return clipped
 
 

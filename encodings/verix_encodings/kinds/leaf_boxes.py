@@ -18,6 +18,9 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.work import spend_entries
 
+_MOST_ENTRIES = 2**24
+"""Leaves times features of a table of all leaves: 64 MB."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
@@ -63,17 +66,48 @@ class Cells:
     def reached(self, lower: FloatArray, upper: FloatArray) -> "LeafBoxes":
         """Return the leaves that the inputs between ``lower`` and ``upper``, (d,), reach."""
         low = self.cell(lower)
-        moving = np.flatnonzero((lower < upper) & (np.diff(self.starts) > 0))
         high = low.copy()
-        for f in moving.tolist():
+        for f in np.flatnonzero((lower < upper) & self.used).tolist():
             high[f] = np.searchsorted(self.of_feature(f), upper[f], side="left")
-        moving = moving[high[moving] > low[moving]]
-        place = np.full(lower.size, -1, dtype=np.intp)
+        # a check is asked by bounds first, and then by leaves
+        key, asked = ("last", id(self.thresholds)), (low.tobytes(), high.tobytes())
+        last = self.ensemble.memo.get(key)
+        if last is not None and last[0] == asked:
+            known: LeafBoxes = last[1]
+            return known
+        everything = self._everything()
+        found = self._walked(low, high) if everything is None else everything.within(low, high)
+        self.ensemble.memo[key] = asked, found
+        return found
+
+    @property
+    def used(self) -> BoolArray:
+        """The features that some node tests, (d,)."""
+        return np.asarray(np.diff(self.starts) > 0)
+
+    def _everything(self) -> "LeafBoxes | None":
+        """Return all leaves, in a table that is made once; None where it would be large."""
+        leaves = int(np.count_nonzero(self.ensemble.feature < 0))
+        if leaves * np.count_nonzero(self.used) > _MOST_ENTRIES:
+            return None
+        key = "every leaf", id(self.thresholds)
+        if key not in self.ensemble.memo:
+            none = np.zeros(self.starts.size - 1, dtype=np.intp)
+            self.ensemble.memo[key] = self._walked(none, np.diff(self.starts))
+        found: LeafBoxes = self.ensemble.memo[key]
+        return found
+
+    def _walked(self, low: IntArray, high: IntArray) -> "LeafBoxes":
+        """Walk down the trees with the cells from ``low`` to ``high``, (d,)."""
+        moving = np.flatnonzero(high > low)
+        place = np.full(low.size, -1, dtype=np.intp)
         place[moving] = np.arange(moving.size)
         ensemble, rank = self.ensemble, self.rank
         at, tree = ensemble.roots, np.arange(ensemble.tree_count)
-        lo = np.repeat(low[moving][None, :], at.size, axis=0)
-        hi = np.repeat(high[moving][None, :], at.size, axis=0)
+        # narrow numbers are compared several times as fast
+        narrow = np.int16 if np.max(high, initial=0) < np.iinfo(np.int16).max else np.int32
+        lo = np.repeat(low[moving][None, :].astype(narrow), at.size, axis=0)
+        hi = np.repeat(high[moving][None, :].astype(narrow), at.size, axis=0)
         found: list[tuple[IntArray, IntArray, IntArray, IntArray]] = []
         while True:
             spend_entries(at.size * (4 + moving.size), 4)
@@ -136,6 +170,37 @@ class LeafBoxes:
     leaf: IntArray
     lo: IntArray
     hi: IntArray
+
+    def within(self, low: IntArray, high: IntArray) -> "LeafBoxes":
+        """Return the leaves of all that meet the cells from ``low`` to ``high``, (d,)."""
+        least, most = low[self.features], high[self.features]
+        spend_entries(self.lo.size, 2)
+        meets = ((self.lo <= most) & (self.hi >= least)).all(axis=1)
+        rows, columns = np.flatnonzero(meets), np.flatnonzero(most > least)
+        least, most = least[columns], most[columns]
+        kept = np.ix_(rows, columns)
+        return LeafBoxes(
+            self.features[columns],
+            least,
+            most,
+            self.tree[rows],
+            self.leaf[rows],
+            np.maximum(self.lo[kept], least).astype(self.lo.dtype),
+            np.minimum(self.hi[kept], most).astype(self.hi.dtype),
+        )
+
+    def highest(self, values: FloatArray) -> FloatArray:
+        """Return the sum of the largest value of each tree, for each column of ``values``, (N, m).
+
+        It is rounded like any sum of so many numbers.
+        """
+        starts = np.flatnonzero(np.diff(self.tree, prepend=-1))
+        return np.asarray(np.maximum.reduceat(values, starts, axis=0).sum(axis=0))
+
+    def only(self, rows: IntArray) -> "LeafBoxes":
+        """Return the leaves at these ascending places."""
+        parts = (self.tree, self.leaf, self.lo, self.hi)
+        return LeafBoxes(self.features, self.low, self.high, *(part[rows] for part in parts))
 
     def without(self, coordinates: IntArray) -> "LeafBoxes":
         """Return the leaves with features among ``coordinates`` left out of their boxes."""

@@ -109,6 +109,9 @@ class Node(ABC):
     flat: ClassVar[bool] = False
     """True if a second lower line, of slope zero, is worth a second backward pass in batches."""
 
+    mixes: ClassVar[bool] = False
+    """True if neighbours among its entries may read entries of a source that are far apart."""
+
     # what networks ask
 
     @property

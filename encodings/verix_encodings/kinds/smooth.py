@@ -6,7 +6,8 @@
     program     segments, enclosed                             (``blocks.smooth_enclosure``)
     rounding    |σ(z)| ≤ 1 + 2 |z|, slopes in [−2, 2]
 
-The functions are those of ``bounds.smooth_functions``.
+The functions are those of ``bounds.smooth_functions``; a curve is one of ``bounds.curves``, without
+bounds of its own: its rounding follows from its lines.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,15 +23,24 @@ from verix_encodings.bounds.interval import Interval, Range
 from verix_encodings.bounds.lines import Lines
 from verix_encodings.bounds.smooth_functions import SmoothFunction
 from verix_encodings.bounds.strips import best_lines, slope_range, value_range
-from verix_encodings.kinds.node import OPERATIONS, Elementwise, EncodingContext, Ranges
+from verix_encodings.kinds.node import (
+    OPERATIONS,
+    Elementwise,
+    EncodingContext,
+    Ranges,
+    within_bounds,
+)
 from verix_encodings.program.program import Expressions
 
 
 @dataclass(frozen=True, slots=True)
-class Smooth(Elementwise):
-    """``a = σ(z)``, elementwise, of the value ``source``, for a smooth ``σ``."""
+class Curve(Elementwise):
+    """``a = σ(z)``, elementwise, of the value ``source``, for any ``σ`` of ``bounds.curves``.
 
-    plural: ClassVar[str] = "smooth activations"
+    Where ``σ`` is not defined for all of an interval, nothing is known but its least and most.
+    """
+
+    plural: ClassVar[str] = "smooth functions"
 
     source: int
     function: SmoothFunction
@@ -42,25 +52,73 @@ class Smooth(Elementwise):
 
     def apply(self, z: FloatArray) -> FloatArray:
         """Return ``σ(z)``."""
-        return self.function.evaluate(z)
+        with np.errstate(all="ignore"):
+            return self.function.evaluate(z)
 
     def range_of(self, lower: FloatArray, upper: FloatArray) -> Range:
         """Bound ``σ`` on each interval."""
-        return value_range(self.function, lower, upper)
+        if self.function.defined is None:
+            return value_range(self.function, lower, upper)
+        known = self.function.defined(lower, upper)
+        lower, upper = np.where(known, lower, 1.0), np.where(known, upper, 1.0)
+        low, high = value_range(self.function, lower, upper)
+        return (
+            np.where(known, low, self.function.least),
+            np.where(known, high, self.function.most),
+        )
 
     def lines_of(
         self, lower: FloatArray, upper: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return the best lines."""
-        return best_lines(self.function, lower, upper)
+        if self.function.defined is None:
+            return best_lines(self.function, lower, upper)
+        known = self.function.defined(lower, upper)
+        lower, upper = np.where(known, lower, 1.0), np.where(known, upper, 1.0)
+        s_low, b_low, s_high, b_high = best_lines(self.function, lower, upper)
+        return (
+            np.where(known, s_low, 0.0),
+            np.where(known, b_low, self.function.least),
+            np.where(known, s_high, 0.0),
+            np.where(known, b_high, self.function.most),
+        )
 
     def slope_range(self, lower: FloatArray, upper: FloatArray) -> Range:
         """Bound ``σ'`` on each interval."""
-        return slope_range(self.function, lower, upper)
+        if self.function.defined is None:
+            return slope_range(self.function, lower, upper)
+        known = self.function.defined(lower, upper)
+        lower, upper = np.where(known, lower, 1.0), np.where(known, upper, 1.0)
+        least, most = slope_range(self.function, lower, upper)
+        return np.where(known, least, -np.inf), np.where(known, most, np.inf)
 
     def derivative(self, z: FloatArray) -> FloatArray:
         """Return ``σ'(z)``."""
-        return self.function.slope(z)
+        with np.errstate(all="ignore"):
+            return self.function.slope(z)
+
+    def rows(self, context: EncodingContext) -> Expressions:
+        """Enclose the function by segments; its bounds alone where it is not defined for all."""
+        z, interval = context.values[self.source], context.bounds[self.source]
+        defined = self.function.defined
+        if defined is not None and not defined(interval.lower, interval.upper).all():
+            return within_bounds(context)
+        return enclose_smooth(
+            context.builder,
+            context.label,
+            self.function,
+            z,
+            interval,
+            segments=context.segments,
+            late=context.late,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Smooth(Curve):
+    """``a = σ(z)`` for a ``σ`` of ``bounds.smooth_functions``, whose slopes are in [−2, 2]."""
+
+    plural: ClassVar[str] = "smooth activations"
 
     def relaxation(self, bounds: Sequence[Interval]) -> Lines:
         """Return the lines on the bounds of its source."""
@@ -78,19 +136,6 @@ class Smooth(Elementwise):
     def backward_error(self, gamma: float, magnitude: Callable[[int], FloatArray]) -> FloatArray:
         """Bound the rounding of its lines."""
         return gamma * (3.0 + 12.0 * magnitude(self.source))
-
-    def rows(self, context: EncodingContext) -> Expressions:
-        """Enclose the function by segments."""
-        z, interval = context.values[self.source], context.bounds[self.source]
-        return enclose_smooth(
-            context.builder,
-            context.label,
-            self.function,
-            z,
-            interval,
-            segments=context.segments,
-            late=context.late,
-        )
 
     def evaluation_error(
         self, errors: Sequence[FloatArray], bounds: Sequence[Interval]

@@ -67,7 +67,7 @@ class TreeEnsemble(Node):
     base: FloatArray
     error: FloatArray
     depth: int = field(default=0, kw_only=True)
-    memo: dict[bytes | None, Any] = field(default_factory=dict, kw_only=True)
+    memo: dict[Any, Any] = field(default_factory=dict, kw_only=True)
     """What is computed once of the trees' structure; copies with other values share it."""
 
     @classmethod

@@ -31,8 +31,10 @@ from verix_encodings.models.constraints import (
     Scenario,
 )
 from verix_encodings.models.encode import encode_values
+from verix_encodings.models.trajectory import fill
 from verix_encodings.network.network import Network
 from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.labels import blocks
 from verix_encodings.program.program import Expressions, Program
 from verix_encodings.proofs.safe_bound import encoding_error
 from verix_encodings.propagation.interval_bounds import BoundMethod
@@ -175,6 +177,22 @@ class ScenarioProgram:
     def build(self) -> Program:
         """Return the program."""
         return self._builder.build()
+
+    def point(self, chosen: FloatArray) -> FloatArray:
+        """Return the point of the program for the set ``chosen``, 0 and 1, shape (features,).
+
+        It is feasible if the set survives all scenarios. Columns of other nodes than ReLUs and
+        maxima are NaN.
+        """
+        program = self.build()
+        point = np.full(program.columns, np.nan)
+        point[self.columns] = chosen
+        columns = blocks(program.column_labels)
+        for number, constraint in enumerate(self._constraints):
+            if isinstance(constraint, Scenario):
+                network = constraint.network
+                fill(point, columns, network, network.values(chosen), f"{number}_")
+        return point
 
     def phases(self) -> PhaseTable:
         """Return the phases of the ReLUs, in the order of their columns."""

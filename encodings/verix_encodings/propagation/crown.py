@@ -177,7 +177,7 @@ def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
     that a block reaches stay few.
     """
     places = _windows(network, value)
-    if places is None:
+    if places is None or any(node.mixes for node in network.nodes[:value]):
         terms = [term for node in network.nodes[:value] for term in node.matrices]
         entries = sum(count_of_entries(matrix) for _, matrix in terms)
         at_once = max(_LEAST_ROWS, _BLOCK // max(2 * entries, 1))

@@ -19,7 +19,7 @@ from milp_verix.study.input_files import stored_inputs
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.solver_study import read_solver_study
 
-_OF_SEARCH = ("bounds", "segments", "threads", "time_limit", "check_time_limit")
+_OF_SEARCH = ("bounds", "segments", "threads", "warm", "time_limit", "check_time_limit")
 
 
 @dataclass(frozen=True, kw_only=True)

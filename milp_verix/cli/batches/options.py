@@ -125,6 +125,7 @@ class Search:
     segments: Annotated[int | None, search_option(metavar="N", help="As of explain.")] = None
     formulation: _OfExplain = None
     seed: Annotated[int | None, search_option(metavar="N", help="As of explain.")] = None
+    warm: _OfExplain = None
     method: _OfMinimum = None
     master: _OfMinimum = None
     gap: Annotated[

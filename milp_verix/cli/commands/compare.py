@@ -112,9 +112,17 @@ def compare(
     task: Annotated[
         str,
         search_option(
-            metavar="|".join(TASKS), help="Answer the same checks, or find an explanation each."
+            metavar="|".join(TASKS),
+            help="Answer the same checks; or find an explanation, a minimum or a contrast each.",
         ),
     ] = "check",
+    master: Annotated[
+        str,
+        search_option(
+            metavar="auto|tree|program",
+            help="Of minima: the solver's programs, or our own tree, the same for all.",
+        ),
+    ] = "program",
     checks: Annotated[
         Path | None,
         question_option(
@@ -175,6 +183,7 @@ def compare(
                 asked.problem,
                 **pairs,
                 task=task,
+                master=master,
                 checks=None if checks is None else read_checks(checks, count),
                 search=search.search(),
                 progress=show,

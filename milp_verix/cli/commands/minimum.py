@@ -1,5 +1,6 @@
 """The command ``milp-verix minimum``: the explanation with the fewest features."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -13,7 +14,7 @@ from milp_verix.cli.question import QuestionOptions, files_of, numbers_in, quest
 from milp_verix.cli.search_options import SearchOptions
 from milp_verix.global_search.minimum import MASTERS, METHODS, minimum_of
 from milp_verix.global_search.search import MinimumProgress
-from milp_verix.reporting.words.explanation import facts
+from milp_verix.reporting.words.explanation import facts, trace_lines
 
 
 def minimum(
@@ -76,6 +77,8 @@ def minimum(
         result = asked.noted(result)
         result = certified(result, network, delivery.certificate_path)
         delivery.deliver(result, facts)
+        if not delivery.quiet and not sys.stdout.isatty():
+            typer.echo("\n".join(trace_lines(result.statistics)))
     raise typer.Exit(exit_code(result.minimal, result.statistics.stopped))
 
 

@@ -70,14 +70,23 @@ def hard_sigmoid(node: NodeContext, x: Tensor) -> Tensor:
 
 @operator("Shrink", attributes=("lambd", "bias"))
 def shrink(node: NodeContext, x: Tensor) -> Tensor:
-    """``x`` drawn towards zero by ``lambd``: ``relu(x − lambd) − relu(−x − lambd)``."""
+    """``x`` drawn towards zero by ``bias`` beyond ``lambd``, and 0 between.
+
+    ``relu(x − lambd) − relu(−x − lambd)``, and steps of ``lambd − bias`` where these differ.
+    """
     threshold = node.number("lambd", 0.5)
-    if node.number("bias", 0.0) != threshold or threshold < 0:
-        raise node.unsupported("it jumps where bias is not lambd")
+    jump = threshold - node.number("bias", 0.0)
+    if threshold < 0:
+        raise node.unsupported("its lambd is negative")
     shift = as_symbol(np.array(-threshold))
-    above = node.builder.relu(add(as_symbol(x), shift))
-    below = node.builder.relu(add(scale(as_symbol(x), -1.0), shift))
-    return add(above, scale(below, -1.0))
+    sides = []
+    for side in (as_symbol(x), scale(as_symbol(x), -1.0)):
+        beyond = add(side, shift)
+        drawn = node.builder.relu(beyond)
+        if jump:
+            drawn = add(drawn, scale(node.builder.step(beyond, "above"), jump))
+        sides.append(drawn)
+    return add(sides[0], scale(sides[1], -1.0))
 
 
 def _sloped(node: NodeContext, x: Symbol, slope: Constant) -> Symbol:

@@ -5,6 +5,7 @@ from functools import reduce
 import numpy as np
 
 from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.operators.products import contracted, multiply, quotient
 from milp_verix.onnx_reader.operators.tails import complement, gated
 from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import (
@@ -40,19 +41,19 @@ def neg(node: NodeContext, x: Tensor) -> Tensor:
 
 @operator("Mul", of_scores=gated)
 def mul(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
-    """``a * b``, broadcast, one of them constant."""
+    """``a * b``, broadcast."""
     if isinstance(b, Symbol):
         a, b = b, a
     if isinstance(b, Symbol):
-        raise node.unsupported("it multiplies two tensors that both depend on the input")
+        return multiply(node.builder, as_symbol(a), b)
     return times(as_symbol(a), b)
 
 
 @operator("Div")
 def div(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
-    """``a / b``, broadcast, with ``b`` constant."""
+    """``a / b``, broadcast."""
     if isinstance(b, Symbol):
-        raise node.unsupported("it divides by a tensor that depends on the input")
+        return quotient(node.builder, a, b)
     return divide(as_symbol(a), b)
 
 
@@ -71,7 +72,7 @@ def mean(node: NodeContext, *xs: Tensor) -> Tensor:
 @operator("MatMul")
 def matmul(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """``a @ b`` by numpy's rules: batch dimensions broadcast, vectors are promoted."""
-    return _product(node, a, b)
+    return matrix_product(node, a, b)
 
 
 @operator("Gemm", attributes=("alpha", "beta", "transA", "transB"))
@@ -81,7 +82,7 @@ def gemm(node: NodeContext, a: Tensor, b: Tensor, c: Tensor | None = None) -> Te
         raise node.malformed(f"it multiplies tensors of shapes {a.shape} and {b.shape}")
     a = _transposed(a) if node.integer("transA", 0) else a
     b = _transposed(b) if node.integer("transB", 0) else b
-    product = scale(as_symbol(_product(node, a, b)), node.number("alpha", 1.0))
+    product = scale(as_symbol(matrix_product(node, a, b)), node.number("alpha", 1.0))
     if c is None:
         return product
     total = add(product, scale(as_symbol(c), node.number("beta", 1.0)))
@@ -90,9 +91,8 @@ def gemm(node: NodeContext, a: Tensor, b: Tensor, c: Tensor | None = None) -> Te
     return total
 
 
-def _product(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
-    if isinstance(a, Symbol) and isinstance(b, Symbol):
-        raise node.unsupported("it multiplies two tensors that both depend on the input")
+def matrix_product(node: NodeContext, a: Tensor, b: Tensor) -> Symbol:
+    """Return ``a @ b`` by numpy's rules."""
     if not isinstance(b, Symbol):
         a = as_symbol(a)
     left = a.indices if isinstance(a, Symbol) else a
@@ -102,7 +102,9 @@ def _product(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     # Rows of the left against columns of the right: shape (..., rows, columns, summed).
     rows = left[..., :, None, :] if left.ndim > 1 else left[None, None, :]
     columns = right.swapaxes(-1, -2)[..., None, :, :] if right.ndim > 1 else right[None, None, :]
-    if isinstance(a, Symbol):
+    if isinstance(a, Symbol) and isinstance(b, Symbol):
+        product = contracted(node.builder, a, b, rows, columns)
+    elif isinstance(a, Symbol):
         product = dot(a, rows, columns)
     else:
         assert isinstance(b, Symbol)

@@ -10,16 +10,17 @@ from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import Shape, Symbol, Tensor, as_symbol, dot, scale
 from verix_encodings.arrays import IntArray
 
-_ATTRIBUTES = ("axes", "keepdims", "noop_with_empty_axes")
+REDUCTION = ("axes", "keepdims", "noop_with_empty_axes")
+"""The attributes of every reduction."""
 
 
-@operator("ReduceSum", attributes=_ATTRIBUTES)
+@operator("ReduceSum", attributes=REDUCTION)
 def reduce_sum(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
     """The sum over ``axes``."""
-    return _reduced(node, x, axes, lambda x, columns: dot(x, columns, np.ones(columns.shape[-1])))
+    return reduced(node, x, axes, lambda x, columns: dot(x, columns, np.ones(columns.shape[-1])))
 
 
-@operator("ReduceMean", attributes=_ATTRIBUTES)
+@operator("ReduceMean", attributes=REDUCTION)
 def reduce_mean(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
     """The mean over ``axes``."""
 
@@ -27,20 +28,20 @@ def reduce_mean(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Ten
         count = columns.shape[-1]
         return dot(x, columns, np.full(count, 1 / count))
 
-    return _reduced(node, x, axes, mean)
+    return reduced(node, x, axes, mean)
 
 
-@operator("ReduceMax", attributes=_ATTRIBUTES)
+@operator("ReduceMax", attributes=REDUCTION)
 def reduce_max(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
     """The greatest value over ``axes``."""
-    return _reduced(node, x, axes, node.builder.maximum)
+    return reduced(node, x, axes, node.builder.maximum)
 
 
-@operator("ReduceMin", attributes=_ATTRIBUTES)
+@operator("ReduceMin", attributes=REDUCTION)
 def reduce_min(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
     """The least value over ``axes``."""
     negative = scale(as_symbol(x), -1.0)
-    return scale(as_symbol(_reduced(node, negative, axes, node.builder.maximum)), -1.0)
+    return scale(as_symbol(reduced(node, negative, axes, node.builder.maximum)), -1.0)
 
 
 def reduced_axes(node: NodeContext, shape: Shape, given: object) -> list[int]:
@@ -57,16 +58,22 @@ def reduced_axes(node: NodeContext, shape: Shape, given: object) -> list[int]:
     return sorted({axis % len(shape) for axis in axes})
 
 
-def _reduced(
+def reduced(
     node: NodeContext,
     x: Tensor,
     given: Tensor | None,
     operation: Callable[[Symbol, IntArray], Symbol],
+    *,
+    single: bool = False,
 ) -> Symbol:
+    """Return ``operation`` of ``x`` and the elements that it takes together, in the last axis.
+
+    Over no axes it is ``x`` itself; if ``single``, the operation of each element.
+    """
     x = as_symbol(x)
     axes = reduced_axes(node, x.shape, given)
     if not axes:
-        return x
+        return operation(x, x.indices[..., None]) if single else x
     kept = [axis for axis in range(x.ndim) if axis not in axes]
     width = prod(x.shape[axis] for axis in axes)
     if not width:

@@ -4,48 +4,19 @@ An operator that is neither here nor in the registry is refused too, with the li
 ones.
 """
 
-_CURVED = "it is not piecewise linear, so no mixed-integer linear program computes it exactly"
-_ERF = "it is usually a part of a GELU; export with opset 20 or later, where GELU is one node"
-_JUMPS = "it jumps, and the big-M encoding of a jump is not exact"
-_FEED_FORWARD = (
-    "only feed-forward networks of dense, convolutional and pooling layers are supported"
-)
+_JUMPS = "it jumps from one element to another, and the encoding of that is not exact"
 _LOOPS = (
-    f"{_FEED_FORWARD}; export with a fixed number of steps, unrolled into MatMul, Add and "
-    "activations"
+    "only feed-forward networks and recurrent layers are supported; export with a fixed number of "
+    "steps, unrolled"
 )
-_GATES = (
-    f"its gates multiply tensors that both depend on the input, and {_FEED_FORWARD}; replace it by "
-    "such layers, or by a plain recurrent layer unrolled over a fixed number of steps"
-)
-_ATTENTION = (
-    f"it multiplies queries, keys and values that all depend on the input, and {_FEED_FORWARD}; "
-    "explain a network without attention, or the layers behind it as a model of their own"
-)
+_POOL = "it sums powers over windows; export it as Pow, AveragePool and Pow"
+_FUSED = "it is an operator of onnxruntime alone; export with standard ONNX operators"
 _LABELS = "it returns labels; name the output that holds the scores as output="
 
 refusals: dict[str, str] = {
-    **dict.fromkeys(
-        (
-            "Exp",
-            "HardSwish",
-            "InstanceNormalization",
-            "LRN",
-            "LayerNormalization",
-            "LpNormalization",
-            "LpPool",
-            "Pow",
-            "Reciprocal",
-            "Sqrt",
-        ),
-        _CURVED,
-    ),
-    "Erf": _ERF,
-    **dict.fromkeys(("Ceil", "Floor", "Hardmax", "Round", "Sign", "ThresholdedRelu"), _JUMPS),
+    "Hardmax": _JUMPS,
+    "LpPool": _POOL,
     **dict.fromkeys(("ArgMax", "ArgMin", "TopK"), _LABELS),
-    **dict.fromkeys(("If", "Loop", "RNN", "Scan"), _LOOPS),
-    **dict.fromkeys(("GRU", "LSTM"), _GATES),
-    **dict.fromkeys(
-        ("Attention", "com.microsoft.Attention", "com.microsoft.MultiHeadAttention"), _ATTENTION
-    ),
+    **dict.fromkeys(("If", "Loop", "Scan"), _LOOPS),
+    **dict.fromkeys(("com.microsoft.Attention", "com.microsoft.MultiHeadAttention"), _FUSED),
 }

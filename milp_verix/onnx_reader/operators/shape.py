@@ -30,19 +30,17 @@ def dropout(
     return x
 
 
-@operator("Cast", attributes=("to", "saturate", "round_mode"), keeps_scores=True)
-def cast(node: NodeContext, x: Tensor) -> Tensor:
-    """The tensor itself: in real arithmetic a floating-point type is no restriction."""
-    if node.integer("to", 0) not in FLOAT_TYPES:
-        raise node.unsupported("a cast to anything but float16, float32 or float64 rounds")
-    return x
-
-
 @operator("Shape", attributes=("start", "end"), keeps_scores=True)
 def shape(node: NodeContext, x: Tensor) -> Tensor:
     """The dimensions of the tensor: a constant."""
     end = node.integer("end", x.ndim)
     return np.array(x.shape[node.integer("start", 0) : end], dtype=np.int64)
+
+
+@operator("Size", keeps_scores=True)
+def size(node: NodeContext, x: Tensor) -> Tensor:
+    """The number of elements: a constant."""
+    return np.array(x.size, dtype=np.int64)
 
 
 @operator("Flatten", attributes=("axis",), keeps_scores=True)

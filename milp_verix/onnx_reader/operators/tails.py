@@ -10,29 +10,31 @@ from math import prod
 import numpy as np
 
 from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.operators.norms import by_norm
 from milp_verix.onnx_reader.registry import operator
-from milp_verix.onnx_reader.symbol import Symbol, Tail, Tensor, as_symbol, join, scale
+from milp_verix.onnx_reader.symbol import Symbol, Tail, Tensor, as_symbol, join, ratio, scale
 from verix_encodings.bounds.smooth_functions import SIGMOID, SILU
 
 
 @operator("Softmax", "LogSoftmax", attributes=("axis",))
 def softmax(node: NodeContext, x: Tensor) -> Tensor:
-    """The scores themselves, marked: the largest stays the largest, so nothing else may follow."""
+    """The scores themselves, marked, where they are all normalised: the largest stays the largest.
+
+    In front of an operator that does not keep it so, and elsewhere, it is a node of the network.
+    """
     x = as_symbol(x)
     default = 1 if node.opset < 13 else -1
     axis = node.integer("axis", default)
     if not -x.ndim <= axis < max(x.ndim, 1):
         raise node.malformed(f"axis {axis} is not one of a tensor of shape {x.shape}")
-    # Before opset 13 the tensor is seen as a matrix whose rows are normalised, split at the axis.
-    normalised = prod(x.shape[axis:]) if node.opset < 13 else x.shape[axis]
-    if normalised != x.size:
-        raise node.unsupported(
-            f"it normalises {normalised} of the {x.size} values of a tensor of shape {x.shape}; "
-            "it can only be left out where it covers all the class scores"
-        )
-    if normalised == 1:
+    if x.size == 1:
         raise node.unsupported("over a single score it is constant")
-    return replace(x, tail=Tail(node.operator, str(node)))
+    # Before opset 13 the tensor is seen as a matrix whose rows are normalised, split at the axis.
+    axes = tuple(range(axis % x.ndim, x.ndim)) if node.opset < 13 else (axis % x.ndim,)
+    tail = Tail(node.operator, str(node), axes=axes)
+    if prod(x.shape[k] for k in axes) == x.size:
+        return replace(x, tail=tail)
+    return node.builder.normalised(x, tail)
 
 
 @operator("Sigmoid")
@@ -72,9 +74,11 @@ def gated(node: NodeContext, a: Tensor, b: Tensor) -> Symbol | None:
         if not isinstance(x, Symbol) or not isinstance(gate, Symbol):
             continue
         # a Sigmoid goes on as the very expression that it was applied to
-        same = x.terms is gate.terms and x.bias is gate.bias and x.shape == gate.shape
-        if x.tail is None and _is_sigmoid(gate) and same:
-            return node.builder.smooth(x, SILU)
+        c = ratio(gate, x)
+        if x.tail is None and _is_sigmoid(gate) and c is not None and c > 0:
+            # x σ(c x) = silu(c x) / c
+            inner = x if c == 1.0 else scale(x, c)
+            return scale(node.builder.smooth(inner, SILU), 1.0 / c)
     return None
 
 
@@ -89,5 +93,5 @@ def normalised(node: NodeContext, x: Tensor) -> Symbol | None:
 
 @operator("ai.onnx.ml.Normalizer", attributes=("norm",), of_scores=normalised)
 def normalizer(node: NodeContext, x: Tensor) -> Tensor:
-    """Refuse a division by a norm inside the network: a quotient is not piecewise linear."""
-    raise node.unsupported("it divides by a norm that depends on the network's input")
+    """The rows divided by their norm."""
+    return by_norm(node, as_symbol(x), node.text("norm", "MAX"), -1)

@@ -86,13 +86,17 @@ def _export_torch(module: Any, example: Any, file: Path) -> None:
             "load_network(module, example=x), the batch of one included"
         )
     weights = next(module.parameters(), torch.zeros(()))
-    x = torch.as_tensor(np.asarray(example), dtype=weights.dtype, device=weights.device)
+    several = isinstance(example, tuple) and all(np.ndim(part) for part in example)
+    xs = tuple(
+        torch.as_tensor(np.asarray(part), dtype=weights.dtype, device=weights.device)
+        for part in (example if several else (example,))
+    )
     modes = {part: part.training for part in module.modules()}
     module.eval()
     try:
         with torch.no_grad():
-            module(x)  # the exporter's own message for a wrong shape is long
-        torch.onnx.export(module, (x,), file, verbose=False)
+            module(*xs)  # the exporter's own message for a wrong shape is long
+        torch.onnx.export(module, xs, file, verbose=False)
     finally:
         for part, training in modes.items():
             part.training = training

@@ -31,6 +31,13 @@ CHECKING: dict[str, Callable[[PosedProblem], Engine]] = {
 _MOST_FREE = 32
 """Free coordinates beyond which ``auto`` does not branch on them."""
 
+MOST_OPEN = 250
+"""Undecided neurons behind the first layer beyond which ``auto`` asks no solver of programs.
+
+There ``beta`` takes their place. On a 4×256 network with 390 of them, SCIP and ``phase`` spent two
+thirds of the time and decided nothing.
+"""
+
 _PROGRAM_SOLVERS = ("gurobi", "scip", "highs")
 """Solvers of mixed-integer programs, the fastest first: one of them takes part in ``auto``."""
 
@@ -57,6 +64,8 @@ def portfolio_for(
     more than one. Linear relaxations are left to the first: their optimum is the same, whoever
     finds it. Raises as :func:`~milp_verix.solvers.open_session` does.
     """
+    needed = formulation.needs
+    mixed = problem.ball.mixed is not None
 
     def candidate(name: str, chosen: str | Solver) -> Candidate:
         def opened(apart: bool) -> Engine:
@@ -77,15 +86,15 @@ def portfolio_for(
             )
 
         few = solver == "auto" and name == InputSplit.name
+        dear = name not in CHECKERS and not mixed and not lp_only
         return Candidate(
             name,
             opened,
             most_free=_MOST_FREE if few else np.inf,
+            most_open=MOST_OPEN if solver == "auto" and dear else np.inf,
             group="programs" if name in _PROGRAM_SOLVERS else None,
         )
 
-    needed = formulation.needs
-    mixed = problem.ball.mixed is not None
     if mixed and solver == PhaseSplit.name:
         raise InputError(
             f"the solver {solver!r} branches on phases alone, and cannot decide whole numbers or "
@@ -94,10 +103,12 @@ def portfolio_for(
 
     _refuse_misfit(solver, trees=trees_of(problem.margins) is not None)
     if trees_of(problem.margins) is not None and solver == "auto" and not lp_only:
+        # leaves decide all but rules exactly, and far sooner than programs
+        ruled = problem.ball.mixed is not None and bool(problem.ball.mixed.rules)
         programs = [
             candidate(other.name, other)
             for other in map(solver_named, _PROGRAM_SOLVERS)
-            if needed <= other.capabilities
+            if ruled and needed <= other.capabilities
         ]
         return Portfolio(candidate(Leaves.name, Leaves.name), programs)
 

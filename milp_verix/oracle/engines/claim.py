@@ -15,6 +15,7 @@ from milp_verix.errors import SolverUnavailableError
 from milp_verix.results.records.verdict import Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.propagation.alpha import beyond_input
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +24,9 @@ class Claim:
 
     The coordinates ``free`` move in it; ``bounds`` on all values of ``margins`` hold there, and
     ``upper`` are the bounds on the margins proven so far. ``open_`` begins with the margin whose
-    bound is the highest. ``needed`` and ``upper`` have the shape (m,).
+    bound is the highest. ``needed`` and ``upper`` have the shape (m,). ``depth`` is that of the
+    ``bounds`` as :mod:`~verix_encodings.propagation.deepening` counts it, None where they must not
+    become deeper.
     """
 
     margins: Network
@@ -34,12 +37,26 @@ class Claim:
     needed: FloatArray
     upper: FloatArray
     deadline: Deadline
+    depth: int | None = None
 
     def after(self, decision: "Decision") -> "Claim":
         """Return the claim about the margins that ``decision`` leaves open."""
         upper = np.minimum(self.upper, decision.upper)
         left = self.open_[~(upper[self.open_] < -self.needed[self.open_])]
-        return replace(self, open_=left, upper=upper)
+        deeper = decision.deeper or Deeper(self.bounds, self.depth)
+        return replace(self, open_=left, upper=upper, bounds=deeper.bounds, depth=deeper.depth)
+
+    def deeper_than(self, bounds: Bounds) -> "Deeper | None":
+        """Return the bounds with their depth, unless they are the ``bounds`` that were given."""
+        return None if self.bounds is bounds else Deeper(self.bounds, self.depth)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deeper:
+    """Tighter ``bounds`` over the region of a claim, and their ``depth``."""
+
+    bounds: Bounds
+    depth: int | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,12 +64,13 @@ class Decision:
     """The ``verdict`` on a claim, and what an engine learnt on the way to it.
 
     ``upper`` are bounds proven on the margins, shape (m,); ``points`` maps margins to inputs of the
-    region where they are high.
+    region where they are high. ``deeper`` are tighter bounds on neurons, if the engine found any.
     """
 
     verdict: Verdict
     upper: FloatArray
     points: Mapping[int, FloatArray]
+    deeper: Deeper | None = None
 
 
 class Engine(Protocol):
@@ -96,14 +114,18 @@ class Candidate:
 
     If ``apart``, the engine can decide a claim in a thread other than the main one, where
     ``interrupt`` stops it. It is not asked about claims with more than ``most_free`` coordinates,
-    nor if a candidate of its ``group`` before it has not been given up.
+    nor more than ``most_open`` neurons that bounds leave undecided behind the first layer, nor if a
+    candidate of its ``group`` before it has not been given up.
     """
 
     name: str
     open: Callable[[bool], Engine]
     most_free: float = np.inf
+    most_open: float = np.inf
     group: str | None = None
 
     def takes(self, claim: Claim) -> bool:
         """Return whether the engine may be asked about ``claim``."""
-        return claim.free.size <= self.most_free
+        return claim.free.size <= self.most_free and (
+            self.most_open == np.inf or beyond_input(claim.margins, claim.bounds) <= self.most_open
+        )

@@ -20,7 +20,8 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.kinds.leaf_boxes import LeafBoxes
 from verix_encodings.work import spend_entries
 
-_FAR = np.iinfo(np.int32).max
+_ROUNDED = 1e-15
+"""By how much a cut is lowered for the sum of constant trees, relative to it."""
 _MOST_ROWS = 2**26
 """Entries of the matrix of leaves that meet that are kept, one byte each."""
 
@@ -59,7 +60,9 @@ class LeafSearch:
     search, False if the clique has no input, and None if it has one and the search goes on.
     ``near`` tells which boxes of cells, ``lo`` to ``hi``, both (n, F), with such words, hold an
     input at all; it may say True wrongly.
-    ``closed`` is the highest bound of a node closed, ``nodes`` counts nodes.
+    Trees whose leaves all have one value here add a ``constant``, unless ``keep_constant``; they
+    stand in nobody's way, since some leaf of theirs meets any box. ``closed`` is the highest bound
+    of a node closed, ``nodes`` counts nodes.
     """
 
     boxes: LeafBoxes
@@ -68,28 +71,44 @@ class LeafSearch:
     take: Callable[[Clique], bool | None]
     near: Callable[[IntArray, IntArray, BoolArray | None], BoolArray] | None = None
     blocks: Blocks | None = None
+    keep_constant: bool = False
+    constant: float = field(init=False, default=0.0)
     closed: float = -np.inf
     nodes: int = 0
-    _starts: IntArray = field(init=False)
+    _lo: IntArray = field(init=False)
+    _hi: IntArray = field(init=False)
     _rows: dict[int, BoolArray] = field(default_factory=dict)
     _kept: int = 0
 
     def __post_init__(self) -> None:
         # the best leaf of each tree stands first
         order = np.lexsort((-self.values, self.boxes.tree))
-        b = self.boxes
-        self.boxes = LeafBoxes(
-            b.features, b.low, b.high, b.tree[order], b.leaf[order], b.lo[order], b.hi[order]
-        )
-        self.values = self.values[order]
+        if order.size and not self.keep_constant:
+            first = _starts(self.boxes.tree[order])
+            sizes = np.diff(first, append=order.size)
+            best = self.values[order[first]]
+            same = best == self.values[order[first + sizes - 1]]
+            self.constant = float(best[same].sum())
+            order = order[~np.repeat(same, sizes)]
+        self.boxes, self.values = self.boxes.only(order), self.values[order]
+        self.cut -= self.constant + abs(self.constant) * _ROUNDED
         if self.blocks is not None:
             self.blocks = Blocks(self.blocks.allowed[order], self.blocks.starts)
-        self._starts = np.flatnonzero(np.diff(self.boxes.tree, prepend=-1))
+        # by feature, side by side in memory
+        self._lo = np.ascontiguousarray(self.boxes.lo.T)
+        self._hi = np.ascontiguousarray(self.boxes.hi.T)
 
     def run(self, late: Callable[[], bool]) -> bool | None:
         """Search; True if ``take`` stopped it, False once all nodes are closed, None if late."""
+        if not self.values.size:
+            # no trees: a constant
+            words = None if self.blocks is None else np.ones(self.blocks.allowed.shape[1], bool)
+            self.closed = 0.0
+            everywhere = Clique(self.constant, self.boxes.low, self.boxes.high, words)
+            return self.cut <= 0 and bool(self.take(everywhere))
         everything = np.arange(self.values.size)
-        stack = [(float(self.values[self._starts].sum()), everything)]
+        first = _starts(self.boxes.tree)
+        stack = [(float(self.values[first].sum()), everything)]
         while stack:
             bound, alive = stack.pop()
             if bound < self.cut:
@@ -108,48 +127,47 @@ class LeafSearch:
     def _opened(self, alive: IntArray) -> list[tuple[float, IntArray]] | None:
         """Return the children of a node, the best last; None if the search is to stop."""
         boxes = self.boxes
-        tree = boxes.tree[alive]
-        starts = np.flatnonzero(np.diff(tree, prepend=-1))
-        sizes = np.diff(starts, append=alive.size)
+        starts = _starts(boxes.tree[alive])
         spend_entries(alive.size, 8)
-        alive, starts, sizes = self._fitting(alive, starts, sizes)
-        if not alive.size:
-            return []
+        if self.near is not None or self.blocks is not None:
+            fitting = self._fitting(alive, starts)
+            if fitting is None:
+                return []
+            alive, starts = fitting
         best = alive[starts]
         total = float(self.values[best].sum())
         if total < self.cut:
             self.closed = max(self.closed, total)
             return []
         lo, hi = boxes.lo[best], boxes.hi[best]
-        low, high = lo.max(axis=0, initial=0), hi.min(axis=0, initial=_FAR)
-        words, meet = None, bool(np.all(low <= high))
+        low, high = lo.max(axis=0), hi.min(axis=0)
+        words, meet = None, bool((low <= high).all())
         if self.blocks is not None:
             words = np.asarray(self.blocks.allowed[best].all(axis=0))
             meet = meet and bool(self.blocks.possible(words))
         if meet:
-            answer = self.take(Clique(total, low, high, words))
+            answer = self.take(Clique(total + self.constant, low, high, words))
             if answer:
                 return None
             if answer is None:
                 self.closed = max(self.closed, total)
                 return []
-        several = sizes > 1
-        if not several.any():
-            return []
-        conflict = (lo > high).any(axis=1) | (hi < low).any(axis=1)
-        chosen = several & conflict
-        chosen = chosen if chosen.any() else several
-        last = alive[starts + sizes - 1]
-        spread = np.where(chosen, self.values[best] - self.values[last], -1.0)
-        return self._children(alive, starts, sizes, int(np.argmax(spread)))
+        last = alive[np.append(starts[1:], alive.size) - 1]
+        spread = np.where(last > best, self.values[best] - self.values[last], -1.0)
+        if not meet:
+            conflict = ((lo > high) | (hi < low)).any(axis=1)
+            in_conflict = np.where(conflict, spread, -1.0)
+            spread = in_conflict if in_conflict.max() >= 0 else spread
+        branch = int(np.argmax(spread))
+        return self._children(alive, starts, branch) if spread[branch] >= 0 else []
 
-    def _fitting(
-        self, alive: IntArray, starts: IntArray, sizes: IntArray
-    ) -> tuple[IntArray, IntArray, IntArray]:
-        """Remove leaves that do not meet the leaves of trees that have one left."""
+    def _fitting(self, alive: IntArray, starts: IntArray) -> tuple[IntArray, IntArray] | None:
+        """Remove leaves that no input reaches with the leaves of trees that have one left.
+
+        None if a tree has no leaf left.
+        """
         boxes = self.boxes
-        if self.near is None and self.blocks is None:
-            return alive, starts, sizes
+        sizes = np.diff(starts, append=alive.size)
         lone = alive[starts[sizes == 1]]
         fits, words = np.ones(alive.size, dtype=bool), None
         if self.blocks is not None:
@@ -157,22 +175,22 @@ class LeafSearch:
             fits &= self.blocks.possible(words)
         if self.near is not None:
             spend_entries(alive.size * boxes.features.size, 8)
-            lo = np.maximum(boxes.lo[alive], boxes.lo[lone].max(axis=0, initial=0))
-            hi = np.minimum(boxes.hi[alive], boxes.hi[lone].min(axis=0, initial=_FAR))
+            lo, hi = boxes.lo[alive], boxes.hi[alive]
+            if lone.size:
+                lo = np.maximum(lo, boxes.lo[lone].max(axis=0))
+                hi = np.minimum(hi, boxes.hi[lone].min(axis=0))
             fits &= (lo <= hi).all(axis=1)
             fits[fits] = self.near(lo[fits], hi[fits], None if words is None else words[fits])
         alive = alive[fits]
-        tree = boxes.tree[alive]
-        starts = np.flatnonzero(np.diff(tree, prepend=-1))
-        if starts.size < sizes.size:
-            return alive[:0], starts[:0], sizes[:0]
-        return alive, starts, np.diff(starts, append=alive.size)
+        fewer = _starts(boxes.tree[alive])
+        return None if fewer.size < starts.size else (alive, fewer)
 
     def _children(
-        self, alive: IntArray, starts: IntArray, sizes: IntArray, branch: int
+        self, alive: IntArray, starts: IntArray, branch: int
     ) -> list[tuple[float, IntArray]]:
         """Return a child for each leaf of the tree at place ``branch`` that can reach the cut."""
-        own = alive[starts[branch] : starts[branch] + sizes[branch]]
+        past = starts[branch + 1] if branch + 1 < starts.size else alive.size
+        own = alive[starts[branch] : past]
         meets = self._meeting(own, alive)
         spend_entries(meets.size, 4)
         found = np.where(meets, self.values[alive], -np.inf)
@@ -202,14 +220,23 @@ class LeafSearch:
         boxes = self.boxes
         met = np.ones((own.size, others.size), dtype=bool)
         lo, hi = boxes.lo[own], boxes.hi[own]
-        for f in range(boxes.features.size):
-            if np.any(hi[:, f] < boxes.high[f]):
-                met &= boxes.lo[others, f] <= hi[:, f, None]
-            if np.any(lo[:, f] > boxes.low[f]):
-                met &= boxes.hi[others, f] >= lo[:, f, None]
-            spend_entries(met.size, 4)
+        every = others.size == self.values.size
+        below = np.flatnonzero((hi < boxes.high).any(axis=0)).tolist()
+        above = np.flatnonzero((lo > boxes.low).any(axis=0)).tolist()
+        spend_entries(met.size * (len(below) + len(above)), 4)
+        for f in below:
+            theirs = self._lo[f] if every else self._lo[f].take(others)
+            met &= theirs <= hi[:, f, None]
+        for f in above:
+            theirs = self._hi[f] if every else self._hi[f].take(others)
+            met &= theirs >= lo[:, f, None]
         if self.blocks is not None:
             for i, leaf in enumerate(own.tolist()):
                 both = self.blocks.allowed[others] & self.blocks.allowed[leaf]
                 met[i] &= self.blocks.possible(both)
         return met
+
+
+def _starts(tree: IntArray) -> IntArray:
+    """Return the place of the first leaf of each tree, given the ascending trees of leaves."""
+    return np.concatenate([[0], np.flatnonzero(tree[1:] != tree[:-1]) + 1])

@@ -62,6 +62,10 @@ class Leaves(BoundsEngine):
             asked = _Asked(reach, trees, margin, float(claim.needed[margin]), replays)
             stopped = asked.search.run(claim.deadline.passed)
             nodes += asked.search.nodes
+            if asked.tied:
+                asked = _Asked(reach, trees, margin, asked.needed, replays, every_tree=True)
+                stopped = asked.search.run(claim.deadline.passed)
+                nodes += asked.search.nodes
             if asked.worst is not None:
                 points[margin] = asked.worst
             if stopped:
@@ -91,13 +95,18 @@ def cut_of(reach: Reach, trees: TreeEnsemble, margin: int, needed: float) -> tup
 
 @dataclass(slots=True, eq=False)
 class _Asked:
-    """The question whether margin ``margin`` of ``trees`` reaches ``-needed``."""
+    """The question whether margin ``margin`` of ``trees`` reaches ``-needed``.
+
+    ``tied`` says that the search stopped at a sum near zero, to be asked again with ``every_tree``.
+    """
 
     reach: Reach
     trees: TreeEnsemble
     margin: int
     needed: float
     replays: Replays
+    every_tree: bool = False
+    tied: bool = False
     search: LeafSearch = field(init=False)
     worst: FloatArray | None = None
     reason: str | None = None
@@ -110,12 +119,15 @@ class _Asked:
         boxes, blocks = self.reach.boxes, self.reach.blocks
         values = self.trees.value_of[boxes.leaf, self.margin]
         cut, self._off = cut_of(self.reach, self.trees, self.margin, self.needed)
-        self.search = LeafSearch(boxes, values, cut, self._take, self.reach.limit, blocks)
+        self.search = LeafSearch(
+            boxes, values, cut, self._take, self.reach.limit, blocks, self.every_tree
+        )
 
     @property
     def upper(self) -> float:
         """The bound on the margin that the nodes closed so far prove, once all are."""
-        return max(self.search.closed, self._left) + float(self.trees.base[self.margin]) + self._off
+        closed = self.search.closed + self.search.constant
+        return max(closed, self._left) + float(self.trees.base[self.margin]) + self._off
 
     def _take(self, clique: Clique) -> bool | None:
         point, excluded = self.reach.point(clique)
@@ -129,6 +141,10 @@ class _Asked:
         if total > self._reached:
             self._reached, self.worst = total, point
         if self.replays(point):
+            return True
+        if not self.every_tree:
+            # trees that leave the margin alone may still move its rounding
+            self.tied = True
             return True
         if total > self._off:
             self.reason = (

@@ -14,6 +14,7 @@ from milp_verix.clock import Deadline
 from milp_verix.errors import LicenceLimitError, SolverError
 from milp_verix.oracle.engines.cell_points import point_of_cells
 from milp_verix.oracle.engines.leaves import trees_of
+from milp_verix.oracle.engines.warm_program import WarmProgram
 from milp_verix.oracle.gradient_ascent import climb, pulled_in
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import PosedProblem
@@ -32,7 +33,6 @@ from verix_encodings import (
     tangent_gaps,
 )
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.models.retightened import RetightenedEncoding
 
 _BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
 _OUTSIDE = 1e-6  # of an L2 ball, as a share: a point that a tangent cuts off
@@ -57,9 +57,8 @@ class MarginCheck:
     ``bounds`` hold there. ``native`` says that the
     session takes the quadratic row of an L2 ball as it is, ``lp_only`` that the linear relaxation
     alone must prove the claim. ``segments`` is the final number of pieces around each smooth
-    activation. ``retightened`` is restricted to ``bounds`` instead of encoding the network again,
-    see ``programs.retightened_encoding_of``. ``worst`` holds, for each margin asked about, its
-    highest value seen and the input there.
+    activation. ``shared`` is a program that checks share, see ``warm_program``. ``worst`` holds,
+    for each margin asked about, its highest value seen and the input there.
     """
 
     problem: PosedProblem
@@ -73,7 +72,7 @@ class MarginCheck:
     bounds: Bounds
     deadline: Deadline
     native: bool = False
-    retightened: RetightenedEncoding | None = None
+    shared: WarmProgram | None = None
     lp_only: bool = False
     worst: dict[int, tuple[float, FloatArray]] = field(default_factory=dict)
     _failed: bool = False
@@ -114,10 +113,10 @@ class MarginCheck:
 
     def _loaded(self) -> Encoding:
         """Return the encoding of the claim, loaded into the session."""
-        if self._encoding is None:
-            self._encoding = (
-                self._encoded() if self.retightened is None else self.retightened.over(self.bounds)
-            )
+        if self._encoding is None and self.shared is not None:
+            self._encoding = self.shared.load(self.session, self.bounds)
+        elif self._encoding is None:
+            self._encoding = self._encoded()
             program = self._encoding.program
             self.session.load(program.relaxed if self.lp_only else program)
         return self._encoding
@@ -144,6 +143,7 @@ class MarginCheck:
             # a little more than is needed: what the solver reports is rounded
             holds_above=margin.constant + 1.5 * margin.needed,
             probe=lambda v: self._seen(encoding.input.at(v), margin.index),
+            start=None if self.shared is None else self.shared.start(margin.index, self.region),
         )
         effort = Effort()
         verdict = Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)

@@ -29,6 +29,7 @@ from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
+from verix_encodings.propagation.row_steps import lowered
 
 _MOST_ROWS = 128  # nodes bounded at once; not measured
 _MOST_VALUES = 2**20  # of a batch: 8 MB
@@ -161,21 +162,12 @@ class PhaseSearch:
     def _bound(self, nodes: PhaseNodes, steps: tuple[int, ...]) -> None:
         """Bound ``nodes``, try points of those that stay open, and queue these."""
         self.nodes += len(nodes)
-        margin, best, upper = nodes.margin, nodes.dials.copy(), nodes.upper.copy()
+        margin, upper = nodes.margin, nodes.upper.copy()
         rows = RowSlopes(self._relaxed, np.eye(self.needed.size)[margin], nodes.dials, nodes.signs)
-        left = np.arange(len(nodes))
-        for place, step in enumerate(steps):
-            if place and step:
-                rows.descend(step)
-            found = rows.extremes(self.region)
-            better = found < upper[left, margin[left]]
-            at = left[better]
-            upper[at, margin[at]], best[at] = found[better], rows.dials[better]
-            open_ = ~(upper[left, margin[left]] < -self.needed[margin[left]])
-            left = left[open_]
-            rows.keep(open_)
-            if not left.size:
-                break
+        every = np.arange(len(nodes))
+        goals = -self.needed[margin]
+        found = lowered(rows, self.region, upper[every, margin], goals, steps)
+        upper[every, margin], best, left = found.upper, found.dials, found.left
         self._close(np.delete(upper, left, axis=0))
         if self.proof is not None:
             closed = np.delete(np.arange(len(nodes)), left)

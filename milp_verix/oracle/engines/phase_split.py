@@ -1,69 +1,199 @@
-"""The engine ``beta``: claims where linear programs are dear, decided by branching on phases."""
+"""The engine ``beta``: claims decided by branching on phases, over bounds that become deeper.
 
-from dataclasses import dataclass
+The search on margins and the deepening of neurons' bounds take turns: the search goes on for a
+fifth of the work that the next stage is expected to take, and begins anew after each stage.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from milp_verix.oracle.engines.claim import Claim, Decision
+from milp_verix.clock import Deadline, elapsed_work
+from milp_verix.oracle.engines.claim import Claim, Decision, Deeper
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.statistics import TIME_LIMIT
+from milp_verix.results.records.verdict import Stage, Verdict
+from verix_encodings import Bounds
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.propagation.alpha import beyond_input
 from verix_encodings.propagation.cone import cone
+from verix_encodings.propagation.deepening import Deepening
+from verix_encodings.work import worked
+
+_FIRST = 0.25  # seconds of work on margins before the first stage; not measured
+_PART = 0.2  # of the work that the next stage is expected to take; not measured
+_TREES = 5.0  # times the work of slopes that the first trees take: 5.5 and 6.2 on two networks
+_DEEPER = 2.0  # times the work that the trees before take
+_RESUMED = 1.5  # of the work left: a search for a block is resumed once
+_RECENT = 2  # searches that are kept
+_MANY = 12  # fewer undecided neurons leave little to gain
 
 
 class PhaseSplit(BoundsEngine):
     """Decides claims by a :class:`~milp_verix.oracle.engines.phase_search.PhaseSearch`.
 
-    The search for the last claim goes on where it stopped if it is asked again.
+    The searches for the last claims go on where they stopped if they are asked again.
     """
 
     name = "beta"
 
     def __init__(self, problem: PosedProblem) -> None:
         super().__init__(problem)
-        self._last: _Search | None = None
+        self._recent: list[_Turns] = []
+        self._costs: dict[int, float] = {}
 
     def close(self) -> None:
-        """Forget the last search."""
-        self._last = None
+        """Forget the last searches."""
+        self._recent = []
 
     def decide(self, claim: Claim) -> Decision:
         """Decide ``claim`` by its deadline, which is looked at between batches."""
-        if self._last is None or self._last.first.bounds is not claim.bounds:
-            self._last = _Search.of(self._problem, claim)
-        first, search = self._last.first, self._last.search
-        margins, before = np.sort(first.open_), search.nodes
-        search.wanted = np.isin(margins, claim.open_)
+        turns = self._turns_for(claim)
+        before, turns.seconds = turns.nodes, {}
+        search = turns.search
+        search.wanted = np.isin(turns.margins, claim.open_)
         with np.errstate(over="ignore", invalid="ignore"):
-            holds = search.run(claim.deadline.passed)
+            holds = turns.run(claim.deadline)
+        search = turns.search
         upper = claim.upper.copy()
-        upper[margins] = search.upper
+        upper[turns.margins] = search.upper
         points = {
             int(margin): search.tried.worst[place]
-            for place, margin in enumerate(margins)
+            for place, margin in enumerate(turns.margins)
             if np.isfinite(search.tried.reached[place])
         }
         reason = None if holds else _reason(claim, search)
-        nodes = search.nodes - before
-        return decided(claim, upper, points, self._last.replays.verdict, reason, nodes=nodes)
+        nodes = turns.nodes - before
+        found = decided(claim, upper, points, turns.replays.verdict, reason, nodes=nodes)
+        by_bounds = holds and not search.nodes
+        stage = stage_of(turns.deepening.depth) if by_bounds else Stage.SOLVES
+        found = replace(found, verdict=_staged(found.verdict, turns.seconds, stage))
+        if claim.depth is None:
+            return found
+        return replace(found, deeper=Deeper(turns.deepening.bounds, turns.deepening.depth))
+
+    def _turns_for(self, claim: Claim) -> "_Turns":
+        """Return the search for ``claim``, begun anew unless it is among the recent ones."""
+        for turns in self._recent:
+            known = np.isin(claim.open_, turns.margins).all()
+            if turns.deepening.bounds is claim.bounds and known:
+                return turns
+        turns = _Turns(self._problem, claim, self._costs)
+        self._recent = [turns, *self._recent[: _RECENT - 1]]
+        return turns
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Search:
-    """The ``search`` for the open margins of a claim in ascending order, as it was ``first``."""
+@dataclass(slots=True, eq=False)
+class _Turns:
+    """The ``search`` for the open ``margins`` of a claim in ascending order, and its bounds.
 
+    ``seconds`` are those of the wall clock that stages took, for readers. ``costs`` has the work of
+    each stage of ``deepening`` so far, in seconds, by the depth before, for other claims, too.
+    """
+
+    problem: PosedProblem
     first: Claim
-    search: PhaseSearch
-    replays: Replays
+    costs: dict[int, float]
+    margins: IntArray = field(init=False)
+    deepening: Deepening = field(init=False)
+    replays: Replays = field(init=False)
+    search: PhaseSearch = field(init=False)
+    seconds: dict[Stage, float] = field(default_factory=dict)
+    _searched: float = 0.0
+    _stage_so_far: float = 0.0
+    _closed_nodes: int = 0
 
-    @classmethod
-    def of(cls, problem: PosedProblem, claim: Claim) -> "_Search":
-        replays, margins = Replays(problem, claim.free), np.sort(claim.open_)
-        network, bounds, _ = cone(claim.margins, claim.bounds, len(claim.margins.nodes), margins)
-        upper, needed = claim.upper[margins], claim.needed[margins]
-        search = PhaseSearch(network, claim.region, bounds, upper, needed, replays)
-        return cls(claim, search, replays)
+    def __post_init__(self) -> None:
+        claim = self.first
+        self.margins = np.sort(claim.open_)
+        self.replays = Replays(self.problem, claim.free)
+        self.deepening = Deepening(claim.margins, claim.region, claim.bounds, claim.depth or 0)
+        self.search = self._begun(claim.bounds, claim.upper[self.margins])
+
+    @property
+    def nodes(self) -> int:
+        """The nodes of all searches and trees so far."""
+        return self._closed_nodes + self.search.nodes + self.deepening.nodes
+
+    def run(self, deadline: Deadline) -> bool:
+        """Search and deepen in turns; return whether all margins hold."""
+        while True:
+            search, began = self.search, worked()
+            if np.all(search.upper < -search.needed):
+                return True
+            deepens = self._deepens(deadline)
+            until = deadline.within(max(self._turn - self._searched, 0.0)) if deepens else deadline
+            holds = search.run(until.passed)
+            self._searched += elapsed_work(began)
+            if holds or search.tried.found or deadline.passed() or not deepens:
+                return holds
+            self._deepen(deadline)
+            if deadline.passed() and not np.all(self.search.upper < -search.needed):
+                return False
+
+    def _deepens(self, deadline: Deadline) -> bool:
+        """Return whether a stage is left that may gain something, and can end by the deadline."""
+        deepening = self.deepening
+        if self.first.depth is None or deepening.ended:
+            return False
+        if deepening.begun:
+            return True
+        fits = self._expected <= _RESUMED * deadline.left
+        return fits and beyond_input(deepening.network, deepening.bounds) >= _MANY
+
+    @property
+    def _expected(self) -> float:
+        """The work that the next stage is expected to take, in seconds."""
+        depth = self.deepening.depth
+        before = self.costs.get(depth - 1, 0.0) * (_TREES if depth == 1 else _DEEPER)
+        return self.costs.get(depth, before)
+
+    @property
+    def _turn(self) -> float:
+        """The work on margins before the next stage, in seconds; none within a stage."""
+        return 0.0 if self.deepening.begun else max(_FIRST, _PART * self._expected)
+
+    def _deepen(self, deadline: Deadline) -> None:
+        """Go on with the next stage; once it is finished, begin the search anew."""
+        began, started, before = worked(), time.monotonic(), self.deepening.depth
+        self.deepening.go_on(deadline.passed)
+        stage = stage_of(before + 1)
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.monotonic() - started
+        self._stage_so_far += elapsed_work(began)
+        self.costs[before] = max(self._stage_so_far, self.costs.get(before, 0.0))
+        last = self.deepening.bounds[-1].upper[self.margins]
+        proven = np.all(last < -self.search.needed)
+        if self.deepening.depth == before and not proven:
+            return
+        self._stage_so_far = 0.0
+        self._closed_nodes += self.search.nodes
+        tried, wanted = self.search.tried, self.search.wanted
+        self.search = self._begun(self.deepening.bounds, np.fmin(self.search.upper, last))
+        self.search.tried, self.search.wanted = tried, wanted
+        self._searched = 0.0
+
+    def _begun(self, bounds: Bounds, upper: FloatArray) -> PhaseSearch:
+        claim = self.first
+        network, inner, _ = cone(claim.margins, bounds, len(claim.margins.nodes), self.margins)
+        needed = claim.needed[self.margins]
+        return PhaseSearch(network, claim.region, inner, upper, needed, self.replays)
+
+
+def stage_of(depth: int) -> Stage:
+    """Return the stage whose bounds are so deep."""
+    return (Stage.BOUNDS, Stage.SLOPES)[depth] if depth < 2 else Stage.TREES
+
+
+def _staged(verdict: Verdict, seconds: Mapping[Stage, float], stage: Stage) -> Verdict:
+    """Return ``verdict`` of a ``stage``; its ``seconds`` of bounds are none of the search."""
+    # whoever asked counts all seconds as those of the search
+    spent = {**seconds, Stage.SOLVES: -sum(seconds.values())}
+    stages = tuple(spent.get(one, 0.0) for one in Stage)
+    return replace(verdict, effort=replace(verdict.effort, stages=stages), stage=stage)
 
 
 def _reason(claim: Claim, search: PhaseSearch) -> str:

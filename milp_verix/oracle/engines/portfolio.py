@@ -141,7 +141,7 @@ class Portfolio:
 
     def decide(self, claim: Claim) -> Decision:
         """Decide ``claim`` by its deadline; raises ``SolverError`` where every engine fails."""
-        least = dict.fromkeys(self._playing(claim), 0)
+        least, given = dict.fromkeys(self._playing(claim), 0), claim.bounds
         undecided: dict[_Member, Verdict] = {}
         points: dict[int, FloatArray] = {}
         effort = Effort()
@@ -171,8 +171,9 @@ class Portfolio:
                 effort += verdict.effort
                 points |= outcome.points
                 if verdict.violated or verdict.holds or not claim.open_.size:
-                    found = verdict if verdict.violated else Verdict(Answer.HOLDS)
-                    return Decision(replace(found, effort=effort), claim.upper, points)
+                    found = replace(verdict, answer=Answer.HOLDS, reason=None)
+                    found = replace(verdict if verdict.violated else found, effort=effort)
+                    return Decision(found, claim.upper, points, claim.deeper_than(given))
                 undecided[member] = verdict
                 if verdict.reason == TIME_LIMIT and until.passed():
                     least[member] = k + 1
@@ -185,7 +186,8 @@ class Portfolio:
             raise failures[-1]
         late = [verdict for verdict in undecided.values() if verdict.reason == TIME_LIMIT]
         verdict = [*late, *undecided.values()][0] if tied is None else tied
-        return Decision(replace(verdict, effort=effort), claim.upper, points)
+        verdict = replace(verdict, effort=effort)
+        return Decision(verdict, claim.upper, points, claim.deeper_than(given))
 
     def _playing(self, claim: Claim) -> list[_Member]:
         """Return the members that may be asked about ``claim``."""

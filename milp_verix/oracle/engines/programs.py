@@ -2,32 +2,25 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.reopening import ReopeningSession
+from milp_verix.oracle.engines.warm_program import WarmProgram, warm_program
 from milp_verix.oracle.gradient_ascent import climb
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.verdict import Answer, Effort, Verdict
-from milp_verix.solvers import Session, Solver
+from milp_verix.solvers import Solver
 from milp_verix.tolerances import Tolerances
-from verix_encodings import Bounds, Formulation, Interval, Network
+from verix_encodings import Bounds, Formulation, Network
 from verix_encodings.arrays import FloatArray
-from verix_encodings.blocks.formulations import BIG_M
-from verix_encodings.models.retightened import (
-    RetightenedEncoding,
-    can_be_retightened,
-    retightened_encoding,
-)
 
 
 class Programs:
     """Decides claims by the programs of :class:`~milp_verix.oracle.engines.margin_check`.
 
     ``lp_only`` asks for linear relaxations alone; ``keep_points`` climbs from each optimum to a
-    worse input and returns it. If ``apart``, the solver has a process of its own. The session opens
-    at once, and anew after a failure.
+    worse input and returns it. ``warm`` says what checks share, see ``warm_program``. If ``apart``,
+    the solver has a process of its own. The session opens at once, and anew after a failure.
     """
 
     def __init__(
@@ -41,6 +34,7 @@ class Programs:
         tolerances: Tolerances,
         lp_only: bool,
         keep_points: bool,
+        warm: str = "auto",
         apart: bool = False,
     ) -> None:
         self._problem = problem
@@ -50,7 +44,8 @@ class Programs:
         self._lp_only = lp_only
         self._keep_points = keep_points
         self._quadratic = True
-        self._retightened: RetightenedEncoding | None = None
+        self._shared: WarmProgram | None = None
+        self._warm = warm
         self._last: tuple[Claim, MarginCheck] | None = None
         self._solver = ReopeningSession(
             solver,
@@ -77,8 +72,14 @@ class Programs:
 
     def prepare(self, margins: Network, bounds: Bounds) -> None:
         """Encode the whole ball once, if that pays."""
-        self._retightened = retightened_encoding_of(
-            self._problem, margins, self._formulation, self._solver.session, bounds
+        self._shared = warm_program(
+            self._problem,
+            margins,
+            self._formulation,
+            self._solver.session,
+            bounds,
+            warm=self._warm,
+            lp_only=self._lp_only,
         )
 
     def decide(self, claim: Claim) -> Decision:
@@ -95,6 +96,8 @@ class Programs:
             self._quadratic = self._quadratic and check.native == native
             if verdict.violated:
                 unknown = verdict
+                if self._shared is not None and index in check.worst:
+                    self._shared.points[index] = check.worst[index][1]
                 break
             if verdict.bound is None:
                 unknown = verdict if unknown is None else unknown
@@ -102,6 +105,8 @@ class Programs:
                     points[index] = check.worst[index][1]
                 continue
             upper[index] = min(upper[index], verdict.bound)
+            if self._shared is not None and index in check.worst:
+                self._shared.points[index] = check.worst[index][1]
             if self._keep_points and index in check.worst:
                 late = claim.deadline.passed
                 worst = check.worst[index][1]
@@ -128,29 +133,6 @@ class Programs:
             claim.bounds,
             claim.deadline,
             native=self._quadratic and "quadratic" in session.capabilities,
-            retightened=self._retightened,
+            shared=self._shared,
             lp_only=self._lp_only,
         )
-
-
-def retightened_encoding_of(
-    problem: PosedProblem,
-    margins: Network,
-    formulation: Formulation,
-    session: Session,
-    bounds: Bounds,
-) -> RetightenedEncoding | None:
-    """Return the encoding that the checks of a traversal share; None if sharing does not pay.
-
-    ``bounds`` must hold over the full ball, with every feature free. A check encodes its ball with
-    the fixed inputs folded away, or restricts this encoding (``models.retightened``), which has
-    more columns, but is built once. Sharing pays if the session changes rows in place and keeps its
-    basis: with the solver ``phase`` this saves a third to a half of the simplex iterations
-    (``docs/warm_starts.md``). A solver of mixed-integer programs begins anew each time, and is
-    slower.
-    """
-    box = problem.ball.region(np.arange(problem.x.size))
-    boxed = isinstance(box, Interval) and problem.ball.mixed is None
-    alike = boxed and formulation is BIG_M and can_be_retightened(margins)
-    pays = alike and "in_place_rows" in session.capabilities
-    return retightened_encoding(margins, bounds) if pays else None

@@ -1,7 +1,6 @@
 """The figure of an audit: the input, the set audited, and an input that changes the prediction."""
 
 from collections.abc import Sequence
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
+from milp_verix.reporting.figures.audit_status import AuditStatus, audit_statuses
+from milp_verix.reporting.figures.described_plot import described_audit
 from milp_verix.reporting.figures.image_view import ImageView, image_view, overlay
 from milp_verix.reporting.figures.outline import mark
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
@@ -40,49 +41,6 @@ _INCHES_PER_CHARACTER = 0.066
 _LEGEND = 0.3
 
 
-class AuditStatus(Enum):
-    """Status of a feature in an audit."""
-
-    KEPT = "in the set"
-    REMOVABLE = "can be left out"
-    ADDED = "missing"
-    UNDECIDED = "undecided"
-    OUTSIDE = "not in the set"
-
-    @property
-    def colour(self) -> str:
-        """The colour of tints, bars and legends."""
-        return _COLOURS[self]
-
-
-_COLOURS = {
-    AuditStatus.KEPT: "#12a05c",
-    AuditStatus.REMOVABLE: "#56b4e9",
-    AuditStatus.ADDED: "#9b4dca",
-    AuditStatus.UNDECIDED: "#f59b00",
-    AuditStatus.OUTSIDE: "#b4b4b4",
-}
-
-
-def audit_statuses(audit: AuditRecord) -> tuple[AuditStatus, ...]:
-    """Return the status of each feature.
-
-    Outside of a set that is not sound, features are missing or undecided only if the audit found a
-    sound set around it.
-    """
-    found = [AuditStatus.OUTSIDE] * len(audit.groups)
-    for feature in audit.explanation:
-        found[feature] = AuditStatus.KEPT
-    for feature in audit.removable:
-        found[feature] = AuditStatus.REMOVABLE
-    if audit.completed or audit.sound:
-        for feature in audit.added:
-            found[feature] = AuditStatus.ADDED
-        for feature in audit.unknown:
-            found[feature] = AuditStatus.UNDECIDED
-    return tuple(found)
-
-
 def plot_audit(
     audit: AuditRecord,
     path: str | Path | None = None,
@@ -98,7 +56,9 @@ def plot_audit(
 
     def draw() -> Drawing:
         view = image_view(audit, image_shape)
-        return _bars(audit) if view is None else _images(audit, view, image_shape)
+        if view is not None:
+            return _images(audit, view, image_shape)
+        return _bars(audit) if audit.inputs is None else described_audit(audit, _flip(audit))
 
     return drawn(draw, path)
 

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.errors import InputError
+from milp_verix.reporting.figures.gap_plot import gap_figure
 from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import LABEL, MUTED, bar_rows, legend
 from milp_verix.reporting.figures.writing import drawn
@@ -29,13 +30,17 @@ _PARTS = {
 
 
 def plot_comparison(comparison: ComparisonRecord, path: str | Path | None = None) -> Drawing:
-    """Draw how long each run took, and on what; write it to ``path`` if given.
+    """Draw how long each run took, and on what; of minima, how best cost and bound close in.
+
+    The picture is written to ``path`` if given.
 
     Raises ``InputError`` where there are no runs, and for a path that is no picture's or cannot be
     written.
     """
     if not comparison.runs:
         raise InputError("there is nothing to draw: no pair has a result")
+    if any(run.trace for run in comparison.runs):
+        return drawn(lambda: gap_figure(comparison), path)
     return drawn(lambda: _figure(comparison), path)
 
 

@@ -10,10 +10,12 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from milp_verix.reporting.figures.audit_status import AuditStatus, audit_statuses
 from milp_verix.reporting.figures.described_rows import DescribedRow, described_row
 from milp_verix.reporting.figures.outline import MARK
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import INK, MUTED, Status, statuses, typeset
+from milp_verix.reporting.words.audit import audit_headline, audit_outcome, audit_sentence
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
 from milp_verix.reporting.words.sentences import contrast_sentence, explanation_sentence
 from milp_verix.reporting.words.wording import (
@@ -27,6 +29,7 @@ from milp_verix.reporting.words.wording import (
     seconds_text,
     shortened,
 )
+from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
@@ -131,6 +134,30 @@ def described_contrast(found: ContrastiveExplanationRecord) -> Drawing:
     heading = "" if point is None else _heading(found, point)
     panel = _Panel(lines, heading, keys, [contrast_outcome(found), *_about(found)])
     return _figure(found, contrast_headline(found), contrast_sentence(found), panel)
+
+
+def described_audit(audit: AuditRecord, flip: tuple[int | None, Counterfactual] | None) -> Drawing:
+    """Draw the features of an audited set first, with an input that changes the prediction.
+
+    ``flip`` is that input, and the feature that it takes out of the set, if it is sound.
+    """
+    known, (freed, point) = audit_statuses(audit), flip or (None, None)
+    ranked = sorted(range(len(audit.groups)), key=lambda f: [*AuditStatus].index(known[f]))
+    lines = []
+    for feature in ranked[:_MOST]:
+        status, row = known[feature], described_row(audit, feature, point)
+        strong = status in (AuditStatus.KEPT, AuditStatus.ADDED, AuditStatus.UNDECIDED)
+        colour = _DIM if status is AuditStatus.OUTSIDE else status.colour
+        lines.append(_Line(row, colour, strong, row.becomes or "", bar=not strong))
+    every = {status: _Key("s", status.colour, status.value) for status in AuditStatus}
+    every[AuditStatus.REMOVABLE] = _Key("o", AuditStatus.REMOVABLE.colour, "can be left out")
+    every[AuditStatus.OUTSIDE] = _Key("o", _DIM, AuditStatus.OUTSIDE.value, bar=True)
+    keys = [key for status, key in every.items() if status in known]
+    heading = "" if point is None else _heading(audit, point)
+    if freed is not None:
+        heading = f"without {labels_of(audit)[freed]} {heading}"
+    panel = _Panel(lines, heading, keys, [audit_outcome(audit), *_about(audit)])
+    return _figure(audit, audit_headline(audit), audit_sentence(audit), panel)
 
 
 def _needed(explanation: ExplanationRecord) -> str:

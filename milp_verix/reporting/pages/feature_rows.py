@@ -8,25 +8,33 @@ from numpy.typing import NDArray
 
 from milp_verix.reporting.figures.shown_counterfactuals import chosen
 from milp_verix.reporting.figures.style import Status, typeset
-from milp_verix.reporting.figures.tabular_plot import changes, rows
+from milp_verix.reporting.figures.tabular_plot import rows
 from milp_verix.reporting.pages.parts import Cell, PageTable, View
 from milp_verix.reporting.words.feature_labels import labels_of
-from milp_verix.reporting.words.wording import becomes_text, counted, kept_text, number, outcome_of
+from milp_verix.reporting.words.wording import (
+    becomes_text,
+    counted,
+    joined,
+    kept_text,
+    outcome_of,
+    plain_number,
+)
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.relevance import RelevanceRecord
 
 _LONGEST_GROUP = 4
+_CHANGES = 6
 _ROLES = {Status.EXPLANATION: "protected", Status.IRRELEVANT: "other"}
 
 
 def feature_view(result: Result, most: int, name: str) -> View:
     """Return the features of ``result`` with their values, and what counterfactuals change.
 
-    Of an explanation, ``most`` counterfactuals at the most, a column each, and the 40 most
-    important features if there are more. ``name`` is that of the table for the ears. A result
-    without features to show has a note instead.
+    Of an explanation, ``most`` counterfactuals at the most, each beside the feature that it frees,
+    and the 40 most important features if there are more. ``name`` is that of the table for the
+    ears. A result without features to show has a note instead.
     """
     if isinstance(result, ExplanationRecord):
         return _explanation(result, most, name)
@@ -39,29 +47,44 @@ def feature_view(result: Result, most: int, name: str) -> View:
 
 def _explanation(result: ExplanationRecord, most: int, name: str) -> View:
     shown = sorted(rows(result), key=lambda row: list(Status).index(row.status))
+    labels, points = labels_of(result), result.counterfactuals
+    features = {*chosen(result, most, [row.feature for row in shown])}
+    outcomes = {outcome_of(result, points[feature]) for feature in features}
+    one = typeset(outcomes.pop()) if len(outcomes) == 1 else None
+    body = []
+    for row in shown:
+        told = "not decided" if row.status is Status.UNDECIDED else ""
+        if row.feature in features:
+            told = _without(result, row.feature, points[row.feature], named=one is None)
+        status = _status(row.status, labels[row.feature])
+        body.append([status, _value(result, row.feature), Cell(told, "told")])
+    head = f"becomes {one} with" if one else "becomes another prediction with"
+    notes = []
+    if left := len(result.groups) - len(shown):
+        less = "less important or not in the explanation"
+        notes.append(f"and {counted(left, 'feature')} more, {less}")
+    if len(features) < len(points):
+        notes.append(f"{len(features)} of {counted(len(points), 'counterfactual')} are shown")
+    return _view(name, [head] if features else [""], body, "; ".join(notes), "features changes")
+
+
+def _without(result: ExplanationRecord, feature: int, found: Counterfactual, *, named: bool) -> str:
+    """Return ``"→ cook, with age 40 → 45 years"``; ``named`` says that the outcome is told."""
+    before, after = result.input.reshape(-1), found.input.reshape(-1)
+    different = before != after
+    moved = [one for one, group in enumerate(result.groups) if different[[*group]].any()]
     labels = labels_of(result)
-    features = chosen(result, most, [row.feature for row in shown])
-    columns = [changes(result, feature, tuple(shown)) for feature in features]
-    heads = [
-        f"{labels[feature]} {typeset(becomes_text(result, result.counterfactuals[feature]))}"
-        for feature in features
+    told = f"→ {_text(result, feature, found.input)}" if feature in moved else ""
+    others = [
+        f"{labels[one]} {_text(result, one, result.input)} → {_text(result, one, found.input)}"
+        for one in moved
+        if one != feature
     ]
-    body = [
-        [
-            _status(row.status, labels[row.feature]),
-            _value(result, row.feature),
-            *(
-                _word(result, row.feature, result.counterfactuals[feature], freed)
-                or _signed(float(column[place]), freed=freed)
-                for column, feature in zip(columns, features, strict=True)
-                for freed in [row.feature == feature]
-            ),
-        ]
-        for place, row in enumerate(shown)
-    ]
-    left = counted(len(result.groups) - len(shown), "feature")
-    more = f"and {left} more, less important or not in the explanation"
-    return _view(name, heads, body, more if len(shown) < len(result.groups) else "")
+    if others:
+        more = counted(len(others) - _CHANGES, "other change")
+        listed = joined([*others[:_CHANGES], *([more] if len(others) > _CHANGES else [])])
+        told += f"{', ' * bool(told)}with {listed}"
+    return f"{told}: {typeset(becomes_text(result, found))}" if named else told
 
 
 def _contrast(result: ContrastiveExplanationRecord, found: Counterfactual, name: str) -> View:
@@ -100,9 +123,15 @@ def _pair(result: RelevanceRecord, found: Counterfactual, name: str) -> View:
     return _view(name, heads, body)
 
 
-def _view(name: str, heads: list[str], body: Sequence[Sequence[Cell]], note: str = "") -> View:
+def _view(
+    name: str,
+    heads: list[str],
+    body: Sequence[Sequence[Cell]],
+    note: str = "",
+    kind: str = "features",
+) -> View:
     heads = ["feature", "value", *heads]
-    return View(table=PageTable(name, heads, body, len(heads), "features"), note=note)
+    return View(table=PageTable(name, heads, body, len(heads), kind), note=note)
 
 
 def _words(result: Result, x: NDArray[Any]) -> tuple[str, ...] | None:
@@ -128,13 +157,18 @@ def _word(result: Result, feature: int, found: Counterfactual, freed: bool) -> C
 def _value(result: Result, feature: int, point: NDArray[Any] | None = None) -> Cell:
     """Return the value of a feature of the input, or of another ``point``."""
     x = result.input if point is None else point
-    if (words := _words(result, x)) is not None:
-        return Cell(words[feature], "number")
-    return _numbers(x.reshape(-1)[list(result.groups[feature])])
+    return Cell(_text(result, feature, x), "number")
+
+
+def _text(result: Result, feature: int, point: NDArray[Any]) -> str:
+    """Return the value of a feature at a point, in words or in numbers as people write them."""
+    if (words := _words(result, point)) is not None:
+        return words[feature]
+    return _numbers(point.reshape(-1)[[*result.groups[feature]]]).text
 
 
 def _numbers(values: NDArray[Any]) -> Cell:
-    told = [typeset(number(float(value))) for value in values[:_LONGEST_GROUP]]
+    told = [typeset(plain_number(float(value))) for value in values[:_LONGEST_GROUP]]
     more = ["…"] if len(values) > _LONGEST_GROUP else []
     return Cell(", ".join(told + more), "number")
 

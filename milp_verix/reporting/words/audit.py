@@ -1,7 +1,23 @@
 """Audits in words, and the facts about them."""
 
-from milp_verix.reporting.words.explanation import about_facts, effort_facts, features_facts
-from milp_verix.reporting.words.feature_labels import labels_of
+from milp_verix.reporting.words.explanation import (
+    about_facts,
+    effort_facts,
+    features_facts,
+    to_try,
+    words_facts,
+)
+from milp_verix.reporting.words.feature_labels import SHOWN, labels_of
+from milp_verix.reporting.words.sentences import (
+    change_told,
+    claim_text,
+    kept_values,
+    listed_texts,
+    room_parts,
+    rules_told,
+    scope_sentences,
+    stays_text,
+)
 from milp_verix.reporting.words.wording import becomes_text, counted, number, predicted_text
 from milp_verix.results.records.audit import AuditRecord, Minimum
 
@@ -73,10 +89,65 @@ def _more(audit: AuditRecord) -> str:
     return f"{len(audit.added)} more{undecided}"
 
 
+def audit_sentence(audit: AuditRecord) -> str:
+    """Return whether the set keeps the prediction in words: the claim, or what refutes it."""
+    kept = audit.explanation
+    free = tuple(feature for feature in range(len(audit.groups)) if feature not in kept)
+    given = [f"as long as {kept_values(audit, kept, 'of the set')}"] if kept else []
+    claim = claim_text([stays_text(audit), *room_parts(audit, free, bool(kept)), *given])
+    if audit.sound:
+        return " ".join([claim, *_spare(audit), *rules_told(audit)])
+    if audit.counterexample is None:
+        open_ = f"It is open if {claim[0].lower()}{claim[1:-1]}: {audit.unknown_reason}."
+        return " ".join([open_, *rules_told(audit)])
+    told = ["It is not enough to fix no feature."]
+    if kept:
+        told = [f"It is not enough that {kept_values(audit, kept, 'of the set')}."]
+    told.append(change_told(audit, audit.counterexample))
+    return " ".join([*told, *_missing(audit), *scope_sentences(audit)])
+
+
+def _spare(audit: AuditRecord) -> list[str]:
+    """Return sentences on the features that a sound set does not need."""
+    labels, kept = labels_of(audit), audit.sound_set
+    told = []
+    if audit.removable:
+        names = [labels[feature] for feature in audit.removable]
+        spare = listed_texts(names, SHOWN, "other feature")
+        together = ", all at once" if len(names) > 1 else ""
+        told.append(f"It does so without {spare}, too{together}.")
+    elif audit.minimal and kept:
+        told.append("None of them can be left out." if len(kept) > 1 else "It can’t be left out.")
+    if audit.unknown:
+        names = [labels[feature] for feature in audit.unknown]
+        needed = f"{listed_texts(names, SHOWN, 'other feature')} {_are(audit.unknown)} needed"
+        told.append(f"It is open if {needed}.")
+    return told
+
+
+def _missing(audit: AuditRecord) -> list[str]:
+    """Return a sentence on the features that make a set sound that is not."""
+    if not audit.completed:
+        return []
+    as_well = " as well" if audit.explanation else ""
+    missing = kept_values(audit, audit.added, "that are missing")
+    told = [f"It is enough if {missing}{as_well}."]
+    if audit.unknown:
+        names = [labels_of(audit)[feature] for feature in audit.unknown]
+        listed = listed_texts(names, SHOWN, "other feature")
+        told.append(f"It is open if {listed} {_are(audit.unknown)} needed for that.")
+    return told
+
+
+def _are(features: tuple[int, ...]) -> str:
+    return "is" if len(features) == 1 else "are"
+
+
 def audit_facts(audit: AuditRecord) -> list[tuple[str, str]]:
     """Return the facts about ``audit``, as pairs of a name and a text."""
     labels = labels_of(audit)
     told = [
+        *words_facts(audit, audit_sentence),
         *about_facts(audit),
         ("audited", f"{audit.size} of {counted(len(audit.groups), 'feature')}"),
         *features_facts(audit, audit.explanation),
@@ -88,6 +159,7 @@ def audit_facts(audit: AuditRecord) -> list[tuple[str, str]]:
     else:
         told.append(("completion", completion_text(audit)))
         told += [("added", labels.listed(audit.added))] if audit.completed else []
+    told += to_try(audit, [audit.unknown_reason, *audit.unknown_reasons.values()])
     if audit.minimum is not None:
         told.append(("smallest sound set", minimum_text(audit.minimum)))
     if audit.completion is not None:

@@ -14,7 +14,9 @@ TEXTS = 2
 
 def headings(comparison: ComparisonRecord) -> tuple[str, ...]:
     """Return the names of the columns; all but the first two hold numbers."""
-    answers = ("size",) if comparison.checks is None else ("holds", "violated")
+    answers = {"check": ("holds", "violated"), "explain": ("size",)}.get(
+        comparison.task, ("cost", "bound", "master")
+    )
     times = ("seconds", "build", "solve", "re-solve")
     counts = ("checks", "solves", "nodes", "iterations")
     return ("solver", "formulation", *answers, "unknown", *times, *counts)
@@ -22,17 +24,23 @@ def headings(comparison: ComparisonRecord) -> tuple[str, ...]:
 
 def rows(comparison: ComparisonRecord) -> list[tuple[str, ...]]:
     """Return the cells of each run, as text. Times are in seconds."""
-    return [_row(run, explained=comparison.checks is None) for run in comparison.runs]
+    return [_row(run, comparison) for run in comparison.runs]
 
 
-def _row(run: RunRecord, *, explained: bool) -> tuple[str, ...]:
+def _row(run: RunRecord, comparison: ComparisonRecord) -> tuple[str, ...]:
     inside = run.inside
-    answers = [run.size] if explained else [run.count(Answer.HOLDS), run.count(Answer.VIOLATED)]
+    answers: list[object] = [run.count(Answer.HOLDS), run.count(Answer.VIOLATED)]
+    if comparison.task == "explain":
+        answers = [run.size]
+    elif comparison.task != "check":
+        costs = (run.cost, run.bound)
+        told = ["–" if cost is None else f"{cost:g}".replace("inf", "none") for cost in costs]
+        answers = [*told, run.master or "–"]
     times = (run.seconds, inside.build_seconds, inside.solve_seconds, inside.resolve_seconds)
     return (
         run.pair.solver,
         run.pair.formulation,
-        *(str(count) for count in answers),
+        *(str(one) for one in answers),
         str(run.unknown),
         *(f"{seconds:.2f}" for seconds in times),
         str(run.checks),
@@ -56,7 +64,9 @@ def remarks(comparison: ComparisonRecord) -> list[str]:
     found = [_verdict(comparison)]
     asked = narrowed(comparison.against, comparison.output, comparison.rules)
     found += [f"the question: {asked}"] if asked else []
-    if comparison.agree and len({run.answers for run in comparison.runs if not run.unknown}) > 1:
+    several = comparison.task in ("check", "explain")
+    decided = {run.answers for run in comparison.runs if not run.unknown}
+    if several and comparison.agree and len(decided) > 1:
         found.append(
             "runs that decided everything differ all the same: by rounding, or by an order that "
             "depends on what a solver finds"
@@ -83,8 +93,9 @@ def narrowed(against: Sequence[int] | None, output: int | None, rules: Sequence[
 
 
 def _verdict(comparison: ComparisonRecord) -> str:
-    if comparison.disagreements:
-        return "\n".join(f"disagreement: {found}" for found in comparison.disagreements)
+    if not comparison.agree:
+        every = (*comparison.disagreements, *comparison.conflicts)
+        return "\n".join(f"disagreement: {found}" for found in every)
     unknown = sum(run.unknown for run in comparison.runs)
     left = f"; {unknown} answers are unknown" if unknown else ""
     if len(comparison.runs) == 1:

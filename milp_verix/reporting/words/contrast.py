@@ -4,15 +4,26 @@ from milp_verix.reporting.words.explanation import (
     about_facts,
     effort_facts,
     features_facts,
+    to_try,
     words_facts,
 )
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
-from milp_verix.reporting.words.sentences import contrast_sentence
+from milp_verix.reporting.words.sentences import (
+    claim_text,
+    compared,
+    contrast_sentence,
+    decided,
+    room_parts,
+    rules_told,
+    scope_sentences,
+    stays_text,
+)
 from milp_verix.reporting.words.wording import (
     becomes_text,
     change_text,
     contrast_outcome,
     counted,
+    joined,
     kept_text,
     number,
 )
@@ -20,6 +31,8 @@ from milp_verix.results.records.contrast import Alternative, ContrastiveExplanat
 from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.kinds import FeatureSet
 
+_SETS = 3
+"""So many sets of each kind are told in a sentence."""
 _SHARES = "the sum of each change as a share of its radius, or of its domain if smaller"
 
 
@@ -43,6 +56,8 @@ def contrast_facts(found: ContrastiveExplanationRecord) -> list[tuple[str, str]]
         told.append(("cost", number(found.cost)))
     told.append(("minimum", contrast_outcome(found)))
     told += [("or", _alternative(found, other)) for other in found.alternatives]
+    if not found.proven:
+        told += to_try(found, [found.statistics.stopped, found.unknown_reason])
     return told + effort_facts(found)
 
 
@@ -60,9 +75,40 @@ def _alternative(found: ContrastiveExplanationRecord, other: Alternative) -> str
     return f"{told} {becomes_text(found, other.counterfactual)}; {what} {cost}, {proof}"
 
 
+def enumeration_sentence(found: EnumerationRecord) -> str:
+    """Return the minimal sets of both kinds in words, and whether there may be others."""
+    if found.abductive == ((),):
+        every = tuple(range(len(found.groups)))
+        parts = [stays_text(found), *room_parts(found, every, others=False)]
+        return " ".join([claim_text(parts), *rules_told(found)])
+    told, explained = [], f"{decided(found)}{compared(found)}"
+    if sets := found.abductive:
+        which = "This minimal set" if len(sets) == 1 else f"Each of these {len(sets)} minimal sets"
+        told.append(f"{which} of features explains {explained}: {_told_sets(found, sets)}.")
+    if sets := tuple(found.contrastive):
+        which = "this minimal set" if len(sets) == 1 else f"any of these {len(sets)} minimal sets"
+        told.append(f"Some change of {which} {change_text(found)}: {_told_sets(found, sets)}.")
+    if needed := found.necessary:
+        names = joined([labels_of(found)[feature] for feature in needed])
+        told.append(f"Every explanation contains {names}.")
+    reason = found.statistics.stopped or found.unknown_reason or "unknown"
+    told.append("There are no others." if found.complete else f"There may be others: {reason}.")
+    return " ".join([*told, *scope_sentences(found)])
+
+
+def _told_sets(found: EnumerationRecord, sets: tuple[FeatureSet, ...]) -> str:
+    labels, told = labels_of(found), []
+    for one in sets[:_SETS]:
+        names = [labels[feature] for feature in one]
+        told.append(joined(names) if len(names) <= SHOWN else counted(len(names), "feature"))
+    more = [counted(len(sets) - _SETS, "other set")] if len(sets) > _SETS else []
+    return "; ".join([*told, *more])
+
+
 def enumeration_facts(found: EnumerationRecord) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
-    told, labels = about_facts(found), labels_of(found)
+    labels = labels_of(found)
+    told = [*words_facts(found, enumeration_sentence), *about_facts(found)]
     if labels.axes:
         told.append((labels.unit, f"listed as {labels.axes} from 0"))
     for name, sets, what in (
@@ -79,6 +125,8 @@ def enumeration_facts(found: EnumerationRecord) -> list[tuple[str, str]]:
         reason = found.statistics.stopped or found.unknown_reason or "unknown"
         complete = f"no: {reason}"
     told.append(("complete", complete))
+    if not found.complete and found.statistics.stopped != "limit":
+        told += to_try(found, [found.statistics.stopped, found.unknown_reason])
     return told + effort_facts(found)
 
 

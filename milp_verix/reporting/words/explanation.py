@@ -1,6 +1,6 @@
 """Facts about explanations, as pairs of a name and a text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import inf
 from typing import TypeVar
 
@@ -9,8 +9,10 @@ from milp_verix.reporting.words.sentences import explanation_sentence
 from milp_verix.reporting.words.wording import (
     asked_text,
     ball_text,
+    bracket_text,
     changed_text,
     counted,
+    joined,
     named_prediction,
     number,
     outcome_of,
@@ -23,11 +25,18 @@ from milp_verix.reporting.words.wording import (
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import DomainEnd
-from milp_verix.results.records.statistics import Statistics
+from milp_verix.results.records.statistics import (
+    BOUNDS_ALONE,
+    INTERRUPTED,
+    TIME_LIMIT,
+    Statistics,
+)
 
 AnyResult = TypeVar("AnyResult", bound=Result)
 
 _CHANGES = 4
+DEEPER = {"interval": "crown", "crown": "alpha", "alpha": "lp", "lp": "milp"}
+"""The bounds that are the next tighter ones, for a reader with time."""
 
 
 def facts(explanation: ExplanationRecord) -> list[tuple[str, str]]:
@@ -43,6 +52,8 @@ def facts(explanation: ExplanationRecord) -> list[tuple[str, str]]:
         ("irrelevant", counted(len({*explanation.irrelevant} - {*explanation.still}), "feature")),
         *still_facts(explanation),
         ("undecided", _undecided(explanation)),
+        *_needed(explanation),
+        *to_try(explanation, explanation.unknown_reasons.values(), explanation.bounds),
         *_claims(explanation),
         ("counterfactuals", _counterfactuals(explanation)),
         *_changes(explanation),
@@ -111,11 +122,40 @@ def _end(end: DomainEnd) -> str:
     return number(end)
 
 
+def to_try(
+    result: Result, reasons: Iterable[str | None], bounds: str | None = None
+) -> list[tuple[str, str]]:
+    """Return what may decide more, where ``reasons`` say why something is open; else nothing.
+
+    ``bounds`` are those that the search used, None where it takes none.
+    """
+    known = {*reasons} - {None}
+    if not known:
+        return []
+    told = ["more time"] if known & {TIME_LIMIT, INTERRUPTED} else []
+    if BOUNDS_ALONE in known:
+        told.append('exactness="exact"')
+    told.append("a smaller ε")
+    if bounds in DEEPER:
+        told.append(f'bounds="{DEEPER[bounds]}"')
+    told.append("features in groups")
+    return [("to try", joined(told, "or"))]
+
+
 def _undecided(explanation: ExplanationRecord) -> str:
     reasons = explanation.unknown_reasons
     if not reasons:
         return "none"
     return f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
+
+
+def _needed(explanation: ExplanationRecord) -> list[tuple[str, str]]:
+    """Return how many features are needed where that is not known exactly."""
+    if not explanation.unknown or not explanation.needed or explanation.gap is not None:
+        return []
+    unit = counted(explanation.size, "feature").split()[-1]
+    verb = "is" if explanation.size == 1 else "are"
+    return [("needed", f"{bracket_text(explanation)} {unit} {verb} needed")]
 
 
 def features_facts(result: Result, features: tuple[int, ...]) -> list[tuple[str, str]]:
@@ -218,12 +258,18 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
         decided = ", ".join(
             f"{stage.features} by {stage.stage} ({seconds_text(stage.seconds)})"
             for stage in statistics.stages
+            if stage.features or stage.seconds
         )
         return [
             ("effort", checks),
             *([("decided", decided)] if decided else []),
             *_solvers(statistics),
         ]
+    master = {
+        "tree": "our own branch and bound on linear programs of HiGHS",
+        "program": "mixed-integer programs of the solver",
+        "hitting sets": "hitting sets of contrastive sets, by programs of the solver",
+    }[search.master]
     known = "contrastive set" if search.master == "hitting sets" else "scenario"
     program = "linear program" if search.master == "tree" else "program"
     sought = (
@@ -232,7 +278,22 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
         f"{counted(search.iterations, 'simplex iteration')}"
     )
     stages = ", ".join(f"{stage} {seconds_text(seconds)}" for stage, seconds in search.stages)
-    return [("search", sought), ("checks", checks), ("stages", stages), *_solvers(statistics)]
+    return [
+        ("master", master),
+        ("search", sought),
+        ("checks", checks),
+        ("stages", stages),
+        *_solvers(statistics),
+    ]
+
+
+def trace_lines(statistics: Statistics) -> list[str]:
+    """Return the course of a search for a minimum, a line for each change; none for others."""
+    if statistics.search is None:
+        return []
+    head = f"{'seconds':>9} {'best':>8} {'bound':>8}"
+    points = statistics.search.trace
+    return [head, *(f"{seconds:9.2f} {best:8g} {bound:8g}" for seconds, best, bound in points)]
 
 
 def _solvers(statistics: Statistics) -> list[tuple[str, str]]:

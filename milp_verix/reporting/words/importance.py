@@ -2,7 +2,12 @@
 
 from math import ceil, floor
 
-from milp_verix.reporting.words.explanation import about_facts, effort_facts, still_facts
+from milp_verix.reporting.words.explanation import (
+    about_facts,
+    effort_facts,
+    still_facts,
+    to_try,
+)
 from milp_verix.reporting.words.feature_labels import SHOWN, labels_of
 from milp_verix.reporting.words.sentences import (
     compared,
@@ -10,7 +15,7 @@ from milp_verix.reporting.words.sentences import (
     listed_texts,
     scope_sentences,
 )
-from milp_verix.reporting.words.wording import counted, number, predicted_text
+from milp_verix.reporting.words.wording import counted, joined, number, predicted_text
 from milp_verix.results.records.importance import ImportanceRecord
 
 NAMES = {
@@ -64,12 +69,12 @@ def importance_sentence(found: ImportanceRecord) -> str:
     told = [feature for feature in ranking if found.upper[feature]]
     if not told:
         return " ".join([f"{_begun(found)} is 0: none is needed.", *scope_sentences(found)])
-    texts = [f"{labels[feature]} {bracket_of(found, feature)}" for feature in told[:_TOLD]]
-    parts = [listed_texts(texts, _TOLD, "other feature")]
+    texts = [f"{bracket_of(found, one)} for {labels[one]}" for one in told[:_TOLD]]
+    parts = [joined(texts)]
     if rest := told[_TOLD:]:
         most = ceil(max(found.upper[feature] for feature in rest) * 1000) / 1000
-        each = "each of " if len(rest) > 1 else ""
-        parts.append(f"at most {number(most)} for {each}{counted(len(rest), 'other feature')}")
+        each = f"each of {len(rest)} other features" if len(rest) > 1 else "the next feature"
+        parts.append(f"at most {number(most)} for {each}")
     if none:
         which = "the other feature" if len(none) == 1 else f"the other {len(none)} features"
         parts.append(f"0 for {which}")
@@ -127,6 +132,8 @@ def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
     )
     told.append(("known", sets))
     told.append(("exact", "yes, proven" if found.exact else f"no: {found.unknown_reason}"))
+    if not found.exact:
+        told += to_try(found, [found.statistics.stopped, found.unknown_reason])
     return told + effort_facts(found)
 
 

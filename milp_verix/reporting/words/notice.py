@@ -114,7 +114,8 @@ def least_text(contrast: ContrastiveExplanationRecord | None) -> str:
     if contrast.scales is not None:
         told = (
             f"{several} the nearest change{within}: none is nearer by more than "
-            f"{100 * NEAREST_GAP:g} %, by proof. A change counts as a share of the room that its item has."
+            f"{100 * NEAREST_GAP:g} %, by proof. A change counts as a share of the room that its "
+            "item has."
         )
     others = [one for one in contrast.alternatives if one.unknown_reason is None]
     if others and len(others) == len(contrast.alternatives):

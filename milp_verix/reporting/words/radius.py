@@ -1,23 +1,45 @@
 """Sweeps and robustness radii in words, and the facts about them."""
 
+from dataclasses import replace
 from math import floor
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share
-from milp_verix.reporting.words.explanation import effort_facts, question_facts, still_facts
+from milp_verix.reporting.words.explanation import (
+    effort_facts,
+    question_facts,
+    still_facts,
+    to_try,
+    words_facts,
+)
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
+from milp_verix.reporting.words.sentences import (
+    change_told,
+    claim_text,
+    compared,
+    decided,
+    listed_texts,
+    room_parts,
+    rules_told,
+    stays_text,
+)
 from milp_verix.reporting.words.wording import (
     counted,
+    joined,
     kept_text,
     number,
     outcome_text,
     predicted_text,
     radius_text,
+    rounded_down,
     seconds_text,
     tally,
 )
 from milp_verix.results.records.radius import RadiusBracket, RobustnessRadiiRecord
 from milp_verix.results.records.sweep import EpsilonSweepRecord
+
+_TOLD = 3
+"""So many radii of single features are told in a sentence."""
 
 
 def sweep_headline(sweep: EpsilonSweepRecord) -> str:
@@ -136,10 +158,94 @@ def radii_outcome(found: RobustnessRadiiRecord) -> str:
     return f"proven within {number(100 * found.tolerance)} %"
 
 
+def sweep_sentence(sweep: EpsilonSweepRecord) -> str:
+    """Return the sizes of the explanations in words, from the largest radius to the smallest."""
+    first = sweep.levels[0]
+    count = counted(len(first.groups), "feature")
+    kept = f"{decided(first)}{compared(first)}"
+    sizes = [f"{one.size} at {radius_text(one, short=True)}" for one in sweep.levels]
+    told = [f"Of {count}, so many are enough to keep {kept}: {joined(sizes)}."]
+    if sweep.minimal:
+        told.append("None of them can be left out.")
+    elif unknown := [len(level.unknown) for level in sweep.levels if level.unknown]:
+        told.append(f"At some radii up to {counted(max(unknown), 'feature')} may not be needed.")
+    return " ".join([*told, *rules_told(first)])
+
+
+def radii_sentence(found: RobustnessRadiiRecord) -> str:
+    """Return how far features may move in words, and what a farther change does."""
+    told = _alone(found) if found.each else _bracket_told(found, found.bracket)
+    return " ".join([*told, *rules_told(found)])
+
+
+def _bracket_told(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[str]:
+    others = len(bracket.features) < len(found.groups)
+    told = []
+    if bracket.lower > 0 or bracket.irrelevant:
+        parts = [stays_text(found), *_reach_told(found, bracket, others=others)]
+        if others:
+            parts.append("as long as the other features keep their values")
+        told.append(claim_text(parts))
+    else:
+        told.append(f"No radius is proven at which {stays_text(found)}.")
+    if bracket.counterfactual is not None:
+        told.append(change_told(found, bracket.counterfactual))
+    elif not bracket.irrelevant:
+        told.append(f"Larger radii are open: {bracket.unknown_reason}.")
+    return told
+
+
+def _reach_told(found: RobustnessRadiiRecord, bracket: RadiusBracket, *, others: bool) -> list[str]:
+    """Return how far the features of a bracket may move, rounded down, as parts of a sentence."""
+    factor, _ = unit_of(found)
+    lower = rounded_down(factor * bracket.lower) / factor
+    radii = None
+    if found.inputs is not None and found.scale is not None:
+        radii = tuple(lower * scale for scale in found.scale)
+    near = replace(found, epsilon=lower if radii is None else max(radii), radii=radii)
+    return room_parts(near, bracket.features, others)
+
+
+def _alone(found: RobustnessRadiiRecord) -> list[str]:
+    """Return the features that never matter alone, and the proven radii of the least robust."""
+    labels = labels_of(found)
+    still, never = {*found.still}, [f for f in found.irrelevant if f not in found.still]
+    parts = []
+    if never:
+        names = listed_texts([labels[feature] for feature in never], SHOWN, "other feature")
+        parts.append(f"{names} by as much as was asked about")
+    near = [b for b in found.brackets if not b.irrelevant and b.features[0] not in still]
+    near.sort(key=lambda one: (one.lower, one.features))
+    moving = [one for one in near if _proven_told(found, one)]
+    parts += [f"{labels[b.features[0]]} by up to {_proven_told(found, b)}" for b in moving[:_TOLD]]
+    if len(moving) > _TOLD:
+        parts.append(f"{counted(len(moving) - _TOLD, 'other feature')} by radii of their own")
+    told = []
+    if parts:
+        told.append(f"If one feature changes alone, {stays_text(found)}: {'; '.join(parts)}.")
+    weak = [b for b in near if not _proven_told(found, b) and b.counterfactual is not None]
+    if weak:
+        weakest = [labels[one.features[0]] for one in weak]
+        listed = listed_texts(weakest, SHOWN, "other feature")
+        told.append(f"A change of {listed} alone is enough for another prediction.")
+    return told or [f"No radius is proven at which {stays_text(found)}."]
+
+
+def _proven_told(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
+    """Return the proven radius of one feature in its unit, rounded down; empty for none."""
+    feature = single_feature(found, bracket)
+    if feature is None:
+        return number(rounded_down(bracket.lower)) if bracket.lower else ""
+    lower = rounded_down(feature_ends(found, bracket)[0])
+    unit = f" {feature.unit}" if feature.unit else ""
+    return f"{number(lower)}{unit}" if lower and not feature.unordered else ""
+
+
 def sweep_facts(sweep: EpsilonSweepRecord) -> list[tuple[str, str]]:
     """Return the facts about ``sweep``, as pairs of a name and a text."""
     first = sweep.levels[0]
-    told = question_facts(first)
+    in_words = [("in words", sweep_sentence(sweep))] if first.inputs is not None else []
+    told = in_words + question_facts(first)
     for number_, level in enumerate(sweep.levels):
         checks = counted(level.statistics.checks, "check")
         told.append(
@@ -169,11 +275,12 @@ def _freed(sweep: EpsilonSweepRecord, number: int) -> str:
 
 def radii_facts(found: RobustnessRadiiRecord) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
-    told = question_facts(found)
+    told = words_facts(found, radii_sentence) + question_facts(found)
     told += _each(found) if found.each else _together(found, found.bracket)
     open_ = [b.unknown_reason for b in found.brackets if b.unknown_reason is not None]
     if open_:
         told.append(("wider than asked", f"{counted(len(open_), 'bracket')}: {tally(open_)}"))
+        told += to_try(found, open_)
     return told + effort_facts(found)
 
 

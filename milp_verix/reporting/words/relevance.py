@@ -1,6 +1,6 @@
 """Facts about the part of protected features, as pairs of a name and a text."""
 
-from milp_verix.reporting.words.explanation import about_facts, effort_facts, words_facts
+from milp_verix.reporting.words.explanation import about_facts, effort_facts, to_try, words_facts
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
 from milp_verix.reporting.words.sentences import relevance_sentence
 from milp_verix.reporting.words.wording import kept_text, outcome_of, predicted_text
@@ -39,6 +39,8 @@ def relevance_facts(found: RelevanceRecord) -> list[tuple[str, str]]:
         ("protected", ", ".join(labels.short(feature) for feature in found.features)),
         ("part", f"{_part(found)}; {relevance_outcome(found)}"),
     ]
+    if not found.settled:
+        told += to_try(found, [found.statistics.stopped, found.unknown_reason])
     if found.free:
         free = labels.listed(found.free)
         told.append(("others that may change", f"{free}: proven that {kept_text(found)}"))

@@ -39,21 +39,21 @@ def explanation_sentence(explanation: ExplanationRecord) -> str:
     kept = explanation.explanation
     parts = [stays_text(explanation), *room_parts(explanation, explanation.irrelevant, bool(kept))]
     if kept:
-        parts.append(f"as long as {_kept(explanation, kept)}")
+        parts.append(f"as long as {kept_values(explanation, kept)}")
     told = [claim_text(parts), *_open(explanation), *_asked(explanation)]
     return " ".join([*told, *rules_told(explanation)])
 
 
 def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
     """Return the change: ``"With sex: male → female, the decision becomes “no”."``."""
-    return " ".join([_change(result, found), *rules_told(result)])
+    return " ".join([change_told(result, found), *rules_told(result)])
 
 
 def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
     """Return the change that is enough, and whether a smaller one is."""
     conditions = directions_of(found)
     if found.must_not:
-        conditions = [_kept(found, found.must_not, "given"), *conditions]
+        conditions = [kept_values(found, found.must_not, "given"), *conditions]
     kept = [f"as long as {joined(conditions)}"] if conditions else []
     if found.robust:
         free = tuple(f for f in range(len(found.groups)) if f not in found.must_not)
@@ -63,7 +63,7 @@ def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
         held = "".join(f" {text}" for text in kept)
         none = f"No change was found that {change_text(found)}{held}; there may be one."
         return " ".join([none, *rules_told(found)])
-    told = _change(found, found.counterfactual)
+    told = change_told(found, found.counterfactual)
     if found.proven:
         least = "No cheaper change" if found.costs else "No change of fewer features"
         least += " does that" if found.against is None else f" {change_text(found)}"
@@ -73,7 +73,7 @@ def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
     elif kept:
         told += f" Changes were sought {kept[0]}."
     for other in found.alternatives:
-        changed = _change(found, other.counterfactual)
+        changed = change_told(found, other.counterfactual)
         told += f" Or: {changed[0].lower()}{changed[1:]}"
     return " ".join([told, *rules_told(found)])
 
@@ -116,17 +116,18 @@ def _part(found: RelevanceRecord) -> str:
         if found.relevant is None:
             where = f"{names} {play} a part in {decided(found)}{compared(found)}"
             return f"It is open if {where}: {found.unknown_reason}."
-        where = f"In {decided(found)}{compared(found)}"
+        keeping = "keeping " if found.delta is not None else ""
+        where = f"In {keeping}{decided(found)}{compared(found)}"
         if {*found.features} <= {*found.still}:
             stay, which = ("stay as they are", "them") if several else ("stays as it is", "it")
             return f"{where}, {names} {stay}: no input in question changes {which}."
         return f"{where}, {names} {play} no part: no minimal explanation contains {them}."
     if found.necessary:
-        return _change(found, point, " alone")
+        return change_told(found, point, " alone")
     decide = f"{'decide' if several else 'decides'}{_between(found)}"
     told = f"Together with other changes, {names} {decide}. "
     if found.unchanged is None or found.inputs is None:
-        return told + _change(found, point)
+        return told + change_told(found, point)
     protected = {found.inputs.names[feature] for feature in found.features}
     changes = change_texts(found, point)
     others, own = (
@@ -138,12 +139,12 @@ def _part(found: RelevanceRecord) -> str:
 
 
 def claim_text(parts: list[str]) -> str:
-    """Return the ``parts`` of a sentence as a sentence."""
+    """Return the ``parts`` of a claim as a sentence."""
     told = ", ".join(parts)
     return f"{told[0].upper()}{told[1:]}."
 
 
-def _change(result: Result, found: Counterfactual, beside: str = "") -> str:
+def change_told(result: Result, found: Counterfactual, beside: str = "") -> str:
     """Return ``"With age: 39 → 45 years, the decision becomes “no”."``.
 
     ``beside`` stands behind the changes.
@@ -161,6 +162,8 @@ def _change(result: Result, found: Counterfactual, beside: str = "") -> str:
 
 def _becomes(result: Result, found: Counterfactual) -> str:
     """Return ``"the decision becomes “no”"``; before it, the class that was asked about."""
+    if not isinstance(result.prediction, int) and not isinstance(found.prediction, int):
+        return _moved(result, result.prediction, found.prediction)
     told = named_prediction(result, found.prediction)
     becomes = f"{_subject(result)} becomes {told}"
     if result.against is None:
@@ -169,6 +172,23 @@ def _becomes(result: Result, found: Counterfactual) -> str:
     if found.rival is None:
         return f"{told} scores above {label}"
     return f"{named_prediction(result, found.rival)} scores above {label} and {becomes}"
+
+
+def _moved(result: Result, before: tuple[float, ...], after: tuple[float, ...]) -> str:
+    """Return ``"the output becomes 3.2 instead of 1.5"``; of several, the one that moved most."""
+    moves = [abs(b - a) for a, b in zip(before, after, strict=True)]
+    most = moves.index(max(moves))
+    subject = f"output {most}" if len(before) > 1 else _subject(result)
+    # as many digits as show that it moved by more than was allowed
+    digits = next((d for d in range(4, 17) if _beyond(result, before[most], after[most], d)), 17)
+    return (
+        f"{subject} becomes {number(after[most], digits)} instead of {number(before[most], digits)}"
+    )
+
+
+def _beyond(result: Result, before: float, after: float, digits: int) -> bool:
+    told = abs(float(number(after, digits)) - float(number(before, digits)))
+    return told > (result.delta or 0.0)
 
 
 def compared(result: Result) -> str:
@@ -181,10 +201,16 @@ def compared(result: Result) -> str:
 def _between(result: Result) -> str:
     """Return what features decide: ``" between “no” and “maybe”"``, nothing if it is all."""
     if result.delta is not None:
-        return f" if {_subject(result)} stays within ±{number(result.delta)}"
+        verb = "stay" if _several(result) else "stays"
+        return f" if {_subject(result)} {verb} within ±{number(result.delta)}"
     if result.against is None:
         return ""
     return f" between {named_prediction(result, result.prediction)} and {rivals_text(result)}"
+
+
+def _several(result: Result) -> bool:
+    """Return whether a regression is about several outputs."""
+    return not isinstance(result.prediction, int) and len(result.prediction) > 1
 
 
 def _subject(result: Result) -> str:
@@ -209,8 +235,8 @@ def stays_text(result: Result) -> str:
     """Return ``"the decision “yes” stays"``."""
     told = decided(result)
     if not isinstance(result.prediction, int):
-        moves = "moves" if len(result.prediction) == 1 else "move"
-        return f"{told} {moves} by at most {number(result.delta or 0.0)}"
+        each = "each of " if _several(result) else ""
+        return f"{each}{told} moves by at most {number(result.delta or 0.0)}"
     if result.against is None:
         return f"{told} stays"
     return f"{told} is not overtaken by {rivals_text(result)}"
@@ -227,7 +253,9 @@ def _asked(explanation: ExplanationRecord) -> list[str]:
     return [f"Only explanations {joined(told)} were sought."] if told else []
 
 
-def _kept(result: Result, features: tuple[int, ...], which: str = "of the explanation") -> str:
+def kept_values(
+    result: Result, features: tuple[int, ...], which: str = "of the explanation"
+) -> str:
     """Return ``"age is 39 years and sex is male"``; many features without values are counted."""
     labels = labels_of(result)
     if labels.values is not None:
@@ -253,7 +281,8 @@ def room_parts(result: Result, free: tuple[int, ...], others: bool) -> list[str]
         return []
     if result.inputs is None or result.radii is None:
         which = _counted_free(result, free, others)
-        reach = f"within ±{number(result.epsilon)} of their values"
+        whose = "its value" if len(free) == 1 else "their values"
+        reach = f"within ±{number(result.epsilon)} of {whose}"
         if result.norm != "linf":
             reach = f"within {number(result.epsilon)} of the input ({norm_text(result.norm)})"
         return [f"while {which} {'stays' if len(free) == 1 else 'stay'} {reach}"]
@@ -262,11 +291,12 @@ def room_parts(result: Result, free: tuple[int, ...], others: bool) -> list[str]
     still = [f for f in free if f in everywhere]
     anything = [f for f in free if moves[f] == inf and f not in still]
     near = [f for f in free if moves[f] < inf and f not in still]
-    others = others or len(anything) < len(free)
+    others = others or 0 < len(still) < len(free)
+    among = others or len(anything) < len(free)
     parts = []
     if anything:
         alone = len(anything) == 1
-        which = _counted_free(result, tuple(anything), others)
+        which = _counted_free(result, tuple(anything), among)
         parts.append(f"whatever {which} {'is' if alone else 'are'}")
     if near:
         parts.append(_near(result, near))

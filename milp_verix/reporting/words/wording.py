@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from math import inf
+from math import floor, inf, log10
+
+import numpy as np
 
 from milp_verix.inputs.radii import common_share
 from milp_verix.results.records.base import Counterfactual, Result
@@ -118,7 +120,8 @@ def outcome_text(explanation: ExplanationRecord) -> str:
     """Return how small the explanation is, as far as that is proven.
 
     ``"globally minimum, proven"``; ``"locally minimal, at most 3 features above the minimum"``
-    where only a lower bound is proven; ``"locally minimal"`` or ``"2 undecided"`` without a bound.
+    where only a lower bound is proven; ``"locally minimal"`` or ``"2 undecided, between 4 and 9
+    needed"`` without a bound.
     """
     if not explanation.explanation:
         return f"robust: no input in the ball {change_text(explanation)}"
@@ -128,7 +131,15 @@ def outcome_text(explanation: ExplanationRecord) -> str:
     local = "locally minimal"
     if not explanation.minimal:
         local = f"{len(explanation.unknown)} undecided"
+        if explanation.needed and explanation.gap is None:
+            return f"{local}, {bracket_text(explanation)} needed"
     return local if explanation.gap is None else f"{local}, {_above(explanation, explanation.gap)}"
+
+
+def bracket_text(explanation: ExplanationRecord) -> str:
+    """Return how many features the smallest explanation has: ``"between 41 and 212"``."""
+    least, most = explanation.needed, explanation.size
+    return str(most) if least == most else f"between {least} and {most}"
 
 
 def _above(explanation: ExplanationRecord, gap: float) -> str:
@@ -276,3 +287,24 @@ def shortened(text: str, limit: int) -> str:
         return text
     tail = (limit - 1) // 2
     return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def plain_number(value: float, digits: int = 4) -> str:
+    """Return ``value`` as people write it: ``"12345"``, ``"0.0123"``; an exponent at the extremes.
+
+    Whole numbers have all their digits, others so many significant ones.
+    """
+    if value == round(value) and abs(value) < 1e15:
+        return str(round(value))
+    if 1e-4 <= abs(value) < 1e15:
+        return np.format_float_positional(value, digits, fractional=False, trim="-")
+    return number(value, digits)
+
+
+def rounded_down(value: float, digits: int = 4) -> float:
+    """Return ``value``, zero or above, with so many significant digits, and not above it."""
+    rounded = float(f"{value:.{digits}g}")
+    if rounded <= value:
+        return rounded
+    step = 10.0 ** (floor(log10(value)) - digits + 1)
+    return float(f"{rounded - step:.{digits}g}")

@@ -26,7 +26,8 @@ class ProgramSize:
 class CheckRecord:
     """Check number ``check`` of a comparison, with ``free`` free features, by one pair.
 
-    ``seconds`` is the wall-clock time of the check in all: of it ``load_seconds`` went into loading
+    ``seconds`` is the wall-clock time of the check in all, ``cpu_seconds`` the processor time of
+    all processes that took part. Of the wall-clock time ``load_seconds`` went into loading
     programs, ``solve_seconds`` into ``solves`` minimisations; ``nodes`` and ``iterations`` are sums
     over these. A check that bounds or known points decided has no program, and no solve.
 
@@ -42,6 +43,7 @@ class CheckRecord:
     free: int
     answer: Answer
     seconds: float
+    cpu_seconds: float
     load_seconds: float
     solve_seconds: float
     solves: int

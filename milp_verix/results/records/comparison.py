@@ -80,7 +80,10 @@ class RunRecord:
     it tells none. ``handed_over`` solves were done by the solver ``handed_to`` instead. ``seconds``
     is the wall-clock time in all, ``inside`` the part of it inside the solver. ``stopped`` names
     the reason of an early end. A run has either an ``explanation`` or, if checks were compared,
-    their ``verdicts``, and a record of ``each`` check.
+    their ``verdicts``, and a record of ``each`` check. A search for a minimum or a contrast has the
+    ``cost`` of its result and its proven lower ``bound``, both infinite if there is proven to be no
+    contrast; of a minimum, ``master`` is the method that raised the bound, and the ``trace`` has
+    the seconds, the best cost and the bound at each change.
     """
 
     pair: Pair
@@ -99,6 +102,10 @@ class RunRecord:
     handed_over: int = 0
     handed_to: str | None = None
     each: tuple[CheckRecord, ...] = ()
+    master: str | None = None
+    cost: float | None = None
+    bound: float | None = None
+    trace: tuple[tuple[float, float, float], ...] = ()
 
     def count(self, answer: Answer) -> int:
         """Return how many of the answers are ``answer``."""
@@ -184,11 +191,24 @@ class ComparisonRecord:
     input_sha256: str = ""
     time_limit: float | None = None
     check_time_limit: float | None = None
+    task: str = "check"
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """The lower bounds that are above the cost of another run, in words."""
+        found = [(run, other) for run in self.runs for other in self.runs]
+        return tuple(
+            f"{run.pair} proves that no result costs less than {run.bound:g}, and {other.pair} has "
+            f"one that costs {other.cost:g}"
+            for run, other in found
+            if run.bound is not None and other.cost is not None
+            if run.bound > other.cost * (1 + 1e-9) + 1e-9
+        )
 
     @property
     def agree(self) -> bool:
-        """True if no two definite verdicts contradict each other."""
-        return not self.disagreements
+        """True if no two definite verdicts contradict each other, and no bound a result."""
+        return not self.disagreements and not self.conflicts
 
     @property
     def complete(self) -> bool:

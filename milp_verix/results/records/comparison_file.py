@@ -28,6 +28,9 @@ class RunNumbers(TypedDict):
         iterations: Simplex iterations; None where it tells none.
         handed_over: Solves that another solver did, for want of a licence.
         handed_to: That solver; None if there was none.
+        master: Of a minimum: the method that raised the bound.
+        cost: Cost of a minimum or a contrast; None if there is none.
+        bound: Proven lower bound of it; None if there is none.
     """
 
     solver: str
@@ -49,6 +52,9 @@ class RunNumbers(TypedDict):
     iterations: Count | None
     handed_over: Count
     handed_to: str | None
+    master: str | None
+    cost: Amount | None
+    bound: Amount | None
 
 
 class RunRow(RunNumbers):
@@ -58,8 +64,10 @@ class RunRow(RunNumbers):
         answers: One for each check or feature.
         stopped: Reason of an early end, or None.
         notes: Reservations.
+        trace: Of a minimum: seconds, best cost and lower bound at each change.
     """
 
+    trace: tuple[tuple[Amount, Amount, Amount], ...]
     answers: tuple[Literal["holds", "violated", "unknown"], ...]
     stopped: str | None
     notes: tuple[str, ...]
@@ -96,6 +104,7 @@ class CheckRow(PairNames):
         free: Number of free features.
         answer: The answer.
         seconds: Wall-clock time of the check.
+        cpu_seconds: Processor time of the check.
         load_seconds: Seconds that loading programs took.
         solve_seconds: Seconds that solving took.
         solves: Programs solved.
@@ -121,6 +130,7 @@ class CheckRow(PairNames):
     free: Count
     answer: Literal["holds", "violated", "unknown"]
     seconds: Amount
+    cpu_seconds: Amount
     load_seconds: Amount
     solve_seconds: Amount
     solves: Count
@@ -212,6 +222,8 @@ class ComparisonFile(TypedDict):
         features: Number of features.
         checks: The checks compared, as lists of free features; None where explanations were.
         rounds: Rounds, of which the one with the median time is told.
+        task: What each run did.
+        conflicts: Lower bounds above the cost of another run, in words.
         agree: True if no two answers contradict each other.
         stopped: Reason of an early end, or None.
         runs: A run for each pair of solver and formulation.
@@ -232,6 +244,8 @@ class ComparisonFile(TypedDict):
     features: Count
     checks: tuple[Indices, ...] | None
     rounds: Count
+    task: Literal["check", "explain", "minimum", "contrastive"]
+    conflicts: tuple[str, ...]
     agree: bool
     stopped: str | None
     runs: tuple[RunRow, ...]

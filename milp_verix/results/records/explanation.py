@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.kinds import Amount, Cost, FeatureSet, Index, Indices, Points
+from milp_verix.results.records.kinds import Amount, Cost, Count, FeatureSet, Index, Indices, Points
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -30,6 +30,7 @@ class ExplanationRecord(Result):
             irrelevant ones alone.
         lower_bound: Proven lower bound on the cost of each explanation with the features ``must``
             and without those in ``must_not``; None if no minimum was sought.
+        needed: Proven: every explanation has at least so many features, ``must`` or not.
         bounds: Method that bounded neurons, or None.
         formulation: Encoding of ReLUs, or None.
         costs: Cost of each feature; None for 1 each, so that the cost is the size.
@@ -62,6 +63,7 @@ class ExplanationRecord(Result):
     must: FeatureSet = ()
     must_not: FeatureSet = ()
     scenarios: tuple[Points, ...] = ()
+    needed: Count = 0
 
     def __post_init__(self) -> None:
         Result.__post_init__(self)
@@ -88,6 +90,8 @@ class ExplanationRecord(Result):
         self._refuse_points(self.counterfactuals.values())
         if self.lower_bound is not None and not 0 <= self.lower_bound <= self.cost:
             raise ValueError("the lower bound is above the cost of the explanation")
+        if self.needed > self.size:
+            raise ValueError("an explanation has fewer features than are needed")
 
     @property
     def size(self) -> int:

@@ -51,6 +51,7 @@ class SearchEffort:
         programs: Relaxations solved: linear for the tree, mixed-integer for the other masters.
         iterations: Simplex iterations.
         stages: Pairs of a stage and its wall-clock seconds.
+        trace: Seconds since the call, best cost and lower bound, whenever one of these changed.
     """
 
     master: str = "tree"
@@ -60,6 +61,7 @@ class SearchEffort:
     programs: Count = 0
     iterations: Count = 0
     stages: tuple[tuple[str, Amount], ...] = ()
+    trace: tuple[tuple[Amount, Amount, Amount], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,16 @@ class Answer(Enum):
 
 
 class Stage(Enum):
-    """The means that decide a check, the cheapest first."""
+    """The means that decide a check, the cheapest first.
+
+    Bounds with slopes of their own for each neuron, and trees of phases, serve later checks, too.
+    """
 
     POINTS = "known points"
     BOUNDS = "bounds"
     GROWTH = "derivative bounds"
+    SLOPES = "optimised slopes"
+    TREES = "trees of phases"
     SOLVES = "solves"
 
 

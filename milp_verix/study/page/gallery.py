@@ -5,17 +5,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from milp_verix.errors import InputError
+from milp_verix.reporting.figures.image_view import image_view
 from milp_verix.reporting.figures.style import typeset
 from milp_verix.reporting.pages.parts import View
 from milp_verix.reporting.pages.result_views import view
 from milp_verix.reporting.words.any_result import outcome
-from milp_verix.reporting.words.wording import prediction_text, seconds_text
+from milp_verix.reporting.words.sentences import contrast_sentence, explanation_sentence
+from milp_verix.reporting.words.wording import named_prediction, prediction_text, seconds_text
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import load
 from milp_verix.study.page.rows import Settings, TaskRow
 from milp_verix.study.results import place, place_of
+
+FEW = 4
+"""Counterfactuals of an image on a card, if no other number is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +73,44 @@ class Card:
     name: str
     anchor: str
     prediction: str
+    named: bool
+    sentence: str
     told: str
     shown: View
 
 
-def card(stored: StoredTask, settings: Settings, counterfactuals: int) -> Card:
-    """Return the card of a task, with so many ``counterfactuals`` at the most."""
+def card(stored: StoredTask, settings: Settings, counterfactuals: int | None) -> Card:
+    """Return the card of a task, with so many ``counterfactuals`` at the most.
+
+    By default with 4 of an image, and all of a table, whose change of a few words each takes
+    little room.
+    """
     row, name = stored.row, input_name(stored.row)
+    prediction, said, named = predicted(row), "", False
     try:
         result = read_result(stored)
-        told, shown = outcome(result), view(result, counterfactuals, f"{name}: features")
+        most = counterfactuals
+        if most is None:
+            most = FEW if image_view(result) is not None else len(result.groups)
+        told, shown = outcome(result), view(result, most, f"{name}: features")
+        if named := bool(result.class_names):
+            prediction = named_prediction(result, result.prediction)
+        if result.inputs is not None:
+            said = typeset(sentence_of(result))
     except InputError as error:
         told, shown = "its whole result cannot be read", View(note=str(error))
     told = " · ".join(
         filter(None, (settings.short(row), told, row.reason, seconds_text(row.seconds)))
     )
-    return Card(row, name, anchor(row), predicted(row), told, shown)
+    return Card(row, name, anchor(row), prediction, named, said, told, shown)
+
+
+def sentence_of(result: Result) -> str:
+    """Return the result of a task in words."""
+    if isinstance(result, ContrastiveExplanationRecord):
+        return contrast_sentence(result)
+    assert isinstance(result, ExplanationRecord)
+    return explanation_sentence(result)
 
 
 def predicted(row: TaskRow, missing: str = "") -> str:

@@ -2,16 +2,20 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from milp_verix.errors import InputError
+from milp_verix.reporting.figures.columns_plot import class_colour
+from milp_verix.reporting.figures.image_view import image_view
 from milp_verix.reporting.figures.style import typeset
 from milp_verix.reporting.pages.parts import Cell, PageTable
 from milp_verix.reporting.pages.rendering import rendered
+from milp_verix.reporting.words.columns import columns_sentence, share_text
 from milp_verix.reporting.words.wording import counted, number
 from milp_verix.results.records.base import Result
+from milp_verix.study.columns import use_in
 from milp_verix.study.journal import DONE
 from milp_verix.study.page.gallery import (
     StoredTask,
@@ -35,6 +39,7 @@ from milp_verix.study.page.summary import MOST_GROUPS, distributions, groups, su
 from milp_verix.tolerances import Tolerances
 
 _LINES = 200
+_MOST_COLUMNS = 60
 _MOST_LINES = 2000
 """Lines of a table before it refers to the journal for the others."""
 
@@ -44,7 +49,7 @@ def study_page(
     *,
     results: Path | None,
     most: int,
-    counterfactuals: int,
+    counterfactuals: int | None,
     warn: Callable[[str], None],
 ) -> str:
     """Return the report of the study in ``journal``, a file or a folder, as HTML.
@@ -83,11 +88,14 @@ def study_page(
         tasks=settings.tasks,
         tolerances=_tolerances(settings),
         exactness=settings.shared.get("exactness"),
+        columns=_columns(there, journal, examples),
         summary=summary(rows, settings),
         distributions=distributions(rows, settings),
         groups_left=len(groups(rows, settings)) - MOST_GROUPS,
         gallery=(card(stored, settings, counterfactuals) for stored in chosen),
         shown_of=len(chosen),
+        pictured="contrastive" in settings.tasks
+        or any(image_view(one) is not None for one in examples.values()),
         whole=len(there),
         lacking=sum(row.size is not None or row.robust for row in rows) - len(there),
         reasons=_reasons(open_rows),
@@ -99,6 +107,45 @@ def study_page(
         hashes=hashes(journal),
         versions=_versions(rows, examples),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The part of each column in words, and as bars: classes with colours, columns with shares."""
+
+    sentence: str
+    asked: str
+    classes: Sequence[tuple[str, str]]
+    bars: Sequence[tuple[str, Sequence[tuple[str, str, str, float]], str]]
+
+
+def _columns(
+    there: Sequence[StoredTask], journal: Path, examples: dict[str, Result]
+) -> _Columns | None:
+    """Return the part that columns play in the decisions; None of images and of other tasks."""
+    if not any(one.inputs or one.feature_names for one in examples.values()):
+        return None
+    try:
+        use = use_in(_spread(there, _MOST_LINES), journal)
+    except InputError:
+        return None
+    classes = [
+        (f"{name} ({counted(count, 'decision')})", class_colour(place))
+        for place, (name, count) in enumerate(use.classes)
+    ]
+    bars = []
+    for column in use.columns[:_MOST_COLUMNS]:
+        shares = [
+            (name, class_colour(place), share_text(share), 100 * share)
+            for place, ((name, _), share) in enumerate(zip(use.classes, column.needed, strict=True))
+        ]
+        told = [f"typically {column.typical}"] if column.typical else []
+        if column.no_part:
+            told.append(f"proven to play no part in {share_text(column.no_part)}")
+        if column.open:
+            told.append(f"not decided in {share_text(column.open)}")
+        bars.append((column.name, shares, typeset("; ".join(told))))
+    return _Columns(columns_sentence(use), use.asked, classes, bars)
 
 
 def _spread(there: Sequence[StoredTask], most: int) -> list[StoredTask]:

@@ -325,7 +325,7 @@ def test_the_bars_are_as_long_as_the_seconds() -> None:
         ({"checks": [[0, 0]]}, "lists a feature twice"),
         ({"checks": "all"}, "checks are a list of lists"),
         ({"checks": [0.5, 1]}, "free lists features by their integer indices"),
-        ({"task": "minimum"}, "unknown task 'minimum'; choose one of check, explain"),
+        ({"task": "all"}, "unknown task 'all'; choose one of check, explain, minimum"),
         ({"checks": [[0]], "task": "explain"}, "leave checks or task out"),
         ({"checks": [[0]], "time_limit": 0}, "time_limit must be positive"),
         ({"checks": [[0]], "order": "random"}, "leave order out"),

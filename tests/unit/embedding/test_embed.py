@@ -104,7 +104,7 @@ def test_a_start_is_the_network_at_an_input(build_task: Callable[..., Any]) -> N
     outputs = inside.start(x)
     assert outputs == pytest.approx(task.network.ir.evaluate(x))
     if build_task is in_gurobi:
-        inside._host._model.update()
+        inside.model.update()
         assert [v.Start for v in inside.outputs] == pytest.approx(outputs.tolist(), abs=1e-7)
     else:
         told = inside.check()

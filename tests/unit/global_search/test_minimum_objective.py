@@ -170,7 +170,7 @@ def test_the_search_for_a_budget_ends_when_time_is_up() -> None:
     assert budget_bound._largest(value, -1, 10**9 - 1, 1.0) == 10**9 - 1
     assert len(tried) < 100
     tried.clear()
-    assert budget_bound._largest(value, -1, 10**9 - 1, 1.0, lambda: len(tried) >= 2) <= 10**9
+    assert budget_bound._largest(value, -1, 10**9 - 1, 1.0, late=lambda: len(tried) >= 2) <= 10**9
     assert len(tried) == 2
 
 

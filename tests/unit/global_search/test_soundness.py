@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from milp_verix import InputError, MinimumProgress, minimum
+from milp_verix.contrasts.contrast_cover import ContrastCover
 from milp_verix.global_search import search
 from milp_verix.global_search.branch_and_cut import BranchAndCut
-from milp_verix.global_search.contrast_cover import ContrastCover
 from milp_verix.global_search.enumeration.refutation import NodeEnumeration
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.heuristics import proposals

@@ -80,6 +80,8 @@ def test_statistics_add_up() -> None:
         "known points",
         "bounds",
         "derivative bounds",
+        "optimised slopes",
+        "trees of phases",
         "solves",
     ]
     assert sum(stage.features for stage in statistics.stages) == 64

@@ -165,7 +165,8 @@ def test_a_file_without_an_explanation_proves_none_in_no_time(tmp_path: Path) ->
     # the empty explanation is false: no feature fixed, the prediction changes
     whole, path = digits.explained(15), tmp_path / "earlier.json"
     every = tuple(range(64))
-    lie = replace(whole, explanation=(), irrelevant=every, counterfactuals={}, unknown_reasons={})
+    none = {"explanation": (), "counterfactuals": {}, "unknown_reasons": {}, "needed": 0}
+    lie = replace(whole, irrelevant=every, **none)
     lie.to_json(path)
     for limits in ({"time_limit": 1e-6}, {"exactness": "bounds"}):
         options: dict[str, Any] = {"epsilon": 0.1, **limits}

@@ -40,6 +40,7 @@ class _Oracle:
     problem: _Problem = field(default_factory=_Problem)
     proven: bool = False
     works: bool = False
+    many_open: bool = False
     exactness: str = "exact"
     slices: list[float] = field(default_factory=list)
     attacks: list[list[int]] = field(default_factory=list)

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.oracle.check import check
 from milp_verix.oracle.gradient_ascent import climb
 from milp_verix.results.records.verdict import Answer
+from milp_verix.traversal.check import check
 from milp_verix.traversal.explain import explain
 from tests.support.exact_values import seeds
 from tests.support.onnx_models import FLOAT, loaded

@@ -46,6 +46,7 @@ EXACT: dict[str, Exact] = {
     ),
     "silu": lambda x: x * _sigmoid(x),
     "mish": lambda x: x * mpmath.tanh(_softplus(x)),
+    "erf": mpmath.erf,
 }
 
 functions = pytest.mark.parametrize("name", SMOOTH_FUNCTIONS)

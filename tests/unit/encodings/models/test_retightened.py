@@ -14,7 +14,7 @@ from milp_verix import Problem, explain
 from milp_verix.clock import deadline_in
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.engines.margin_check import MarginCheck
-from milp_verix.oracle.engines.programs import retightened_encoding_of
+from milp_verix.oracle.engines.warm_program import warm_program
 from milp_verix.results.records.verdict import Answer
 from milp_verix.solvers import SOLVERS, open_session
 from milp_verix.solvers.phase.warm_lp import WarmLp
@@ -199,11 +199,7 @@ def answers(
     formulation, session = formulation_named("big_m"), open_session("phase")
     every = problem.ball.region(np.arange(problem.x.size))
     full = interval_bounds(margins, every)
-    shared = (
-        retightened_encoding_of(problem, margins, formulation, session, full)
-        if retightened
-        else None
-    )
+    shared = warm_program(problem, margins, formulation, session, full) if retightened else None
     assert (shared is not None) == retightened
     found = []
     for free in subsets:
@@ -220,7 +216,7 @@ def answers(
             region,
             bounds,
             deadline_in(60.0),
-            retightened=shared,
+            shared=shared,
         )
         said = {claim.decide(k, 1e-6).answer for k in range(margins.output_size)}
         of_all = (Answer.VIOLATED, Answer.UNKNOWN, Answer.HOLDS)
@@ -273,7 +269,7 @@ def test_where_programs_are_not_shared(tmp_path: Path) -> None:
         problem = Problem(network, x, epsilon=0.1, norm=norm)
         margins = problem.question.margins(network.ir)
         bounds = crown_bounds(margins, problem.ball.region(np.arange(6)))
-        found = retightened_encoding_of(problem, margins, formulation_named(name), session, bounds)
+        found = warm_program(problem, margins, formulation_named(name), session, bounds)
         assert (found is not None) == shared
     session.close()
     # where each solve begins anew, a smaller program is better

@@ -251,3 +251,14 @@ def test_dense_products_equal_sparse_ones(tmp_path: Path) -> None:
     assert isinstance(only, Affine)
     expected = constants["B"].T @ constants["A"].T
     np.testing.assert_allclose(np.asarray(only.terms[0][1]), expected, atol=1e-12)
+
+
+def test_a_folded_product_of_sparse_maps_is_used_twice(tmp_path: Path) -> None:
+    """Its columns are in no order at first; to sort those of a multiple must not change it."""
+    nodes = [
+        node("Conv", ["x", "first"], ["a"]),
+        node("Conv", ["a", "second"], ["b"]),
+        node("LeakyRelu", ["b"], ["y"], alpha=0.3),
+    ]
+    constants = {"first": weights(3, 1, 3, 3), "second": weights(4, 3, 3, 3, seed=1)}
+    assert_runs(tmp_path, *nodes, shape=(1, 1, 16, 16), constants=constants, elem=FLOAT)

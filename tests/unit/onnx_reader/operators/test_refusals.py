@@ -55,17 +55,17 @@ def refused(model: onnx.ModelProto, kind: type[ModelError], message: str) -> Non
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("operator", ["Sin", "Nonsense"])
+@pytest.mark.parametrize("operator", ["Tan", "Nonsense"])
 def test_an_unknown_operator(operator: str) -> None:
-    message = f"{operator} 'here' is not supported; supported operators are Abs, Add, AveragePool, "
+    message = f"{operator} 'here' is not supported; supported operators are Abs, Add, And, "
     refused(single(operator, ["x"]), UnsupportedOperatorError, message)
 
 
 @pytest.mark.parametrize(
     ("operator", "reason"),
     [
-        ("HardSwish", "it is not piecewise linear"),
-        ("ThresholdedRelu", "it jumps"),
+        ("Hardmax", "it jumps"),
+        ("LpPool", "it sums powers over windows"),
         ("ArgMax", "it returns labels"),
     ],
 )
@@ -75,8 +75,8 @@ def test_an_operator_refused_on_purpose(operator: str, reason: str) -> None:
 
 
 def test_an_unnamed_node_is_told_by_its_output() -> None:
-    model = build([node("Sin", ["x"], ["y"])], inputs={"x": (3,)})
-    refused(model, UnsupportedOperatorError, "Sin (unnamed, output 'y') is not supported")
+    model = build([node("Tan", ["x"], ["y"])], inputs={"x": (3,)})
+    refused(model, UnsupportedOperatorError, "Tan (unnamed, output 'y') is not supported")
 
 
 def test_control_flow() -> None:
@@ -92,14 +92,10 @@ def test_control_flow() -> None:
 @pytest.mark.parametrize(
     ("operator", "domain", "reason"),
     [
-        ("RNN", "", "only feed-forward networks of dense, convolutional and pooling layers are"),
-        ("Scan", "", "export with a fixed number of steps, unrolled into MatMul, Add and act"),
-        ("Loop", "", "export with a fixed number of steps, unrolled into MatMul, Add and act"),
-        ("LSTM", "", "its gates multiply tensors that both depend on the input"),
-        ("GRU", "", "or by a plain recurrent layer unrolled over a fixed number of steps"),
-        ("Attention", "", "it multiplies queries, keys and values that all depend on the input"),
-        ("Attention", "com.microsoft", "explain a network without attention, or the layers behin"),
-        ("MultiHeadAttention", "com.microsoft", "it multiplies queries, keys and values"),
+        ("Scan", "", "export with a fixed number of steps, unrolled"),
+        ("Loop", "", "export with a fixed number of steps, unrolled"),
+        ("Attention", "com.microsoft", "export with standard ONNX operators"),
+        ("MultiHeadAttention", "com.microsoft", "export with standard ONNX operators"),
     ],
 )
 def test_recurrence_and_attention_say_what_to_do(operator: str, domain: str, reason: str) -> None:
@@ -132,14 +128,13 @@ def test_a_function_that_redefines_an_operator() -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (single("MatMul", ["x", "x"], (3, 3)), "multiplies two tensors that both depend"),
-        (single("Gemm", ["x", "x"], (3, 3)), "multiplies two tensors that both depend"),
+        (single("Pow", ["x", "x"]), "its exponent depends on the network's input"),
         (single("Conv", ["x", "x"], (1, 1, 1, 1)), "its weights are not constants"),
         (single("Conv", ["K", "x"], (3, 3, 2, 2)), "its weights are not constants"),
         (single("Reshape", ["pair", "x"], (1,)), "its shape depends on the network's input"),
         (single("Squeeze", ["pair", "x"], (1,)), "its axes depends on the network's input"),
-        (single("Cast", ["x"], to=TensorProto.INT64), "a cast to anything but float16"),
-        (single("Cast", ["x"], to=TensorProto.BFLOAT16), "a cast to anything but float16"),
+        (single("Cast", ["x"], to=TensorProto.UINT8), "neither floating-point nor signed"),
+        (single("Cast", ["x"], to=TensorProto.BFLOAT16), "neither floating-point nor signed"),
         (single("Dropout", ["x", "ratio", "yes"]), "training mode; export the model in eval mode"),
         (single("Dropout", ["x", "ratio", "x"]), "training mode; export the model in eval mode"),
         (single("Dropout", ["x"], opset=6), "training mode; export the model in eval mode"),

@@ -1,4 +1,4 @@
-"""A final Softmax is left out, and only there."""
+"""A final Softmax is left out; anywhere else it is a node."""
 
 from pathlib import Path
 
@@ -7,7 +7,17 @@ import onnx
 import pytest
 
 from milp_verix.errors import UnsupportedOperatorError
-from tests.support.onnx_models import DOUBLE, FLOAT, build, dense, loaded, node, weights
+from tests.support.onnx_models import (
+    DOUBLE,
+    FLOAT,
+    assert_agrees,
+    build,
+    dense,
+    loaded,
+    node,
+    weights,
+)
+from verix_encodings import Softmax
 
 GEMM = node("Gemm", ["x", "A"], ["h"])
 CONSTANTS = {
@@ -78,7 +88,7 @@ def test_softmax_over_channels_of_an_image(tmp_path: Path, opset: int, axis: int
         (11, "column", 1, 1),
     ],
 )
-def test_softmax_over_a_part_is_refused(
+def test_softmax_over_a_part_is_a_node(
     tmp_path: Path, opset: int, shape: str, axis: int, normalised: int
 ) -> None:
     nodes = [
@@ -86,9 +96,10 @@ def test_softmax_over_a_part_is_refused(
         node("Softmax", ["i"], ["s"], axis=axis, name="part"),
         node("Flatten", ["s"], ["y"], axis=0),
     ]
-    expected = f"^Softmax 'part' is not supported: it normalises {normalised} of the 4 values"
-    with pytest.raises(UnsupportedOperatorError, match=expected):
-        loaded(model(*nodes, opset=opset), tmp_path)
+    network = loaded(model(*nodes, opset=opset), tmp_path)
+    assert not network.softmax_stripped
+    assert [n.entries.shape[1] for n in network.ir.nodes if isinstance(n, Softmax)] == [normalised]
+    assert_agrees(network)
 
 
 def test_old_softmax_normalises_everything_after_its_axis(tmp_path: Path) -> None:
@@ -146,15 +157,17 @@ def test_what_may_follow_a_softmax(tmp_path: Path, follower: onnx.NodeProto) -> 
     ids=lambda follower: follower.op_type,
 )
 @pytest.mark.parametrize("between", [False, True])
-def test_what_may_not_follow_a_softmax(
+def test_a_softmax_before_anything_else_is_a_node(
     tmp_path: Path, follower: onnx.NodeProto, between: bool
 ) -> None:
     nodes = [node("Softmax", ["h"], ["i" if between else "s"], name="inner")]
     if between:
         nodes.append(node("Identity", ["i"], ["s"]))
-    expected = rf"^Softmax 'inner' is not supported before {follower.op_type} \(unnamed"
-    with pytest.raises(UnsupportedOperatorError, match=expected):
-        loaded(model(*nodes, follower), tmp_path)
+    network = loaded(model(*nodes, follower), tmp_path)
+    assert sum(isinstance(n, Softmax) for n in network.ir.nodes) == 1
+    assert network.softmax_stripped == (follower.op_type == "Softmax")
+    if not network.softmax_stripped:
+        assert_agrees(network)
 
 
 def test_the_argmax_survives(tmp_path: Path) -> None:

@@ -7,9 +7,8 @@ import onnx
 import pytest
 from onnx import helper
 
-from milp_verix import UnsupportedOperatorError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from tests.support.onnx_models import FLOAT, build, loaded, node, weights
+from tests.support.onnx_models import FLOAT, assert_agrees, build, kinds, loaded, node, weights
 
 GEMM = node("Gemm", ["x", "W"], ["s"])
 SIGMOID = node("Sigmoid", ["s"], ["p"], name="last")
@@ -58,9 +57,11 @@ def test_normalised_probabilities_keep_their_order(
         assert np.argsort(network.evaluate(x)).tolist() == order.tolist()
 
 
-@pytest.mark.parametrize(("operator", "scores"), [("Sigmoid", 1), ("LogSoftmax", 4), ("Relu", 4)])
-def test_a_normalisation_that_may_change_the_order_is_refused(
-    operator: str, scores: int, tmp_path: Path
+@pytest.mark.parametrize("norm", ["MAX", "L1", "L2"])
+@pytest.mark.parametrize(("operator", "scores"), [("LogSoftmax", 4), ("Exp", 4)])
+def test_a_normalisation_that_may_change_the_order_is_a_quotient(
+    norm: str, operator: str, scores: int, tmp_path: Path
 ) -> None:
-    with pytest.raises(UnsupportedOperatorError, match=r"not supported|norm"):
-        tailed(tmp_path, node(operator, ["s"], ["p"]), normalizer("p", "MAX"), scores=scores)
+    network = tailed(tmp_path, node(operator, ["s"], ["p"]), normalizer("p", norm), scores=scores)
+    assert "Product" in kinds(network)
+    assert_agrees(network)

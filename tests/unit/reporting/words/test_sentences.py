@@ -205,4 +205,4 @@ def test_the_decision_is_the_models_own(tmp_path: Path) -> None:
 def test_one_output_of_several_is_named() -> None:
     found = made((3,), prediction=(1.5,), changed=(2.5,), delta=0.25, output=3, explained=[1])
     assert found.sentence().startswith("The value 1.5 of output 3 moves by at most 0.25, while")
-    assert found.sentence(1) == "With a change of 1 feature, output 3 becomes 2.5."
+    assert found.sentence(1) == "With a change of 1 feature, output 3 becomes 2.5 instead of 1.5."

@@ -24,6 +24,8 @@ def case(**given: Any) -> Explanation:
     [
         ({}, "locally minimal"),
         ({"undecided": {9: "t"}}, "1 undecided"),
+        ({"undecided": {9: "t"}, "needed": 2}, "1 undecided, between 2 and 6 needed"),
+        ({"undecided": {9: "t"}, "needed": 6}, "1 undecided, 6 needed"),
         ({"lower_bound": 5}, "globally minimum, proven"),
         ({"lower_bound": 4}, "locally minimal, at most 1 feature above the minimum"),
         ({"lower_bound": 2}, "locally minimal, at most 3 features above the minimum"),

@@ -12,14 +12,17 @@ as in tables, and weak where hundreds of pixels must change together.
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
 from milp_verix.clock import Deadline, elapsed_work
-from milp_verix.duality.hitting_set import propose
-from milp_verix.global_search.heuristics.incumbent import Incumbent
-from milp_verix.global_search.pricing.smaller_contrast import smaller_contrast
+from milp_verix.contrasts.hitting_set import propose
+from milp_verix.contrasts.smaller_contrast import smaller_contrast
+from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.oracle.witness import replayed
+from milp_verix.problem.objective import Objective
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.solvers import Session
 from verix_encodings import interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray
@@ -32,6 +35,16 @@ _CLEAR = 1e-6
 """The least margin, in logits, of a counterfactual: it counts in real arithmetic, too."""
 
 
+class Attacker(Protocol):
+    """A search by gradients for perturbations that a selection does not survive."""
+
+    def attack(self, selection: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the worst perturbation found for each margin, shape (d, m), and its value."""
+
+    def remember(self, deltas: FloatArray) -> None:
+        """Begin later searches at these perturbations, shape (d,) or (d, N)."""
+
+
 class ContrastCover:
     """The contrastive ``sets`` found so far, and a proven lower ``bound`` on explanations' costs.
 
@@ -42,10 +55,17 @@ class ContrastCover:
     leave the range of float64.
     """
 
-    def __init__(self, incumbent: Incumbent, open_session: Callable[[], Session]) -> None:
-        self._incumbent, self._open_session = incumbent, open_session
+    def __init__(
+        self,
+        problem: PosedProblem,
+        objective: Objective,
+        p: PerturbationSet,
+        attacker: Attacker,
+        open_session: Callable[[], Session],
+    ) -> None:
+        self._problem, self._objective, self._p = problem, objective, p
+        self._attacker, self._open_session = attacker, open_session
         self._session: Session | None = None
-        objective, p = incumbent.objective, incumbent.perturbations
         self.candidate: BoolArray = objective.must.copy()
         self.bound = objective.cost(objective.must)
         self.sets: list[BoolArray] = []
@@ -57,7 +77,7 @@ class ContrastCover:
     def hopeless(self, bound: float) -> bool:
         """Return whether disjoint sets as small as the smallest known prove less than ``bound``."""
         smallest = min((int(one.sum()) for one in self.sets), default=1)
-        return self._incumbent.objective.equal and self.candidate.size / smallest < bound
+        return self._objective.equal and self.candidate.size / smallest < bound
 
     def step(self, deadline: Deadline, enough: Callable[[], bool] = lambda: False) -> None:
         """Add contrastive sets that the candidate misses, and find the next candidate.
@@ -93,7 +113,7 @@ class ContrastCover:
         """Find a cheapest set that intersects all sets known, and raise the bound to its cost."""
         if self._session is None:
             self._session = self._open_session()
-        objective = self._incumbent.objective
+        objective = self._objective
         sets = [*self.sets, *np.eye(objective.costs.size, dtype=bool)[objective.must]]
         clauses = [Clause(any_of=frozenset(np.flatnonzero(one).tolist())) for one in sets]
         never = np.flatnonzero(objective.must_not).tolist()
@@ -108,7 +128,7 @@ class ContrastCover:
 
     def _contrast(self, free: BoolArray, deadline: Deadline) -> BoolArray | None:
         """Return a new contrastive set among the features ``free``; None if none is found."""
-        deltas, values = self._incumbent.adversary.attack((~free).astype(np.float64))
+        deltas, values = self._attacker.attack((~free).astype(np.float64))
         for margin in np.argsort(-values, kind="stable")[:_RIVALS]:
             if values[margin] <= self._clear[margin]:
                 break
@@ -118,7 +138,7 @@ class ContrastCover:
 
     def _learnt(self, free: BoolArray, delta: FloatArray, deadline: Deadline) -> BoolArray | None:
         """Keep a small contrastive set of ``delta`` if onnxruntime confirms it; return the set."""
-        p, problem = self._incumbent.perturbations, self._incumbent.oracle.problem
+        p, problem = self._p, self._problem
         free, delta = smaller_contrast(p, self._clear, free, delta, deadline.passed)
         weight = p.weight(~free)
         verdict = replayed(problem, p.centre + weight * delta, np.flatnonzero(weight))
@@ -129,9 +149,9 @@ class ContrastCover:
             return None
         changed = np.zeros(free.size, dtype=bool)
         changed[p.feature_of[witness != problem.x]] = True
-        changed &= ~self._incumbent.objective.must_not
+        changed &= ~self._objective.must_not
         if not changed.any():
             return None
         self.sets.append(changed)
-        self._incumbent.adversary.remember(delta)
+        self._attacker.remember(delta)
         return changed

@@ -1,6 +1,7 @@
 """One check, as a function: whether the prediction survives every change of some features."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Unpack
 
 from milp_verix.argument_kinds import checked
@@ -11,13 +12,16 @@ from milp_verix.problem.options import Asked, CheckOptions, InputLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
+from milp_verix.results.check import Check
+from milp_verix.results.records.base import Result
 from milp_verix.results.records.verdict import Verdict
+from milp_verix.runner import fields_of
 
 
 @checked()
 def check_problem(
     problem: PosedProblem, free: Sequence[int | str], *, search: Search = USUAL
-) -> Verdict:
+) -> Check:
     """Decide whether the prediction at ``x`` survives every perturbation of the features ``free``.
 
     The claim: for every ``x'`` in ``domain`` that equals ``x`` outside ``free`` and has
@@ -34,9 +38,13 @@ def check_problem(
     """
     search.require_only(CheckOptions, "a check")
     request = Request.now(problem, search)
-    coordinates = problem.features.coordinates(problem.features.indices(free, "free"))
+    chosen = sorted(problem.features.indices(free, "free"))
+    coordinates = problem.features.coordinates(chosen)
     with Oracle(problem, search) as oracle:
-        return oracle.check(coordinates, request.deadline.limited(request.check_limit))
+        verdict = oracle.check(coordinates, request.deadline.limited(request.check_limit))
+        told = {one.name: getattr(verdict, one.name) for one in fields(Verdict)}
+        about = Result(**fields_of(oracle, request.elapsed, None))
+        return Check(**told, about=about, free=tuple(chosen))
 
 
 class CheckAsked(Asked, CheckOptions, total=False):
@@ -46,7 +54,7 @@ class CheckAsked(Asked, CheckOptions, total=False):
 @one_liner(check_problem)
 def check(
     network: NetworkLike, x: InputLike, free: Sequence[int | str], **asked: Unpack[CheckAsked]
-) -> Verdict:
+) -> Check:
     """Decide one check: :meth:`milp_verix.Problem.check` in one call."""
     problem, search, _ = parted(network, x, asked, CheckAsked)
     return check_problem(problem, free, search=search)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Problem
-from milp_verix.global_search.budget_bound import budget_bound
+from milp_verix.contrasts.budget_bound import budget_bound
 from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
 from milp_verix.problem.objective import Objective
 from milp_verix.tolerances import Tolerances

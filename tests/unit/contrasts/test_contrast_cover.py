@@ -9,7 +9,7 @@ import pytest
 
 from milp_verix import Problem
 from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.global_search.contrast_cover import ContrastCover
+from milp_verix.contrasts.contrast_cover import ContrastCover
 from milp_verix.problem.objective import Objective
 from milp_verix.solvers import open_session
 from tests.support.brute_force_cases import case
@@ -26,7 +26,13 @@ _MOST_STEPS = 50
 @contextmanager
 def _opened(problem: Problem, objective: Objective | None = None) -> Iterator[ContrastCover]:
     with opened_incumbent(problem, objective) as incumbent:
-        cover = ContrastCover(incumbent, lambda: open_session("highs"))
+        cover = ContrastCover(
+            problem,
+            incumbent.objective,
+            incumbent.perturbations,
+            incumbent.adversary,
+            lambda: open_session("highs"),
+        )
         yield cover
         cover.close()
 
@@ -89,8 +95,7 @@ def test_a_step_is_brief_where_no_time_is_left() -> None:
 
 def test_a_perturbation_found_elsewhere_refutes_the_candidate() -> None:
     with _opened(digit(15)) as cover:
-        incumbent = cover._incumbent
-        deltas, values = incumbent.adversary.attack(np.zeros(64))
+        deltas, values = cover._attacker.attack(np.zeros(64))
         cover.refute(deltas[:, int(np.argmax(values))], NO_LIMIT)
         assert cover.bound == 1
         assert not cover.ended

@@ -26,7 +26,11 @@ from verix_encodings import Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import FloatArray, relative_error
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.models.scenario import network_of_selection
+from verix_encodings.network.batch import batch_gradients, batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
+
+_GUESS = 0.5
+"""The share of a first estimate that is tried first; 0.34 to 1 of it was proven on six networks."""
 
 _STEP = 0.01
 """Budgets are tried in steps of this share of the dearest, unless costs are whole numbers."""
@@ -54,7 +58,7 @@ def budget_bound(
     step = 1.0 if objective.whole else _STEP * (most - base)
     highest = int(np.ceil((most - base) / step)) - 1
     least_step = max(int(np.floor((least - base) / step)), 0)
-    proven = least_step - 1
+    first = proven = least_step - 1
     reached = perturbations.margins_at(perturbations.weight(objective.least), deltas)
     for margin in np.argsort(-np.diag(reached), kind="stable"):
         if reached[margin, margin] <= 0 or late():
@@ -64,7 +68,10 @@ def budget_bound(
         def value(steps: int, budget: _Budget = budget) -> float:
             return budget.least_margin(steps * step, late)
 
-        proven = _largest(value, proven, highest, float(reached[margin, margin]), late)
+        if first == proven:
+            first = int(_GUESS * budget.first_order() / step)
+        top = float(reached[margin, margin])
+        proven = _largest(value, proven, highest, top, first=first, late=late)
     if proven < least_step:
         return least
     return max(least, base + (proven + 1 if objective.whole else proven * step))
@@ -96,6 +103,20 @@ class _Budget:
         )
         return -float(bounds[-1].upper[0]) - needed
 
+    def first_order(self) -> float:
+        """Estimate the cost of features that undo the perturbation, from the gradient there."""
+        p, costs = self.perturbations, self.objective.costs
+        changed = p.centre + p.weight(self.objective.least) * self.delta
+        there = batch_values(p.margins, changed[:, None])
+        slope = batch_gradients(p.margins, there, np.array([self.margin]))[:, 0]
+        gains = np.zeros(costs.size)
+        np.add.at(gains, p.feature_of, slope * (changed - p.centre))
+        gains[self.objective.must_not] = 0.0
+        paid = np.maximum(costs, np.finfo(float).tiny)
+        order = np.argsort(-gains / paid, kind="stable")
+        short = np.cumsum(np.maximum(gains[order], 0.0)) < there[-1][self.margin, 0]
+        return float(costs[order][short].sum())
+
     @cached_property
     def _network(self) -> tuple[Network, FloatArray]:
         """Return minus the margin as a network of ``y``, and the costs of its features."""
@@ -116,18 +137,32 @@ class _Budget:
 
 
 def _largest(
-    value: Callable[[int], float], low: int, high: int, top: float, late: Late = never
+    value: Callable[[int], float],
+    low: int,
+    high: int,
+    top: float,
+    *,
+    first: int = -1,
+    late: Late = never,
 ) -> int:
     """Return the largest number in ``[low, high]`` found with a positive ``value``, which falls.
 
-    It is ``low`` unless the next number has one, and the largest so far once ``late()``. ``top`` is
-    near ``value(-1)``. Secants find the number by the Illinois rule (Dowell and Jarratt, *BIT* 11,
+    It is ``low`` where no larger one has one, and the largest so far once ``late()``. The numbers
+    ``low + 1`` and ``first`` are tried before others, the larger one first; ``top`` is near
+    ``value(-1)``. Secants find the number by the Illinois rule (Dowell and Jarratt, *BIT* 11,
     1971).
     """
-    if low >= high or (now := value(low + 1)) <= 0:
+    if low >= high:
         return low
-    low, end, failed = low + 1, high + 1, 0.0
-    slope = (top - now) / (low + 1)
+    now, slope, end, failed = top, top / (high + 2), high + 1, 0.0
+    for tried in sorted({min(max(first, low + 1), high), low + 1}, reverse=True):
+        if late():
+            return low
+        found = value(tried)
+        if found > 0:
+            slope, low, now = (top - found) / (tried + 1), tried, found
+            break
+        end, failed = tried, max(found, -1e300)
     while end - low > 1 and not late():
         ahead = now / (now - failed) * (end - low) if failed < 0 else now / max(slope, 1e-12)
         tried = low + int(min(max(ahead, 1), end - 1 - low))

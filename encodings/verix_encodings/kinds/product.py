@@ -1,0 +1,289 @@
+"""Sums of products: ``v_i = Σ_k x_p y_q`` with ``p = first[i, k]`` and ``q = second[i, k]``.
+
+With the middles ``m``, ``n`` and the half widths ``r``, ``s`` of ``x_p`` and ``y_q``,
+
+    x y = n x + m y − m n + (x − m)(y − n),   |(x − m)(y − n)| ≤ r s
+
+so that the planes above and below a product are parallel to its tangent in the middle of the box:
+they are the means of the two upper and of the two lower planes of McCormick's envelope
+(Mathematical Programming 10, 1976).
+
+enclosure   v ∈ Σ_k [least, greatest of the four products of ends]
+planes      Σ_k (n x + m y − m n − r s) ≤ v ≤ Σ_k (n x + m y − m n + r s)
+slopes      ∂v/∂x_p += y_q,  ∂v/∂y_q += x_p
+program     ``blocks.product``: McCormick's envelope, on segments of one factor
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import (
+    UNIT_ROUNDOFF,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    frozen,
+    frozen_indices,
+    relative_error,
+)
+from verix_encodings.blocks.product import Factors, enclose_products
+from verix_encodings.bounds.batch_lines import Products
+from verix_encodings.bounds.interval import Bounds, Interval, Range
+from verix_encodings.bounds.lines import Planes
+from verix_encodings.bounds.slope_products import centred, outward
+from verix_encodings.kinds.affine import times
+from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, within_bounds
+from verix_encodings.program.program import Expressions
+from verix_encodings.work import spend_entries
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Product(Node):
+    """``v_i = Σ_k x_p y_q`` for entries ``first[i, k]`` of ``x`` and ``second[i, k]`` of ``y``.
+
+    ``one`` and ``other`` are the numbers of ``x`` and ``y``, which may be one value; ``first`` and
+    ``second`` have shape (size, terms). ``limit``, if not empty, is known to be at least ``|v|`` in
+    this network, entry by entry.
+    """
+
+    plural: ClassVar[str] = "products"
+    mixes: ClassVar[bool] = True
+
+    one: int
+    other: int
+    first: IntArray
+    second: IntArray
+    limit: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first", frozen_indices(self.first))
+        object.__setattr__(self, "second", frozen_indices(self.second))
+        object.__setattr__(self, "limit", frozen(self.limit))
+        if self.first.ndim != 2 or self.first.shape != self.second.shape or not self.first.size:
+            raise ValueError("products have two matrices of indices, of one shape")
+        if self.limit.size not in (0, self.first.shape[0]):
+            raise ValueError("products have a limit for each entry, or none")
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Indices of the values that the node reads."""
+        return (self.one,) if self.one == self.other else (self.one, self.other)
+
+    @property
+    def terms(self) -> int:
+        """Number of products in each sum."""
+        return int(self.first.shape[1])
+
+    def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
+        """Return the number of sums; ``ValueError`` if they read entries that are not there."""
+        for source, indices in ((self.one, self.first), (self.other, self.second)):
+            if indices.min() < 0 or indices.max() >= sizes[source]:
+                raise ValueError(
+                    f"multiplies entries that value {source} of size {sizes[source]} does not have"
+                )
+        return int(self.first.shape[0])
+
+    def renumbered(self, number: Callable[[int], int]) -> "Product":
+        """Return the products that read these values instead."""
+        return Product(number(self.one), number(self.other), self.first, self.second, self.limit)
+
+    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+        """Return the sums of products."""
+        x, y = values[self.one], values[self.other]
+        total = np.zeros((self.first.shape[0], *x.shape[1:]))
+        spend_entries(total.size * self.terms, 2)
+        for p, q in zip(self.first.T, self.second.T, strict=True):
+            total += x[p] * y[q]
+        return total
+
+    def enclosure(self, of: Ranges) -> Range:
+        """Bound each product by those of the ends, and the sums."""
+        (xl, xu), (yl, yu) = of(self.one), of(self.other)
+        shape = (*xl.shape[:-1], self.first.shape[0])
+        low, high, reach = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        spend_entries(low.size * self.terms, 12)
+        for p, q in zip(self.first.T, self.second.T, strict=True):
+            a, b, c, d = xl[..., p], xu[..., p], yl[..., q], yu[..., q]
+            ac, ad, bc, bd = a * c, a * d, b * c, b * d
+            least = np.minimum(np.minimum(ac, ad), np.minimum(bc, bd))
+            most = np.maximum(np.maximum(ac, ad), np.maximum(bc, bd))
+            low += least
+            high += most
+            reach += np.maximum(np.abs(least), np.abs(most))
+        error = relative_error(self.terms) * reach
+        low, high = low - error, high + error
+        if self.limit.size:
+            low, high = np.maximum(low, -self.limit), np.minimum(high, self.limit)
+        return low, high
+
+    def add_gradients(
+        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
+    ) -> None:
+        """Add the slope times one factor to the gradient by the other."""
+        x, y = values[self.one], values[self.other]
+        for p, q in zip(self.first.T, self.second.T, strict=True):
+            np.add.at(slopes[self.one], p, slope * y[q])
+            np.add.at(slopes[self.other], q, slope * x[p])
+
+    def relaxation(self, bounds: Sequence[Interval]) -> Planes:
+        """Return the parallel planes on the bounds of the sources."""
+        x, y = bounds[self.one], bounds[self.other]
+        m, n, constant, gap, reach = self._tangent((x.lower, x.upper), (y.lower, y.upper))
+        size = self.first.shape[0]
+        rows = np.repeat(np.arange(size), self.terms)
+        planes: dict[int, sp.csr_array] = {}
+        for source, columns, slope in (
+            (self.one, self.first, n[self.second]),
+            (self.other, self.second, m[self.first]),
+        ):
+            entries = (slope.reshape(-1), (rows, columns.reshape(-1)))
+            plane = sp.csr_array(entries, shape=(size, bounds[source].lower.size))
+            planes[source] = planes[source] + plane if source in planes else plane
+        return Planes(constant + gap, constant - gap, reach, planes, planes)
+
+    def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchProducts":
+        """Return the planes on each box."""
+        (xl, xu), (yl, yu) = of(self.one), of(self.other)
+        return BatchProducts(self, *self._tangent((xl, xu), (yl, yu)))
+
+    def _tangent(
+        self, x: Range, y: Range
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the middles ``m`` and ``n``, ``−Σ m n``, ``Σ r s``, and the reach of all terms."""
+        (m, r), (n, s) = _middles(x), _middles(y)
+        shape = (*m.shape[:-1], self.first.shape[0])
+        constant, gap, reach = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        spend_entries(constant.size * self.terms, 12)
+        for p, q in zip(self.first.T, self.second.T, strict=True):
+            a, b, c, d = m[..., p], r[..., p], n[..., q], s[..., q]
+            constant -= a * c
+            gap += b * d
+            # |n x| + |m y| + |m n| + r s
+            reach += 4.0 * (np.abs(a) + b) * (np.abs(c) + d)
+        error = relative_error(self.terms)
+        return m, n, constant, gap * (1.0 + error) + error * reach, reach * (1.0 + self.terms)
+
+    def slopes(
+        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
+    ) -> Iterator[tuple[int, Range]]:
+        """Yield each source with the slopes, times the range of the other factor."""
+        for source, columns, other, places in self._sides():
+            size, y = bounds[source].lower.size, bounds[other]
+            total = np.zeros((2, lower.shape[0], size))
+            for p, q in zip(columns.T, places.T, strict=True):
+                for sum_, part in zip(
+                    total, outward(lower, upper, y.lower[q], y.upper[q]), strict=True
+                ):
+                    np.add.at(sum_.T, p, part.T)
+            # sums of up to so many terms
+            error = relative_error(columns.size) * np.abs(total).max(axis=0)
+            yield source, (total[0] - error, total[1] + error)
+
+    def slope_ranges(
+        self, of: Ranges, middle: FloatArray, half: FloatArray
+    ) -> Iterator[tuple[int, Range]]:
+        """Yield each source with its slopes on each box."""
+        for source, columns, other, places in self._sides():
+            lower, upper = of(other)
+            totals = np.zeros((2, lower.shape[0], of(source)[0].shape[1]))
+            for p, q in zip(columns.T, places.T, strict=True):
+                parts = centred(middle, half, lower[:, q], upper[:, q])
+                for sum_, part in zip(totals, parts, strict=True):
+                    np.add.at(sum_.T, p, part.T)
+            yield source, (totals[0], totals[1])
+
+    def _sides(self) -> tuple[tuple[int, IntArray, int, IntArray], ...]:
+        """Return each factor's value and entries, with those that multiply it."""
+        return (
+            (self.one, self.first, self.other, self.second),
+            (self.other, self.second, self.one, self.first),
+        )
+
+    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+        """Mark the factors of these products."""
+        masks[self.one][self.first[mask].reshape(-1)] = True
+        masks[self.other][self.second[mask].reshape(-1)] = True
+
+    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+        """Return the entries that are needed."""
+        return mask
+
+    def part(self, rows: IntArray, cut: Cut) -> Node:
+        """Return these products."""
+        first = np.searchsorted(cut.kept[self.one], self.first[rows])
+        second = np.searchsorted(cut.kept[self.other], self.second[rows])
+        limit = self.limit[rows] if self.limit.size else self.limit
+        return Product(cut.number[self.one], cut.number[self.other], first, second, limit)
+
+    def rows(self, context: EncodingContext) -> Expressions:
+        """Add a column for each sum, and McCormick's envelope of each product."""
+        return enclose_products(
+            context.builder,
+            context.label,
+            within_bounds(context).columns,
+            *(
+                Factors(context.values[source], context.bounds[source], indices)
+                for source, indices in ((self.one, self.first), (self.other, self.second))
+            ),
+            segments=context.segments,
+            late=context.late,
+        )
+
+    def evaluation_error(
+        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
+    ) -> FloatArray:
+        """Bound the error: each factor's times the other, and the rounding of the sum."""
+        total = np.zeros(self.first.shape[0])
+        x, y = (bounds[k].magnitude + errors[k] for k in (self.one, self.other))
+        gamma = relative_error(self.terms)
+        for p, q in zip(self.first.T, self.second.T, strict=True):
+            carried = errors[self.one][p] * y[q] + errors[self.other][q] * x[p]
+            total += carried + gamma * x[p] * y[q]
+        return total * (1.0 + gamma)
+
+
+def _middles(interval: Range) -> Range:
+    """Return the middle of each interval, and half its width, rounded up."""
+    lower, upper = interval
+    middle = lower / 2 + upper / 2
+    half = np.maximum(upper - middle, middle - lower)
+    return middle, half * (1.0 + 4 * UNIT_ROUNDOFF)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchProducts:
+    """The planes around the products ``node`` on many boxes, as ``Product._tangent`` gives them."""
+
+    node: Product
+    m: FloatArray
+    n: FloatArray
+    constant: FloatArray
+    gap: FloatArray
+    reach: FloatArray
+
+    def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
+        """Return a form above ``row·v`` on the box of each row: constants, and coefficients."""
+        node, weight = self.node, np.abs(row)
+        spend_entries(row.size * node.terms, 8)
+        gamma = relative_error(row.shape[1])
+        shift = np.einsum("rn,rn->r", row, self.constant[owner])
+        shift += np.einsum("rn,rn->r", weight, (self.gap + gamma * self.reach)[owner])
+        found: dict[int, FloatArray] = {}
+        for source, columns, other, places in (
+            (node.one, node.first, self.n, node.second),
+            (node.other, node.second, self.m, node.first),
+        ):
+            width = (self.m if source == node.one else self.n).shape[1]
+            slopes = other[owner][:, places.reshape(-1)]
+            slopes *= np.repeat(row, node.terms, axis=1)
+            entries = np.arange(places.size)
+            spread = sp.csr_array(
+                (np.ones(places.size), (entries, columns.reshape(-1))), shape=(places.size, width)
+            )
+            before = times(slopes, spread)
+            found[source] = found[source] + before if source in found else before
+        return shift, list(found.items())

@@ -1,0 +1,256 @@
+"""Softmax over groups of entries, inside a network: ``p_i = exp(s_i) / Σ_j exp(s_j)``.
+
+enclosure   by differences of scores                        (``bounds.softmax_planes``)
+planes      B s + b ≤ p ≤ S s + t
+backward    c·p = t + (c − t)·p for every t, as Σ_i p_i = 1: t is the mean of c, weighted by the
+            distance between the planes, so that less of it is paid for
+slopes      ∂p_i/∂s_j = p_i (δ_ij − p_j)
+program     p in its bounds, between the planes, with Σ_i p_i = 1: a relaxation
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    dense,
+    frozen_indices,
+    relative_error,
+)
+from verix_encodings.blocks.affine import define
+from verix_encodings.bounds.batch_lines import Products
+from verix_encodings.bounds.interval import Bounds, Interval, Range
+from verix_encodings.bounds.lines import Planes, Replaced
+from verix_encodings.bounds.patches import Coefficients, Patch, reached
+from verix_encodings.bounds.phases import Phases
+from verix_encodings.bounds.softmax_planes import SoftmaxPlanes, softmax_planes, softmax_range
+from verix_encodings.kinds.node import (
+    OPERATIONS,
+    Cut,
+    EncodingContext,
+    Node,
+    Ranges,
+    within_bounds,
+)
+from verix_encodings.program.program import Expressions
+from verix_encodings.work import spend_entries
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Softmax(Node):
+    """The softmax of each row of ``entries``, shape (groups, width), of the value ``source``.
+
+    The probabilities are in the order of ``entries``, row by row. No entry is in two groups.
+    """
+
+    plural: ClassVar[str] = "softmax probabilities"
+    mixes: ClassVar[bool] = True
+
+    source: int
+    entries: IntArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", frozen_indices(self.entries))
+        if self.entries.ndim != 2 or not self.entries.size:
+            raise ValueError("a softmax has a matrix of entries, with a row for each group")
+
+    @property
+    def width(self) -> int:
+        """Number of entries in a group."""
+        return int(self.entries.shape[1])
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Indices of the values that the node reads."""
+        return (self.source,)
+
+    def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
+        """Return the number of entries; ``ValueError`` if the source does not have them."""
+        if self.entries.min() < 0 or self.entries.max() >= sizes[self.source]:
+            raise ValueError(
+                f"takes a softmax of entries that value {self.source} of size "
+                f"{sizes[self.source]} does not have"
+            )
+        return self.entries.size
+
+    def renumbered(self, number: Callable[[int], int]) -> "Softmax":
+        """Return the softmax that reads this value instead."""
+        return Softmax(number(self.source), self.entries)
+
+    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+        """Return the probabilities."""
+        scores = values[self.source]
+        spend_entries(scores.size, 8)
+        grouped = scores[self.entries]
+        powers = np.exp(grouped - grouped.max(axis=1, keepdims=True))
+        result = powers / powers.sum(axis=1, keepdims=True)
+        return np.asarray(result).reshape(self.entries.size, *scores.shape[1:])
+
+    def _flat(self, x: FloatArray) -> FloatArray:
+        """Return groups in the last two axes as entries in one."""
+        return x.reshape(*x.shape[:-2], self.entries.size)
+
+    def enclosure(self, of: Ranges) -> Range:
+        """Bound the probabilities."""
+        lower, upper = of(self.source)
+        low, high = softmax_range(lower[..., self.entries], upper[..., self.entries])
+        return self._flat(low), self._flat(high)
+
+    def add_gradients(
+        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
+    ) -> None:
+        """Add ``p_j (g_j − Σ_i g_i p_i)`` to the gradient by the score ``j``."""
+        p = self.value(values).reshape(-1, self.width, *slope.shape[1:])
+        g = slope.reshape(p.shape)
+        slopes[self.source][self.entries] += p * (g - (g * p).sum(axis=1, keepdims=True))
+
+    def relaxation(self, bounds: Sequence[Interval]) -> "SoftmaxForms":
+        """Return the planes on the bounds of its source, as matrices of blocks, one a group."""
+        z = bounds[self.source]
+        planes = softmax_planes(z.lower[self.entries], z.upper[self.entries])
+        above, below = (
+            self._matrix(slopes, z.lower.size) for slopes in (planes.above, planes.below)
+        )
+        return SoftmaxForms(
+            planes.ceiling.reshape(-1),
+            planes.floor.reshape(-1),
+            planes.reach.reshape(-1),
+            {self.source: above},
+            {self.source: below},
+            planes.gap,
+        )
+
+    def _matrix(self, blocks: FloatArray, size: int) -> sp.csr_array:
+        columns = np.repeat(self.entries, self.width, axis=0).reshape(-1)
+        starts = np.arange(self.entries.size + 1) * self.width
+        return sp.csr_array((blocks.reshape(-1), columns, starts), shape=(self.entries.size, size))
+
+    def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchSoftmax":
+        """Return the planes on each box."""
+        lower, upper = of(self.source)
+        planes = softmax_planes(lower[:, self.entries], upper[:, self.entries])
+        return BatchSoftmax(self, planes, lower.shape[1])
+
+    def slopes(
+        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
+    ) -> Iterator[tuple[int, Range]]:
+        """Yield the source with slopes by ``p_j (g_j − Σ_i p_i g_i)``, a mean of the ``g_i``."""
+        z = bounds[self.source]
+        low, high = softmax_range(z.lower[self.entries], z.upper[self.entries])
+        least = lower.reshape(-1, *self.entries.shape)
+        most = upper.reshape(-1, *self.entries.shape)
+        # a mean lies between the least and the greatest of its terms
+        below = least - most.max(axis=-1, keepdims=True)
+        above = most - least.min(axis=-1, keepdims=True)
+        ends = [p * g for p in (low, high) for g in (below, above)]
+        error = relative_error(4) * np.maximum.reduce([np.abs(end) for end in ends])
+        found = np.zeros((2, lower.shape[0], z.lower.size))
+        found[0][:, self.entries] = np.minimum.reduce(ends) - error
+        found[1][:, self.entries] = np.maximum.reduce(ends) + error
+        yield self.source, (found[0], found[1])
+
+    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+        """Mark the whole groups of these entries."""
+        groups = mask.reshape(self.entries.shape).any(axis=1)
+        masks[self.source][self.entries[groups]] = True
+
+    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+        """Return the whole groups of the entries that are needed."""
+        return np.repeat(mask.reshape(self.entries.shape).any(axis=1), self.width)
+
+    def part(self, rows: IntArray, cut: Cut) -> Node:
+        """Return these groups."""
+        entries = self.entries.reshape(-1)[rows].reshape(-1, self.width)
+        places = np.searchsorted(cut.kept[self.source], entries)
+        return Softmax(cut.number[self.source], places)
+
+    def rows(self, context: EncodingContext) -> Expressions:
+        """Add a column for each probability, between the planes, which sum to one in a group."""
+        interval, result = context.bounds[self.source], within_bounds(context)
+        every, scores = np.arange(self.entries.size), np.arange(interval.lower.size)
+        label, p = context.label, result.columns
+        z = define(context.builder, f"z_{label}", context.values[self.source], interval, scores)
+        planes = self.relaxation(context.bounds)
+        none, one = np.full(every.size, np.inf), np.ones(every.size)
+        for name, slope, low, high in (
+            ("below", planes.below[self.source], planes.floor, none),
+            ("above", planes.above[self.source], -none, planes.ceiling),
+        ):
+            context.builder.add_rows(
+                f"plane_{name}_{label}", every, [(one, p), (-slope, z)], low, high
+            )
+        groups = np.arange(every.size // self.width)
+        total = sp.csr_array(
+            (one, every, np.arange(groups.size + 1) * self.width), shape=(groups.size, every.size)
+        )
+        context.builder.add_rows(f"total_{label}", groups, [(total, p)], 1.0, 1.0)
+        return result
+
+    def evaluation_error(
+        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
+    ) -> FloatArray:
+        """Bound the error: a score's error moves each probability by half of it at most."""
+        carried = np.repeat(errors[self.source][self.entries].max(axis=1), self.width)
+        size = 1.0 + np.max(bounds[self.source].magnitude[self.entries])
+        return carried + relative_error(self.width + OPERATIONS) * size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SoftmaxForms(Planes):
+    """Planes around a softmax; ``gap`` is their distance in the middle, (groups, width)."""
+
+    gap: FloatArray
+
+    def replaced(
+        self, c: Coefficients, slopes: FloatArray | None, phases: Phases | None
+    ) -> Replaced:
+        """Replace ``c·p`` by a form in the scores, of ``c`` less a number for each group."""
+        rows = reached(c)
+        whole = rows.toarray() if isinstance(rows, Patch) else dense(rows)
+        moved, shift, error = _levelled(whole.reshape(-1, *self.gap.shape), self.gap)
+        constant, lost, products = Planes.replaced(self, moved.reshape(whole.shape), slopes, phases)
+        return constant + shift, lost + error, products
+
+
+def _levelled(c: FloatArray, gap: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return ``c − t``, ``Σ t`` over the groups, and the rounding of these times probabilities.
+
+    ``c`` has shape (rows, groups, width); ``gap`` that of a row, or of all.
+    """
+    weight = gap + 1e-3 * gap.mean(axis=-1, keepdims=True) + 1e-300
+    t = (c * weight).sum(axis=-1) / weight.sum(axis=-1)
+    size = np.abs(c).max(axis=-1).sum(axis=-1)
+    return c - t[..., None], t.sum(axis=-1), relative_error(c.shape[1] + 2) * 4.0 * size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchSoftmax:
+    """Planes around the softmax ``node`` on many boxes, of a source of this ``size``."""
+
+    node: Softmax
+    planes: SoftmaxPlanes
+    size: int
+
+    def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
+        """Return a form above ``row·p`` on the box of each row: constants, and coefficients."""
+        spend_entries(row.size * self.node.width, 8)
+        whole = row.reshape(row.shape[0], *self.node.entries.shape)
+        grouped, level, error = _levelled(whole, self.planes.gap[owner])
+        positive = np.maximum(grouped, 0.0)
+        negative, planes = grouped - positive, self.planes
+        gamma = relative_error(row.shape[1])
+        shift = level + error
+        shift += np.einsum("rgi,rgi->r", positive, planes.ceiling[owner])
+        shift += np.einsum("rgi,rgi->r", negative, planes.floor[owner])
+        shift += gamma * np.einsum("rgi,rgi->r", np.abs(grouped), planes.reach[owner])
+        before = np.einsum("rgi,rgij->rgj", positive, planes.above[owner])
+        before += np.einsum("rgi,rgij->rgj", negative, planes.below[owner])
+        result = np.zeros((row.shape[0], self.size))
+        result[:, self.node.entries] = before
+        return shift, [(self.node.source, result)]

@@ -1,0 +1,121 @@
+"""Functions in steps: a threshold, and rounding to whole numbers.
+
+    above      v = 1 if z > 0 else 0
+    reached    v = 1 if z ≥ 0 else 0
+    floor      v = ⌊z⌋
+    round      v the whole number next to z, the even one of two
+
+enclosure   the function grows: its values at the ends
+slopes      0 between steps, infinite where there is one
+program     above, reached:  b ∈ {0, 1},  z ≤ u b,  z ≥ l (1 − b),  v = b
+            floor:           v whole,  v ≤ z ≤ v + 1
+            round:           v whole,  v − ½ ≤ z ≤ v + ½
+
+At a step itself the program holds both values. It is exact elsewhere.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from verix_encodings.arrays import FloatArray
+from verix_encodings.blocks.affine import define
+from verix_encodings.bounds.interval import Interval, Range
+from verix_encodings.kinds.node import Elementwise, EncodingContext, within_bounds
+from verix_encodings.program.program import Expressions
+
+
+def _above(z: FloatArray) -> FloatArray:
+    return (z > 0).astype(np.float64)
+
+
+def _reached(z: FloatArray) -> FloatArray:
+    return (z >= 0).astype(np.float64)
+
+
+STEPS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "above": _above,
+    "reached": _reached,
+    "floor": np.floor,
+    "round": np.round,
+}
+"""The functions in steps, by name; all of them grow."""
+
+# the least and the greatest of z − v within a step
+_REACH = {"floor": (0.0, 1.0), "round": (-0.5, 0.5)}
+# beyond, a whole number is no column of a program
+_MOST = 2.0**30
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Elementwise):
+    """The function ``form`` of :data:`STEPS`, elementwise, of the value ``source``."""
+
+    plural: ClassVar[str] = "steps"
+
+    source: int
+    form: str
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return "step" if self.form in ("above", "reached") else self.form
+
+    def apply(self, z: FloatArray) -> FloatArray:
+        """Evaluate the function."""
+        return np.asarray(STEPS[self.form](z))
+
+    def range_of(self, lower: FloatArray, upper: FloatArray) -> Range:
+        """Return the values at the ends."""
+        return self.apply(lower), self.apply(upper)
+
+    def lines_of(
+        self, lower: FloatArray, upper: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return flat lines; for rounding, lines of slope one where these are closer."""
+        low, high = self.range_of(lower, upper)
+        zero = np.zeros_like(low)
+        if self.form not in _REACH:
+            return zero, low, zero, high
+        least, most = _REACH[self.form]
+        slope = (high - low > most - least).astype(np.float64)
+        return slope, np.where(slope, -most, low), slope, np.where(slope, -least, high)
+
+    def slope_range(self, lower: FloatArray, upper: FloatArray) -> Range:
+        """Return zero where there is no step."""
+        low, high = self.range_of(lower, upper)
+        steps = low != high
+        return np.where(steps, -np.inf, 0.0), np.where(steps, np.inf, 0.0)
+
+    def rows(self, context: EncodingContext) -> Expressions:
+        """Add a whole column for each entry with a step in its bounds, and its rows."""
+        z, result = context.bounds[self.source], within_bounds(context)
+        low, high = self.range_of(z.lower, z.upper)
+        open_ = np.flatnonzero((low < high) & (np.maximum(np.abs(low), np.abs(high)) < _MOST))
+        label, builder = context.label, context.builder
+        column = define(builder, f"z_{label}", context.values[self.source], z, open_)
+        whole = builder.add_columns(f"n_{label}", open_, low[open_], high[open_], integer=True)
+        one, none = np.ones(open_.size), np.full(open_.size, np.inf)
+        builder.add_rows(
+            f"whole_{label}", open_, [(one, result.columns[open_]), (-one, whole)], 0.0, 0.0
+        )
+        if self.form in _REACH:
+            least, most = _REACH[self.form]
+            terms = [(one, column), (-one, whole)]
+            builder.add_rows(f"step_{label}", open_, terms, least, most)
+            return result
+        l, u = z.lower[open_], z.upper[open_]
+        builder.add_rows(f"below_{label}", open_, [(one, column), (-u, whole)], -none, 0.0)
+        builder.add_rows(f"over_{label}", open_, [(one, column), (l, whole)], l, none)
+        return result
+
+    def evaluation_error(
+        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
+    ) -> FloatArray:
+        """Return the greatest jump that the errors of the source can make."""
+        z, off = bounds[self.source], errors[self.source]
+        low, high = self.range_of(z.lower - off, z.upper + off)
+        jumps = np.minimum(high - low, 1.0 if self.form not in _REACH else np.ceil(off) + 1.0)
+        return np.where(off > 0, jumps, 0.0)

@@ -1,0 +1,164 @@
+"""Text: the words of a message as features, which may go, and words that may come.
+
+A pipeline of a vectorizer and a classifier of scikit-learn is a network of how often each word
+stands in a message. An explanation is the set of words that have to stay (and of words that have to
+stay out): whatever other words go, the prediction does not change.
+"""
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from milp_verix.asking.problem import Problem
+from milp_verix.errors import InputError
+from milp_verix.inputs.features import integer
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.onnx_reader.onnx_network import load_network
+from milp_verix.onnx_reader.sources.text_model import TextPipeline, text_model
+from milp_verix.reporting.words.wording import joined
+from milp_verix.results.public import Explanation
+from verix_encodings.arrays import IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """A message as a text pipeline of scikit-learn reads it.
+
+    ``words`` are the words of it that the pipeline knows, in the order in which they first stand
+    there, and then those that may be added; ``counts``, one each, how often they stand there.
+    ``spans`` are the places of each in ``text``: pairs of a start and an end. ``network`` computes
+    the pipeline's scores from counts, and ``inputs`` describe these.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    counts: IntArray
+    spans: tuple[tuple[tuple[int, int], ...], ...]
+    network: LoadedModel
+    inputs: Inputs
+
+    @classmethod
+    def of(cls, pipeline: Any, text: str, *, add: Iterable[str] = ()) -> "Message":
+        """Return ``text`` as ``pipeline`` reads it.
+
+        Args:
+            pipeline: a fitted ``Pipeline`` of a ``CountVectorizer`` or ``TfidfVectorizer`` of
+                single words and a linear classifier or ``MLPClassifier``.
+            text: the message.
+            add: words that may be added, once each, where they do not stand in the message.
+
+        Raises:
+            InputError: the pipeline is no text pipeline or not fitted, it knows no word of the
+                message, or does not know a word that may be added.
+            ModelError: the network's scores differ from the pipeline's.
+            UnsupportedOperatorError: the classifier cannot be read.
+        """
+        if not isinstance(text, str):
+            raise InputError(f"the message is a {type(text).__name__}, expected a text")
+        parts = TextPipeline.of(pipeline)
+        known = parts.vectorizer.vocabulary_
+        read = [word for word in parts.vectorizer.build_analyzer()(text) if word in known]
+        words = list(dict.fromkeys(read))
+        if not words:
+            raise InputError("the pipeline knows no word of the message: nothing can be removed")
+        more = [word for word in dict.fromkeys(add) if word not in words]
+        if unknown := [word for word in more if word not in known]:
+            raise InputError(f"the pipeline does not know the words that may be added: {unknown}")
+        counts = np.array([read.count(word) for word in words] + [0] * len(more))
+        most = np.maximum(counts, 1)
+        everything = (*words, *more)
+        inputs = Inputs(
+            [integer(word, 0, int(n)) for word, n in zip(everything, most, strict=True)],
+            class_names=[str(name) for name in parts.estimator.classes_],
+        )
+        network = load_network(text_model(parts, everything, most))
+        return cls(
+            text, everything, counts, _spans(parts.vectorizer, text, everything), network, inputs
+        )
+
+    def problem(self, **options: Any) -> Problem:
+        """Return the question which words keep the prediction, whatever others go.
+
+        ``options`` are those of :class:`milp_verix.Problem`, but for ``inputs``; each word may go
+        or come unless ``epsilon`` says otherwise. Raises as that does.
+        """
+        given = {"epsilon": inf, **options}
+        return Problem(self.network, self.counts.astype(float), inputs=self.inputs, **given)
+
+    def kept(self, explanation: Explanation) -> tuple[str, ...]:
+        """Return the words of the message that the prediction rests on, in their order there."""
+        return tuple(self.words[i] for i in sorted(explanation.explanation) if self.counts[i] > 0)
+
+    def kept_out(self, explanation: Explanation) -> tuple[str, ...]:
+        """Return the words that may be added, but whose absence the prediction rests on."""
+        return tuple(self.words[i] for i in sorted(explanation.explanation) if self.counts[i] == 0)
+
+    def marked(self, explanation: Explanation, *, before: str = "**", after: str = "**") -> str:
+        """Return the message with ``before`` and ``after`` each word of the explanation."""
+        return "".join(
+            f"{before}{part}{after}" if needed else part
+            for part, needed in self._parts(explanation)
+        )
+
+    def page(self, explanation: Explanation) -> str:
+        """Return the message as a paragraph of HTML, with words of the explanation marked."""
+        told = "".join(
+            f"<mark>{html.escape(part)}</mark>" if needed else html.escape(part)
+            for part, needed in self._parts(explanation)
+        )
+        return f'<p class="message">{told}</p>'
+
+    def sentence(self, explanation: Explanation) -> str:
+        """Say in words what the explanation proves."""
+        names = self.inputs.class_names
+        told = names[int(np.asarray(explanation.prediction))]
+        kept, out = self.kept(explanation), self.kept_out(explanation)
+        often = {word: int(n) for word, n in zip(self.words, self.counts, strict=True)}
+        named = [f"“{word}”" + f" ({often[word]} times)" * (often[word] > 1) for word in kept]
+        shut = joined([f"“{word}”" for word in out]) if out else ""
+        do = "does" if len(out) == 1 else "do"
+        stands = f" as long as {joined(named)} {_verb(kept)} in it" if kept else ""
+        without = f" and {shut} {do} not" if out else ""
+        if out and not kept:
+            without = f" as long as {shut} {do} not come in"
+        return f"{told}{stands}{without}, whatever other words go{self._come}."
+
+    @property
+    def _come(self) -> str:
+        return " or come" if np.any(self.counts == 0) else ""
+
+    def _parts(self, explanation: Explanation) -> list[tuple[str, bool]]:
+        """Return the message in parts, each with whether it is a word of the explanation."""
+        spans = sorted(span for i in explanation.explanation for span in self.spans[i])
+        parts: list[tuple[str, bool]] = []
+        end = 0
+        for start, stop in spans:
+            parts += [(self.text[end:start], False), (self.text[start:stop], True)]
+            end = stop
+        return [part for part in (*parts, (self.text[end:], False)) if part[0]]
+
+
+def _spans(
+    vectorizer: Any, text: str, words: Sequence[str]
+) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """Return the places of each word in ``text``; none where the vectorizer changes its length."""
+    seen = vectorizer.build_preprocessor()(text)
+    pattern = vectorizer.token_pattern
+    if len(seen) != len(text) or pattern is None or vectorizer.tokenizer is not None:
+        return ((),) * len(words)
+    found: dict[str, list[tuple[int, int]]] = {}
+    for match in re.finditer(pattern, seen):
+        found.setdefault(match.group(match.re.groups and 1), []).append(
+            match.span(match.re.groups and 1)
+        )
+    return tuple(tuple(found.get(word, ())) for word in words)
+
+
+def _verb(words: Sequence[str]) -> str:
+    return "stands" if len(words) == 1 else "stand"

@@ -1,0 +1,1 @@
+"""Contrastive sets, and the covers of them: lower bounds on every explanation."""

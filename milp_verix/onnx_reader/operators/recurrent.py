@@ -1,0 +1,228 @@
+"""Recurrent layers with a fixed number of steps, unrolled: RNN, LSTM and GRU."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.operators.affine import matrix_product
+from milp_verix.onnx_reader.operators.products import product
+from milp_verix.onnx_reader.registry import operator
+from milp_verix.onnx_reader.symbol import (
+    Constant,
+    Symbol,
+    Tensor,
+    add,
+    as_symbol,
+    join,
+    rearrange,
+    scale,
+)
+from verix_encodings.arrays import IntArray
+from verix_encodings.bounds.smooth_functions import SIGMOID, SOFTPLUS, SOFTSIGN, TANH
+
+_ATTRIBUTES = ("activations", "clip", "direction", "hidden_size", "layout")
+
+State: TypeAlias = tuple[Symbol, ...]
+Cell: TypeAlias = Callable[[Symbol, State], State]
+
+_SMOOTH = {"tanh": TANH, "sigmoid": SIGMOID, "softsign": SOFTSIGN, "softplus": SOFTPLUS}
+
+
+def _function(node: NodeContext, name: str) -> Callable[[Symbol], Symbol]:
+    if name.lower() == "relu":
+        return node.builder.relu
+    if name.lower() not in _SMOOTH:
+        raise node.unsupported(f"its activation is {name!r}")
+    return lambda x: node.builder.smooth(x, _SMOOTH[name.lower()])
+
+
+def _times(node: NodeContext, a: Tensor, b: Constant) -> Symbol:
+    return as_symbol(matrix_product(node, a, b))
+
+
+def _gates(x: Symbol, count: int) -> list[Symbol]:
+    size = x.shape[-1] // count
+
+    def gate(k: int) -> Symbol:
+        return rearrange(x, lambda index: index[..., k * size : (k + 1) * size])
+
+    return [gate(k) for k in range(count)]
+
+
+def _rnn_cell(node: NodeContext, w: Constant, r: Constant, b: Constant, names: list[str]) -> Cell:
+    """``h ← f(W x + R h + b)``."""
+    f = _function(node, names[0])
+    shift = as_symbol(b[: b.size // 2] + b[b.size // 2 :])
+
+    def step(x: Symbol, state: State) -> State:
+        return (f(add(add(_times(node, x, w.T), _times(node, state[0], r.T)), shift)),)
+
+    return step
+
+
+def _lstm_cell(node: NodeContext, w: Constant, r: Constant, b: Constant, names: list[str]) -> Cell:
+    """Gates ``i o f`` and ``c̃`` of ``W x + R h + b``: ``c ← f c + i c̃``, ``h ← o tanh(c)``."""
+    f, g, h = (_function(node, name) for name in names)
+    shift = as_symbol(b[: b.size // 2] + b[b.size // 2 :])
+
+    def step(x: Symbol, state: State) -> State:
+        hidden, cell = state
+        total = add(add(_times(node, x, w.T), _times(node, hidden, r.T)), shift)
+        into, out, forget, new = _gates(total, 4)
+        kept = product(node.builder, f(forget), cell)
+        cell = add(kept, product(node.builder, f(into), g(new)))
+        return product(node.builder, f(out), h(cell)), cell
+
+    return step
+
+
+def _gru_cell(node: NodeContext, w: Constant, r: Constant, b: Constant, names: list[str]) -> Cell:
+    """Gates ``z r``: ``h ← n + z (h − n)``, ``n = g(W x + b + r (R h + b'))`` or of ``r h``."""
+    f, g = (_function(node, name) for name in names)
+    size = r.shape[-1]
+    of_input, of_state = b[: b.size // 2], b[b.size // 2 :]
+
+    def step(x: Symbol, state: State) -> State:
+        (hidden,) = state
+        inner = add(_times(node, x, w.T), as_symbol(of_input))
+        update_x, reset_x, new_x = _gates(inner, 3)
+        outer = add(_times(node, hidden, r.T), as_symbol(of_state))
+        update_h, reset_h, new_h = _gates(outer, 3)
+        update, reset = f(add(update_x, update_h)), f(add(reset_x, reset_h))
+        if node.integer("linear_before_reset", 0):
+            gated = product(node.builder, reset, new_h)
+        else:
+            kept = product(node.builder, reset, hidden)
+            gated = add(_times(node, kept, r[2 * size :].T), as_symbol(of_state[2 * size :]))
+        new = g(add(new_x, gated))
+        gap = add(hidden, scale(new, -1.0))
+        return (add(new, product(node.builder, update, gap)),)
+
+    return step
+
+
+_CELLS = {
+    "RNN": (_rnn_cell, 1, 1, ("Tanh",)),
+    "LSTM": (_lstm_cell, 4, 2, ("Sigmoid", "Tanh", "Tanh")),
+    "GRU": (_gru_cell, 3, 1, ("Sigmoid", "Tanh")),
+}
+
+
+@operator("RNN", attributes=_ATTRIBUTES)
+def rnn(  # noqa: PLR0917 (the inputs of the node)
+    node: NodeContext,
+    x: Tensor,
+    w: Tensor,
+    r: Tensor,
+    b: Tensor | None = None,
+    lengths: Tensor | None = None,
+    hidden: Tensor | None = None,
+) -> tuple[Tensor, ...]:
+    """A recurrent layer: all hidden states, and the last one."""
+    return _unrolled(node, x, (w, r, b), lengths, (hidden,))
+
+
+@operator("GRU", attributes=(*_ATTRIBUTES, "linear_before_reset"))
+def gru(  # noqa: PLR0917 (the inputs of the node)
+    node: NodeContext,
+    x: Tensor,
+    w: Tensor,
+    r: Tensor,
+    b: Tensor | None = None,
+    lengths: Tensor | None = None,
+    hidden: Tensor | None = None,
+) -> tuple[Tensor, ...]:
+    """A layer of gated recurrent units: all hidden states, and the last one."""
+    return _unrolled(node, x, (w, r, b), lengths, (hidden,))
+
+
+@operator("LSTM", attributes=(*_ATTRIBUTES, "input_forget"))
+def lstm(  # noqa: PLR0917 (the inputs of the node)
+    node: NodeContext,
+    x: Tensor,
+    w: Tensor,
+    r: Tensor,
+    b: Tensor | None = None,
+    lengths: Tensor | None = None,
+    hidden: Tensor | None = None,
+    cell: Tensor | None = None,
+    peepholes: Tensor | None = None,
+) -> tuple[Tensor, ...]:
+    """A long short-term memory: all hidden states, the last one, and the last cell."""
+    if peepholes is not None or node.integer("input_forget", 0):
+        raise node.unsupported("it has peepholes, or one gate for input and forgetting")
+    return _unrolled(node, x, (w, r, b), lengths, (hidden, cell))
+
+
+def _unrolled(
+    node: NodeContext,
+    x: Tensor,
+    weights: tuple[Tensor, Tensor, Tensor | None],
+    lengths: Tensor | None,
+    starts: tuple[Tensor | None, ...],
+) -> tuple[Tensor, ...]:
+    w, r, b = weights
+    make, gates, states, default = _CELLS[node.operator]
+    x = as_symbol(x)
+    if isinstance(w, Symbol) or isinstance(r, Symbol) or isinstance(b, Symbol):
+        raise node.unsupported("its weights are not constants")
+    layout = node.integer("layout", 0)
+    if layout:
+        x = rearrange(x, lambda index: index.swapaxes(0, 1))
+    if x.ndim != 3 or w.ndim != 3 or r.ndim != 3 or w.shape[1] != gates * r.shape[2]:
+        raise node.malformed(f"weights {w.shape} and {r.shape} do not fit an input {x.shape}")
+    steps, batch, _ = x.shape
+    if isinstance(lengths, Symbol) or (lengths is not None and np.any(lengths != steps)):
+        raise node.unsupported("its sequences have different lengths")
+    clip = node.number("clip", 0.0) if "clip" in node.attributes else None
+    direction = node.text("direction", "forward")
+    ways = {"forward": [1], "reverse": [-1], "bidirectional": [1, -1]}.get(direction)
+    if ways is None or len(ways) != w.shape[0]:
+        raise node.malformed(f"its direction is {direction!r}")
+    given = node.attributes.get("activations") or list(default) * len(ways)
+    names = [str(name) for name in given] if isinstance(given, list) else []
+    if len(names) != len(default) * len(ways):
+        raise node.malformed(f"its activations are {names}")
+    size = r.shape[2]
+    outputs, finals = [], []
+    for number, way in enumerate(ways):
+        bias = np.zeros(2 * gates * size) if b is None else b[number].astype(np.float64)
+        own = names[number * len(default) : (number + 1) * len(default)]
+        cell = make(node, w[number], r[number], bias, own)
+        state = tuple(_start(s, number, layout, (batch, size)) for s in starts[:states])
+        found = []
+        if clip is not None:
+            raise node.unsupported("it clips its gates")
+        for t in range(steps)[::way]:
+            state = cell(_at(x, t), state)
+            found.append(state[0])
+        outputs.append(found[::way])
+        finals.append(state)
+    # (steps, directions, batch, hidden)
+    flat = [outputs[k][t] for t in range(steps) for k in range(len(ways))]
+    stacked = join(flat, _stacked)
+    shape = (steps, len(ways), batch, size)
+    whole = rearrange(stacked, lambda index: index.reshape(shape))
+    lasts = [join([f[k] for f in finals], _stacked) for k in range(states)]
+    if layout:
+        whole = rearrange(whole, lambda index: index.transpose(2, 0, 1, 3))
+        lasts = [rearrange(last, lambda index: index.swapaxes(0, 1)) for last in lasts]
+    return (whole, *lasts)
+
+
+def _stacked(indices: list[IntArray]) -> IntArray:
+    return np.stack(indices)
+
+
+def _at(x: Symbol, t: int) -> Symbol:
+    return rearrange(x, lambda index: index[t])
+
+
+def _start(given: Tensor | None, number: int, layout: int, shape: tuple[int, int]) -> Symbol:
+    if given is None:
+        return as_symbol(np.zeros(shape))
+    if isinstance(given, Symbol):
+        return rearrange(given, lambda index: index[:, number] if layout else index[number])
+    return as_symbol(given[:, number] if layout else given[number])

@@ -1,0 +1,95 @@
+"""The figure of a table: a row for each column, how often decisions need it, by class."""
+
+from pathlib import Path
+
+from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.style import INK, LABEL, MUTED, bar_rows, legend, typeset
+from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.words.columns import (
+    ColumnUse,
+    TableUse,
+    columns_headline,
+    columns_sentence,
+    share_text,
+)
+from milp_verix.reporting.words.wording import counted, shortened
+
+_MOST, _ROW, _CAPTION, _BELOW = 30, 0.34, 0.7, 0.6
+_BARS, _GAP, _SHARE, _TYPICAL = 3.9, 0.25, 1.05, 2.7
+_LONGEST_NAME, _LONGEST_TEXT, _INCHES_PER_CHARACTER = 30, 42, 0.07
+_NO_PART = "#c9ced4"
+CLASS_COLOURS = ("#31688e", "#e08214", "#5aae61", "#9b4dca", "#b2182b", "#6d6d6d")
+"""The colours of classes, which differ in lightness too; a seventh class begins anew."""
+
+
+def plot_columns(use: TableUse, path: str | Path | None = None) -> Drawing:
+    """Draw ``use``; write it to ``path`` if given, in the format of its suffix."""
+    return drawn(lambda: _figure(use), path)
+
+
+def class_colour(place: int) -> str:
+    """Return the colour of a class by its place."""
+    return CLASS_COLOURS[place % len(CLASS_COLOURS)]
+
+
+def _figure(use: TableUse) -> Drawing:
+    shown = use.columns[:_MOST]
+    names = [typeset(shortened(column.name, _LONGEST_NAME)) for column in shown]
+    left = MARGIN + max(map(len, names)) * _INCHES_PER_CHARACTER + 0.2
+    top, height = HEADER + _CAPTION, _ROW * len(shown)
+    no_part = left + _BARS + _GAP
+    typical = no_part + _SHARE + _GAP
+    sheet = Sheet(typical + _TYPICAL + MARGIN, top + height + _BELOW)
+    sheet.headed(columns_headline(use), [typeset(use.asked), _decided(use)])
+    sheet.text(MARGIN, HEADER - 0.12, typeset(columns_sentence(use)), fontsize=10)
+    bars = sheet.axes(left, top, _BARS, height)
+    count = len(use.classes)
+    thick = 0.76 / count
+    for number in range(count):
+        shift = (number - (count - 1) / 2) * thick
+        bars.barh(
+            [place + shift for place in range(len(shown))],
+            [100 * column.needed[number] for column in shown],
+            height=thick * 0.92,
+            color=class_colour(number),
+            zorder=2,
+        )
+    bar_rows(bars, names, pad=4)
+    bars.set_xlim(0, 100)
+    bars.set_xlabel("% of decisions whose explanation has the column", **LABEL)
+    keys = {
+        f"{shortened(name, 24)} ({counted(n, 'decision')})": class_colour(place)
+        for place, (name, n) in enumerate(use.classes)
+    }
+    legend(bars, keys, loc="lower left", bbox_to_anchor=(0.0, 1 + 0.07 / height), ncols=2)
+    _no_part(sheet, (no_part, top, _SHARE, height), shown)
+    sheet.text(typical, top - 0.24, "typical values where it is needed", fontsize=8.5)
+    for place, column in enumerate(shown):
+        told = typeset(shortened(column.typical, _LONGEST_TEXT)) or "–"
+        middle = top + (place + 0.5) * _ROW
+        sheet.text(typical, middle, told, fontsize=8.5, va="center", color=INK)
+    if left_out := len(use.columns) - len(shown):
+        more = f"and {counted(left_out, 'other column')}, needed less often"
+        sheet.text(MARGIN, top + height + 0.35, more, color=MUTED)
+    return sheet.figure
+
+
+def _decided(use: TableUse) -> str:
+    open_ = sum(column.open > 0 for column in use.columns)
+    return f"{counted(open_, 'column')} undecided somewhere" if open_ else "all columns decided"
+
+
+def _no_part(
+    sheet: Sheet, box: tuple[float, float, float, float], shown: tuple[ColumnUse, ...]
+) -> None:
+    axes = sheet.axes(*box)
+    shares = [100 * column.no_part for column in shown]
+    axes.barh(range(len(shown)), shares, height=0.5, color=_NO_PART, zorder=2)
+    bar_rows(axes, ["" for _ in shown], pad=0)
+    axes.set_xlim(0, 100)
+    axes.set_xticks([0, 100])
+    axes.set_xlabel("%, proven", **LABEL)
+    sheet.text(box[0], box[1] - 0.24, "plays no part", fontsize=8.5)
+    for place, column in enumerate(shown):
+        if column.no_part:
+            axes.text(4, place, share_text(column.no_part), va="center", fontsize=8, color=INK)

@@ -1,0 +1,55 @@
+"""One check in words, and the facts about it."""
+
+from milp_verix.reporting.words.explanation import about_facts, effort_facts
+from milp_verix.reporting.words.feature_labels import change_texts, labels_of
+from milp_verix.reporting.words.sentences import (
+    change_told,
+    claim_text,
+    kept_values,
+    room_parts,
+    rules_told,
+    scope_sentences,
+    stays_text,
+)
+from milp_verix.reporting.words.wording import becomes_text, counted, number
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.kinds import FeatureSet
+from milp_verix.results.records.verdict import Verdict
+
+
+def check_sentence(about: Result, verdict: Verdict, free: FeatureSet) -> str:
+    """Return the claim that the features ``free`` may change, or what refutes it."""
+    if (point := _point(verdict)) is not None:
+        return " ".join([change_told(about, point), *scope_sentences(about)])
+    kept = tuple(feature for feature in range(len(about.groups)) if feature not in free)
+    given = [f"as long as {kept_values(about, kept, 'that are fixed')}"] if kept else []
+    claim = claim_text([stays_text(about), *room_parts(about, free, bool(kept)), *given])
+    if not verdict.holds:
+        claim = f"It is open if {claim[0].lower()}{claim[1:-1]}: {verdict.reason}."
+    return " ".join([claim, *rules_told(about)])
+
+
+def check_facts(about: Result, verdict: Verdict, free: FeatureSet) -> list[tuple[str, str]]:
+    """Return the facts about a check, as pairs of a name and a text."""
+    answer, point = verdict.answer.name, _point(verdict)
+    if verdict.bound is not None:
+        answer += f", proven: no margin is above {number(verdict.bound)}"
+    elif point is not None:
+        answer += f": {becomes_text(about, point)}, run in onnxruntime"
+    else:
+        answer += f": {verdict.reason}"
+    told = [
+        ("in words", check_sentence(about, verdict, free)),
+        *about_facts(about),
+        ("free", f"{counted(len(free), 'feature')}: {labels_of(about).listed(free)}"),
+        ("answer", answer),
+    ]
+    if about.inputs is not None and point is not None:
+        told += [("change", text) for text in change_texts(about, point)]
+    return told + effort_facts(about)
+
+
+def _point(verdict: Verdict) -> Counterfactual | None:
+    if verdict.witness is None or verdict.prediction is None:
+        return None
+    return Counterfactual(verdict.witness, verdict.prediction, verdict.rival)

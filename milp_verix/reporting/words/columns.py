@@ -1,0 +1,98 @@
+"""The part that columns play in the decisions about a table, and what is said of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from milp_verix.reporting.words.wording import counted, joined
+
+_TOLD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUse:
+    """The part that one column plays; shares are between 0 and 1.
+
+    ``needed`` is the share of decisions of each class whose explanation has the column, in the
+    order of the classes, ``open`` of all decisions in which it is not decided if it is needed,
+    ``no_part`` of those in which it is proven to be in no minimal explanation. ``typical`` tells
+    the values that are kept, or is empty.
+    """
+
+    name: str
+    needed: tuple[float, ...]
+    in_all: float
+    open: float
+    no_part: float
+    typical: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableUse:
+    """The part that columns play: ``classes`` are names with their numbers of decisions.
+
+    ``columns`` begin with the one that is needed most often. ``asked`` tells the question.
+    """
+
+    columns: tuple[ColumnUse, ...]
+    classes: tuple[tuple[str, int], ...]
+    asked: str
+
+    @property
+    def decisions(self) -> int:
+        """Number of decisions."""
+        return sum(count for _, count in self.classes)
+
+
+def share_text(share: float) -> str:
+    """Return ``"40 %"``; a share near none or all is not rounded to it."""
+    percent = 100 * share
+    if 0 < percent < 1:
+        return "under 1 %"
+    if 99 < percent < 100:
+        return "over 99 %"
+    return f"{percent:.0f} %"
+
+
+def columns_headline(use: TableUse) -> str:
+    """Return ``"What 40 decisions need, by column"``."""
+    return f"What {counted(use.decisions, 'decision')} need, by column"
+
+
+def columns_sentence(use: TableUse) -> str:
+    """Return the columns needed most often, and those that provably play no part anywhere."""
+    top = [column for column in use.columns if column.in_all][:_TOLD]
+    told = []
+    if top:
+        parts = [f"{column.name} in {share_text(column.in_all)}" for column in top]
+        told.append(f"Explanations of {_decisions(use)} have {joined(parts)} of the cases.")
+    never = [column.name for column in use.columns if column.no_part == 1]
+    if never:
+        verb = "plays" if len(never) == 1 else "play"
+        told.append(f"{_listed(never)} provably {verb} no part in any of them.")
+    return " ".join(told) or f"No column is in an explanation of {_decisions(use)}."
+
+
+def columns_table(use: TableUse) -> Table:
+    """Return a rich table with a row for each column."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    heads = ["column", *(f"needed: {name}" for name, _ in use.classes)]
+    for place, head in enumerate([*heads, "plays no part", "typical values"]):
+        right = 0 < place <= len(use.classes) + 1
+        table.add_column(Text(head), justify="right" if right else "left")
+    for column in use.columns:
+        shares = [*map(share_text, column.needed), share_text(column.no_part)]
+        table.add_row(*map(Text, [column.name, *shares, column.typical]))
+    return table
+
+
+def _decisions(use: TableUse) -> str:
+    return counted(use.decisions, "decision")
+
+
+def _listed(names: Sequence[str]) -> str:
+    left = len(names) - _TOLD
+    more = [counted(left, "other column")] if left > 0 else []
+    return joined([*names[:_TOLD], *more])

@@ -1,0 +1,36 @@
+"""The answer to one check that users see: a verdict that tells its question."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from milp_verix.results.records.base import Result
+from milp_verix.results.records.kinds import FeatureSet
+from milp_verix.results.records.verdict import Verdict
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Check(Verdict):
+    """The outcome of one check, with its question.
+
+    ``free`` are the features that may change, ``about`` has the network, the input, the prediction
+    and the ball. The other fields are documented in :class:`milp_verix.Verdict`.
+    """
+
+    about: Result
+    free: FeatureSet
+
+    def sentence(self) -> str:
+        """Return the claim in words, or what refutes it."""
+        from milp_verix.reporting.words.check import check_sentence
+
+        return check_sentence(self.about, self, self.free)
+
+    def summary(self) -> "Table":
+        """Return the facts as a rich table."""
+        from milp_verix.reporting.words.check import check_facts
+        from milp_verix.reporting.words.fact_table import table_of
+
+        return table_of(check_facts(self.about, self, self.free))

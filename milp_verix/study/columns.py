@@ -1,0 +1,169 @@
+"""The part that each column plays in the decisions of a study, from its journal and results.
+
+The tasks that count are explanations by one setting: the one with the most of them. A column is
+*needed* by a decision if its explanation has the column. It *plays no part* if it is in no minimal
+explanation at all, which two facts prove:
+
+- it stays as it is: no input in question has another value of it;
+- the explanation ``A`` is the only minimal one, and does not have it. ``A`` is the only one if each
+  feature of it is necessary, that is, if its counterfactual changes this feature alone: then every
+  explanation has all of ``A``, and a minimal one no more.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from milp_verix.errors import InputError
+from milp_verix.inputs.features import Feature
+from milp_verix.reporting.words.columns import ColumnUse, TableUse
+from milp_verix.reporting.words.wording import number
+from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.json_format import load
+from milp_verix.study.page.gallery import StoredTask, stored_results
+from milp_verix.study.page.rows import TaskRow, radius_text, read_rows
+
+_KINDS = ("minimum", "explain")
+_ALWAYS = 2 / 3
+
+
+class _Tally:
+    """Counts over the explanations of one setting."""
+
+    def __init__(self, names: Sequence[str], kinds: Sequence[Feature] | None) -> None:
+        self.names, self.kinds = names, kinds
+        self.decisions: Counter[str] = Counter()
+        self.needed: dict[str, Counter[int]] = defaultdict(Counter)
+        self.open: Counter[int] = Counter()
+        self.no_part: Counter[int] = Counter()
+        self.values: dict[int, list[float | str]] = defaultdict(list)
+
+    def add(self, result: ExplanationRecord) -> None:
+        label = class_of(result)
+        self.decisions[label] += 1
+        self.needed[label].update(result.explanation)
+        self.open.update(result.unknown)
+        self.no_part.update(without_part(result))
+        x = result.input.reshape(-1)
+        texts = None if result.inputs is None else result.inputs.texts(result.input)
+        for feature in result.explanation:
+            kind = None if self.kinds is None else self.kinds[feature]
+            words = texts is not None and kind is not None and bool(kind.values)
+            start = result.groups[feature][0]
+            self.values[feature].append(texts[feature] if texts and words else float(x[start]))
+
+    def use(self, asked: str) -> TableUse:
+        """Return the shares of all columns, the one that is needed most often first."""
+        classes = tuple(sorted(self.decisions.items()))
+        every = sum(self.decisions.values())
+        columns = []
+        for place, name in enumerate(self.names):
+            needed = [self.needed[label][place] for label, _ in classes]
+            shares = tuple(n / count for n, (_, count) in zip(needed, classes, strict=True))
+            columns.append(
+                ColumnUse(
+                    name,
+                    shares,
+                    sum(needed) / every,
+                    self.open[place] / every,
+                    self.no_part[place] / every,
+                    self._typical(place),
+                )
+            )
+        columns.sort(key=lambda column: (-column.in_all, column.no_part))
+        return TableUse(tuple(columns), classes, asked)
+
+    def _typical(self, feature: int) -> str:
+        """Return the middle half of the kept numbers, or the most frequent words."""
+        values = self.values[feature]
+        if not values:
+            return ""
+        words = [value for value in values if isinstance(value, str)]
+        if words:
+            told, left = [], len(values) * _ALWAYS
+            for word, count in Counter(words).most_common(3):
+                told.append(word)
+                if (left := left - count) <= 0:
+                    break
+            return ", ".join(told)
+        kind = None if self.kinds is None else self.kinds[feature]
+        ends = np.quantile(np.array(values, dtype=np.float64), [0.25, 0.75], method="nearest")
+        unit = f" {kind.unit}" if kind is not None and kind.unit else ""
+        low, high = (number(float(end)) for end in ends)
+        return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
+
+
+def without_part(result: ExplanationRecord) -> tuple[int, ...]:
+    """Return the features that provably are in no minimal explanation of the decision."""
+    found = {*result.still} - {*result.explanation}
+    if not result.unknown and all(_necessary(result, one) for one in result.explanation):
+        found = {*range(len(result.groups))} - {*result.explanation}
+    return tuple(sorted(found))
+
+
+def _necessary(result: ExplanationRecord, feature: int) -> bool:
+    """Return whether a change of the feature alone changes the prediction, as its witness shows."""
+    found = result.counterfactuals.get(feature)
+    if found is None:
+        return False
+    moved = np.flatnonzero((found.input != result.input).reshape(-1))
+    return {*moved.tolist()} <= {*result.groups[feature]}
+
+
+def class_of(result: ExplanationRecord) -> str:
+    """Return the name of the decision: of its class, or of all values of a regression."""
+    if not isinstance(result.prediction, int):
+        return "all values"
+    names = result.class_names
+    return names[result.prediction] if result.prediction < len(names) else str(result.prediction)
+
+
+def use_of_columns(
+    journal: Path,
+    results: Path | None,
+    warn: Callable[[str], None],
+    keys: Iterable[str] | None = None,
+) -> TableUse:
+    """Return the part that columns play in the study of ``journal``, a file or a folder.
+
+    ``results`` is a folder of whole results, beside those that the journal names; ``keys`` are the
+    tasks that count, all by default. Raises ``InputError`` without a whole explanation.
+    """
+    wanted = None if keys is None else {*keys}
+    rows = [row for row in read_rows(journal, warn) if wanted is None or row.key in wanted]
+    return use_in(stored_results(rows, journal, results), journal)
+
+
+def use_in(stored: Sequence[StoredTask], journal: Path) -> TableUse:
+    """Return the part that columns play in stored explanations; raises as the function above."""
+    found = defaultdict[Any, list[StoredTask]](list)
+    for one in stored:
+        if one.row.task in _KINDS and one.row.size is not None:
+            group = one.row.network, str(one.row.epsilon), id(one.row.setting), one.row.task
+            found[group].append(one)
+    tally: _Tally | None = None
+    for tasks in sorted(found.values(), key=len, reverse=True)[:1]:
+        for one in tasks:
+            try:
+                result = load(one.path, ExplanationRecord)
+            except InputError:
+                continue
+            if tally is None:
+                every = range(len(result.groups))
+                names = result.feature_names or tuple(f"feature {place}" for place in every)
+                tally = _Tally(names, None if result.inputs is None else result.inputs.features)
+            if len(result.groups) == len(tally.names):
+                tally.add(result)
+        if tally is not None:
+            return tally.use(_asked(tasks[0].row))
+    raise InputError(
+        f"{journal} has no explanation with a whole result: columns are counted over the results "
+        "of explain or minimum, which a study keeps unless it is asked not to"
+    )
+
+
+def _asked(row: TaskRow) -> str:
+    return f"{row.task}, ε = {radius_text(row.epsilon)}"

@@ -1,0 +1,221 @@
+"""Studies of solvers: what the numbers mean, what resumes, and what a reader is told."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import milp_verix
+from milp_verix import InputError, explain_many, read_solver_study, write_report
+from milp_verix.cli.app import app
+from milp_verix.comparison.stored_checks import checks_of, hard_checks
+from milp_verix.problem.search import Search
+from milp_verix.results.records.comparison import Pair
+from milp_verix.results.records.solver_study import SHIFT, SolverTimes
+from milp_verix.study.solver_study import COLUMNS, times_of
+from tests.support.digits_example import images, network
+
+INF = np.inf
+SOLVERS = ["highs", "phase"]
+
+
+def _times(seconds: Any, limit: float = 10.0) -> SolverTimes:
+    table = np.array(seconds, dtype=float)
+    pairs = tuple(Pair(f"s{row}", "big_m") for row in range(len(table)))
+    names = tuple(map(str, range(table.shape[1])))
+    return SolverTimes(pairs, names, table, np.ones(table.shape, dtype=bool), limit)
+
+
+def test_summaries_are_those_of_the_definitions() -> None:
+    times = _times([[1.0, 4.0, INF], [2.0, 2.0, 8.0]])
+    best, other = times.summary()
+    assert (best.pair.solver, best.solved, best.fastest) == ("s1", 3, 2)
+    assert (other.pair.solver, other.solved, other.fastest) == ("s0", 2, 1)
+    assert best.par2 == pytest.approx((2 + 2 + 8) / 3)
+    assert other.par2 == pytest.approx((1 + 4 + 20) / 3)
+    product = (1 + SHIFT) * (4 + SHIFT) * (10 + SHIFT)
+    assert other.shifted_mean == pytest.approx(product ** (1 / 3) - SHIFT)
+    assert times.ratios().tolist() == [[1.0, 2.0, INF], [2.0, 1.0, 1.0]]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_profiles_are_the_shares_of_dolan_and_more(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    seconds = np.where(rng.random((4, 30)) < 0.2, INF, rng.uniform(0.01, 9, (4, 30)))
+    ratios = _times(seconds).ratios()
+    for tau in (1.0, 1.5, 3.0, 100.0):
+        for row in range(4):
+            within = 0
+            for place in range(30):
+                best = min(seconds[:, place])
+                within += bool(best < INF and seconds[row, place] <= tau * best * (1 + 1e-12))
+            assert np.count_nonzero(ratios[row] <= tau * (1 + 1e-12)) == within
+
+
+def test_a_check_that_nobody_answers_is_nobodys_best() -> None:
+    times = _times([[INF, 1.0], [INF, 2.0]])
+    assert [one.fastest for one in times.summary()] == [1, 0]
+    assert times.ratios()[:, 0].tolist() == [INF, INF]
+
+
+def test_unknown_answers_are_censored() -> None:
+    row = {"solver": "a", "formulation": "big_m", "check_time_limit": 3.0}
+    rows = [
+        {**row, "instance": "one", "answer": "holds", "seconds": 1.0},
+        {**row, "instance": "two", "answer": "unknown", "seconds": 3.1},
+        {**row, "instance": "one", "answer": "violated", "seconds": 2.0, "solver": "b"},
+    ]
+    times = times_of(rows)
+    assert times.limit == 3.0
+    assert times.seconds.tolist() == [[1.0, INF], [2.0, INF]]
+    assert times.asked.tolist() == [[True, True], [True, False]]
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("study") / "study.jsonl"
+    options: dict[str, Any] = {"solvers": SOLVERS, "formulations": ["big_m", "sos1", "partition:2"]}
+    options |= {"most_checks": 2, "check_time_limit": 60.0, "norm": "linf"}
+    explain_many(
+        *(network(), np.array(images()[14:16])),
+        epsilon=0.1,
+        task="compare",
+        journal=path,
+        **options,
+    )
+    return path
+
+
+def test_a_study_asks_every_pair_the_same_checks(journal: Path) -> None:
+    study = read_solver_study(journal)
+    assert {(p.solver, p.formulation) for p in study.times.pairs} == {
+        (solver, formulation) for solver in SOLVERS for formulation in ("big_m", "partition:2")
+    }
+    assert study.times.asked.all()
+    assert np.isfinite(study.times.seconds).all()
+    assert study.disagreements == ()
+    assert len(study.skipped) == 2
+    answers: dict[str, set[str]] = {}
+    for row in study.rows:
+        assert row["solves"] > 0
+        answers.setdefault(row["instance"], set()).add(row["answer"])
+    assert len(answers) == len(study.times.instances) == 4
+    assert all(len(found) == 1 for found in answers.values())
+    frame = study.frame()
+    assert tuple(frame.columns) == COLUMNS
+    lines = list(csv.DictReader(study.to_csv().splitlines()))
+    assert len(lines) == len(frame) == 16
+    assert {line["status"] for line in lines} <= {"optimal", "target"}
+    summed = list(csv.DictReader(study.summary_to_csv().splitlines()))
+    assert [int(line["solved"]) for line in summed] == [4] * 4
+    assert study.table().row_count == 4
+
+
+def test_a_study_goes_on_where_it_was(journal: Path, tmp_path: Path) -> None:
+    begun = tmp_path / "study.jsonl"
+    begun.write_text(journal.read_text().splitlines()[0] + "\n")
+    options: dict[str, Any] = {"solvers": SOLVERS, "formulations": ["big_m", "sos1", "partition:2"]}
+    options |= {"most_checks": 2, "norm": "linf", "task": "compare", "journal": begun}
+    xs = np.array(images()[14:16])
+    tally = explain_many(network(), xs, epsilon=0.1, check_time_limit=60.0, **options)
+    assert (tally.known, tally.done) == (1, 2)
+    # within another limit a solver may answer something else
+    again = explain_many(network(), xs, epsilon=0.1, check_time_limit=50.0, **options)
+    assert (again.known, again.done) == (0, 2)
+
+
+def test_hard_checks_are_spread_over_those_that_bounds_leave_open() -> None:
+    problem = milp_verix.Problem(network(), images()[15], epsilon=0.1)
+    checks = checks_of(problem.explain())
+    every = hard_checks(problem, checks, len(checks), Search())
+    found = milp_verix.compare(network(), images()[15], epsilon=0.1, solvers=["highs"])
+    assert found.checks == checks
+    asked = {record.check for record in found.runs[0].each if record.solves}
+    assert {checks[number] for number in asked} >= set(every)
+    assert 3 < len(every) < len(checks)
+    some = hard_checks(problem, checks, 3, Search())
+    assert len(some) == 3
+    assert set(some) <= set(every)
+    assert [len(free) for free in some] == sorted(len(free) for free in some)
+
+
+def test_the_picture_and_the_report(journal: Path, tmp_path: Path) -> None:
+    study = read_solver_study(journal)
+    figure = study.plot(tmp_path / "study.png")
+    profiles, cactus, scatter = figure.axes
+    assert (tmp_path / "study.png").stat().st_size > 10_000
+    assert len(cactus.lines) == 4 + 1
+    for line in cactus.lines[:4]:
+        assert len(line.get_xdata()) == 4
+    assert profiles.get_ylim()[0] == 0
+    assert "big_m" in scatter.get_xlabel()
+    for source in (journal, study):
+        page = write_report(source)
+        assert "Performance profiles" in page or "performance profiles" in page
+        assert "PAR-2" in page
+        assert "takes no special ordered sets" in page
+
+
+def test_a_study_without_answers_has_no_picture() -> None:
+    from milp_verix.reporting.figures.solver_study_plot import plot_solver_study
+
+    with pytest.raises(InputError, match="no check has an answer"):
+        plot_solver_study(_times([[INF, INF]]))
+
+
+def test_contradictions_reach_the_reader(journal: Path, tmp_path: Path) -> None:
+    record = json.loads(journal.read_text().splitlines()[0])
+    record["comparison"]["disagreements"] = ["a says yes, b says no"]
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_text(json.dumps(record) + "\n")
+    assert read_solver_study(wrong).disagreements == ("a says yes, b says no",)
+    assert "Contradiction: a says yes, b says no" in write_report(wrong)
+
+
+def test_the_command_compares_over_many_inputs(tmp_path: Path) -> None:
+    start = ["compare", "examples/digits.onnx", "examples/digits.npz:images", "--epsilon", "0.1"]
+    start += ["--solvers", "phase,highs", "--most-checks", "1", "--indices", "15"]
+    files = {name: tmp_path / name for name in ("study.jsonl", "each.csv", "sum.csv")}
+    start += ["--journal", str(files["study.jsonl"]), "--each", str(files["each.csv"])]
+    done = CliRunner().invoke(app, [*start, "--csv", str(files["sum.csv"]), "--radii", "0.05"])
+    assert done.exit_code == 0, done.output
+    assert "no two definite answers contradict" in done.output
+    lines = list(csv.DictReader(files["each.csv"].read_text().splitlines()))
+    assert {line["epsilon"] for line in lines} == {"0.1", "0.05"}
+    assert all(line["relaxation"] for line in lines if line["solves"] != "0")
+    assert len(files["sum.csv"].read_text().splitlines()) == 3
+    for more, said in (
+        (["--order", "margin"], "leave these out"),
+        (["--json", str(tmp_path / "x.json")], "leave --json"),
+    ):
+        refused = CliRunner().invoke(app, [*start, *more])
+        assert refused.exit_code == 2
+        assert said in refused.output
+    refused = CliRunner().invoke(app, start[:-4])
+    assert refused.exit_code == 2
+    assert "give --journal" in refused.output
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"task": ["compare", "explain"]}, "has the task 'compare' alone"),
+        ({"solvers": ["cplex"]}, "unknown solver 'cplex'"),
+        ({"most_checks": 0}, "most_checks must be an integer of at least 1"),
+    ],
+)
+def test_wrong_studies_are_refused(options: dict[str, Any], said: str, tmp_path: Path) -> None:
+    given = {"task": "compare", "journal": tmp_path / "s.jsonl", "epsilon": 0.1, **options}
+    with pytest.raises(InputError, match=said):
+        explain_many(network(), np.array(images()[15:16]), **given)
+
+
+def test_a_journal_of_explanations_is_no_study_of_solvers(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    explain_many(network(), np.array(images()[15:16]), epsilon=0.01, journal=path)
+    with pytest.raises(InputError, match="holds no comparison of solvers"):
+        read_solver_study(path)
