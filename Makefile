@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 HOURS ?= 2
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 # Left out where PyTorch, which takes gigabytes, is not installed.
-WITHOUT_TORCH = $(shell $(BIN)/python -c 'import torch' 2>/dev/null || echo notebooks/pytorch.ipynb)
+WITHOUT_TORCH = $(shell $(BIN)/python -c 'import torch' 2>/dev/null || echo notebooks/pytorch.ipynb notebooks/text.ipynb)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo paper test lint types notebooks docs dist campaign check clean

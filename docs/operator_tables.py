@@ -73,7 +73,9 @@ def _refused() -> str:
 
 
 def _constants() -> str:
-    return _listed(sorted(FOLDED)) + "."
+    names = sorted(FOLDED)
+    lines = [_listed(names[first : first + 12]) for first in range(0, len(names), 12)]
+    return ",\n".join(lines) + "."
 
 
 def _listed(names: list[str]) -> str:

@@ -292,11 +292,12 @@ def shortened(text: str, limit: int) -> str:
 def plain_number(value: float, digits: int = 4) -> str:
     """Return ``value`` as people write it: ``"12345"``, ``"0.0123"``; an exponent at the extremes.
 
-    Whole numbers have all their digits, others so many significant ones.
+    Whole parts have all their digits; numbers have so many significant ones at least.
     """
     if value == round(value) and abs(value) < 1e15:
         return str(round(value))
     if 1e-4 <= abs(value) < 1e15:
+        digits = max(digits, len(str(int(abs(value)))))
         return np.format_float_positional(value, digits, fractional=False, trim="-")
     return number(value, digits)
 
