@@ -35,7 +35,7 @@ from milp_verix.results.records.statistics import (
 AnyResult = TypeVar("AnyResult", bound=Result)
 
 _CHANGES = 4
-DEEPER = {"interval": "crown", "crown": "alpha", "alpha": "lp", "lp": "milp"}
+DEEPER = {"interval": "crown", "crown": "branched", "alpha": "branched", "branched": "lp"}
 """The bounds that are the next tighter ones, for a reader with time."""
 
 
