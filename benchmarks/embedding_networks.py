@@ -14,6 +14,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 from sklearn.datasets import load_digits
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
@@ -22,10 +23,10 @@ Array: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Case:
-    """Maximise ``direction · f(x)`` over a box."""
+    """Maximise ``direction · f(x)`` over a box. The model is ONNX, or trees of scikit-learn."""
 
     name: str
-    model: onnx.ModelProto
+    model: Any
     low: Array
     high: Array
     direction: Array
@@ -48,6 +49,8 @@ def cases() -> list[Case]:
         drawn("max-pool", [0, 0, 0, 0], pool=True),
         drawn("LeakyReLU", [0, 0, 0, 0], activation="LeakyRelu"),
         residual(),
+        trees("forest", RandomForestRegressor(8, max_depth=5, random_state=0)),
+        trees("boosted trees", GradientBoostingRegressor(n_estimators=30, max_depth=3)),
     ]
 
 
@@ -92,6 +95,13 @@ def fitted(
         warnings.simplefilter("ignore", ConvergenceWarning)
         net.fit(x, function(x))
     return Case(name, dense(net.coefs_, net.intercepts_), low, high, np.array(weights, dtype=float))
+
+
+def trees(name: str, estimator: Any) -> Case:
+    """Return a sum of trees, fitted to the peaks."""
+    x = np.random.default_rng(0).uniform(-2, 2, (800, 2)).astype(np.float32)
+    estimator.fit(x, peaks(x.astype(np.float64)))
+    return Case(name, estimator, np.full(2, -2.0), np.full(2, 2.0), np.ones(1))
 
 
 def digits(name: str, epsilon: float) -> Case:

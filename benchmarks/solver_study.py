@@ -102,6 +102,7 @@ def main() -> None:
     )
     parser.add_argument("--warm", action="store_true", help="compare warm starts instead")
     parser.add_argument("--solvers", help="names with commas between; all installed by default")
+    parser.add_argument("--clock", choices=("cpu", "wall"), default="cpu", help="times that count")
     parser.add_argument("--as-it-is", action="store_true", help="do no task that is left")
     add_write(parser)
     given = parser.parse_args()
@@ -130,7 +131,7 @@ def main() -> None:
         for part in parts:
             run_parts([replace(part, indices=[index])], given.journal, results=False)
         print(f"input {index}: {mv.read_solver_study(given.journal)!r}", flush=True)
-    study = mv.read_solver_study(given.journal, clock="cpu", limit=given.limit)
+    study = mv.read_solver_study(given.journal, clock=given.clock, limit=given.limit)
     table = Table("|".join(HEADS), words=2)
     for row in rows(study.times):
         table.add(*row)

@@ -58,7 +58,13 @@ from .problem.search import Search as Search
 from .radius.robustness import robustness_radius as robustness_radius
 from .radius.search import RadiusProgress as RadiusProgress
 from .radius.sweep import epsilon_sweep as epsilon_sweep
-from .report import write_report as write_report
+from .ranges.inflate import inflate as inflate
+from .ranges.search import RangesProgress as RangesProgress
+from .ranges.table_rules import find_rules as find_rules
+from .report import (
+    write_notice as write_notice,
+    write_report as write_report,
+)
 from .results.check import Check as Check
 from .results.importance import Importance as Importance
 from .results.public import (
@@ -73,6 +79,7 @@ from .results.radii import (
     EpsilonSweep as EpsilonSweep,
     RobustnessRadii as RobustnessRadii,
 )
+from .results.ranges import Ranges as Ranges
 from .results.records.base import Counterfactual as Counterfactual
 from .results.records.comparison import Disagreement as Disagreement
 from .results.records.verdict import (
@@ -80,6 +87,7 @@ from .results.records.verdict import (
     Verdict as Verdict,
 )
 from .results.relevance import Relevance as Relevance
+from .results.rules import Rules as Rules
 from .solvers.backends.pyomo_model import to_pyomo as to_pyomo
 from .study.batch import (
     Tally as Tally,

@@ -105,6 +105,7 @@ KINDS: Mapping[str, Kind] = {
     "bounds": METHOD,
     "check_time_limit": SECONDS,
     "codes": SEVERAL.or_none(),
+    "count": INTEGER,
     "delta": NUMBER.or_none(),
     "deviation": NUMBER.or_none(),
     "each": FLAG,

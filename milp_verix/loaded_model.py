@@ -82,6 +82,11 @@ class LoadedModel(ABC):
         return self.facts.notes
 
     @property
+    def runtime(self) -> dict[str, str]:
+        """The name and version of the library that runs the model, where it is no usual package."""
+        return {}
+
+    @property
     def tie_rule(self) -> TieRule | None:
         """The model's rule for ties; None where no claim may rest on one."""
         return None

@@ -1,23 +1,26 @@
-"""The public function ``write_report``: one page of HTML for whatever a file or an object holds."""
+"""Pages of HTML: ``write_report`` of a file or an object, ``write_notice`` of a decision."""
 
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from milp_verix.argument_kinds import PATH, checked
+from milp_verix.argument_kinds import PATH, checked, instance_of
 from milp_verix.arguments import integer_of, path_of
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
 from milp_verix.reporting.comparison_files import write_json
 from milp_verix.reporting.pages.comparison_page import StoredComparison, comparison_page, from_csv
+from milp_verix.reporting.pages.notice_page import notice_page
 from milp_verix.reporting.pages.result_page import result_page, sweep_page
 from milp_verix.reporting.pages.solver_study_page import solver_study_page
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.comparison import ComparisonRecord
 from milp_verix.results.records.comparison_file import ComparisonFile
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.conversion import converted
 from milp_verix.results.records.json_format import KINDS, load
+from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.stored_numbers import json_in, parsed
 from milp_verix.study.journal import best_records
@@ -91,6 +94,54 @@ def write_report(
         text = _of_json(Path(source), many)
     if path is not None:
         write_atomically(Path(path), text, "the report ")
+    return text
+
+
+@checked(
+    ranges=instance_of(RangesRecord),
+    contrast=instance_of(ContrastiveExplanationRecord).or_none(),
+    certificate=PATH.or_none(),
+    path=PATH.or_none(),
+)
+def write_notice(
+    ranges: RangesRecord,
+    contrast: ContrastiveExplanationRecord | None = None,
+    path: str | Path | None = None,
+    *,
+    importance: Any = None,
+    certificate: str | Path | None = None,
+) -> str:
+    """Return the notice of a decision for the person it is about, and write it to ``path``.
+
+    A page of HTML with at most four reasons in words, the changes that are enough for another
+    decision, what is proven of both, and what is not said. It is no legal advice.
+
+    Args:
+        ranges: what decided, by :func:`milp_verix.inflate`, about a described input.
+        contrast: what would change it, by :func:`milp_verix.contrastive` for the same input.
+        path: the file to write.
+        importance: a number for each feature by which reasons are ordered: a mapping by name, a
+            list, or a result with such ``values``. Otherwise the narrowest range comes first.
+        certificate: the file with the proof of the ranges, to be named on the page.
+
+    Raises:
+        InputError: nothing is proven of ``ranges``, its input has no names, ``contrast`` is about
+            another input, or ``path`` cannot be written.
+    """
+    if ranges.inputs is None:
+        raise InputError("a notice needs names and words: describe the input, by inputs=")
+    if ranges.unknown_reason is not None:
+        raise InputError(f"a notice needs proven ranges: {ranges.unknown_reason}")
+    if contrast is not None and (
+        contrast.input_sha256 != ranges.input_sha256
+        or contrast.model.sha256 != ranges.model.sha256
+        or contrast.inputs is None
+    ):
+        raise InputError("the contrast is about another input or model than the ranges")
+    file = None if certificate is None else Path(certificate).name
+    text = notice_page(ranges, contrast, importance, file)
+    if path is not None:
+        write_atomically(Path(path), text, "the notice ")
     return text
 
 

@@ -23,8 +23,10 @@ from milp_verix.problem.search import Search
 from milp_verix.problem.signatures import readable
 from milp_verix.radius.robustness import radius_of
 from milp_verix.radius.sweep import sweep_of
+from milp_verix.ranges.inflate import inflate_problem
 from milp_verix.reporting.words.wording import counted, joined, number, prediction_text
 from milp_verix.results.public import Audit, Explanation
+from milp_verix.results.ranges import Ranges
 from milp_verix.traversal.check import check_problem
 from milp_verix.traversal.explain import explain_problem
 
@@ -42,6 +44,7 @@ class Problem(PosedProblem):  # noqa: D101 - that of the class above
     minimum = minimum_of
     contrastive = contrastive_of
     enumerate = enumerate_problem
+    inflate = inflate_problem
     check = check_problem
     audit = audit_of
     relevance = relevance_of
@@ -52,7 +55,7 @@ class Problem(PosedProblem):  # noqa: D101 - that of the class above
     export = encode_problem
 
     def certify(
-        self, explanation: Explanation | Audit, *, time_limit: float | None = None
+        self, explanation: Explanation | Audit | Ranges, *, time_limit: float | None = None
     ) -> Certificate:
         """Return a certificate of an answer, as :func:`milp_verix.certify` does."""
         return certify(self.network, explanation, time_limit=time_limit)

@@ -15,6 +15,7 @@ import onnx
 from milp_verix.argument_kinds import checked, instance_of
 from milp_verix.arguments import seconds_of
 from milp_verix.certification.audited import refuting_explanation, sound_explanation
+from milp_verix.certification.boxes import box_explanation
 from milp_verix.certification.certificate import Certificate
 from milp_verix.certification.claims import bits_of, claim_data
 from milp_verix.certification.lower_bounds import asked_bound, bound_proof
@@ -29,6 +30,7 @@ from milp_verix.onnx_reader import serialised
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.statistics import TIME_LIMIT
 from verix_checker.claim import Claim
 from verix_checker.neurons import UnreadableError
@@ -37,16 +39,17 @@ from verix_encodings.arrays import count_of_entries
 _MOST_WEIGHTS = 5_000_000
 
 
-@checked(explanation=instance_of(ExplanationRecord, AuditRecord))
+@checked(explanation=instance_of(ExplanationRecord, AuditRecord, RangesRecord))
 def certify(
     network: NetworkLike,
-    explanation: ExplanationRecord | AuditRecord,
+    explanation: ExplanationRecord | AuditRecord | RangesRecord,
     *,
     time_limit: float | None = None,
 ) -> Certificate:
     """Return a certificate of ``explanation``: a proof that needs neither a solver nor trust.
 
-    That of an audit is about its sound set, or about the counterexample of a set that is not sound.
+    That of an audit is about its sound set, or about the counterexample of a set that is not sound;
+    that of ranges is about their box, in which every feature may move.
 
     The proof is searched for with bounds and with branching on phases, whatever solver found the
     explanation, for ``time_limit`` seconds at most (no limit by default). It is found in float64,
@@ -60,10 +63,18 @@ def certify(
     if isinstance(explanation, ExplanationRecord):
         return _certified(explanation, network, deadline)
     if explanation.unknown_reason is not None:
-        return Certificate(None, f"the audit is open: {explanation.unknown_reason}")
-    if explanation.sound:
-        return _certified(sound_explanation(explanation), network, deadline)
-    found = _certified(refuting_explanation(explanation), network, deadline)
+        ranges = isinstance(explanation, RangesRecord)
+        told = "there are no ranges" if ranges else "the audit is open"
+        return Certificate(None, f"{told}: {explanation.unknown_reason}")
+    if isinstance(explanation, RangesRecord):
+        return _certified(box_explanation(explanation), network, deadline)
+    return _of_audit(explanation, network, deadline)
+
+
+def _of_audit(audit: AuditRecord, network: LoadedModel, deadline: Deadline) -> Certificate:
+    if audit.sound:
+        return _certified(sound_explanation(audit), network, deadline)
+    found = _certified(refuting_explanation(audit), network, deadline)
     if found.proven and not found.needed:
         return Certificate(None, "exact arithmetic does not confirm the counterexample")
     return replace(found, refutes=True)

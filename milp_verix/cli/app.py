@@ -33,6 +33,10 @@ COMMANDS = {
         "contrastive",
         "Find the fewest features whose change changes the prediction, and an input that shows it.",
     ),
+    "inflate": (
+        "inflate",
+        "Find the widest ranges of kept features within which the prediction provably stays.",
+    ),
     "enumerate": (
         "enumerate_",
         "List the minimal explanations: sets that keep the prediction, and sets that change it.",

@@ -16,6 +16,7 @@ from milp_verix.comparison.runs import answered, contrasted, explained, minimise
 from milp_verix.comparison.stored_checks import as_checks, checks_of, hard_checks
 from milp_verix.errors import InputError, SolverError
 from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.oracle.engines.choice import misfit
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import (
     Asked,
@@ -86,7 +87,7 @@ def compare_solvers(
 
     Args:
         solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
             ``"pyomo:NAME"``; by default all that are installed.
         formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
         task: ``"check"``: each pair answers the same checks, each by itself, with nothing learned
@@ -129,7 +130,12 @@ def compare_solvers(
         "transformation": transformation,
         "traversal": traversal,
     }
-    pairs, skipped = fitting_pairs(solvers, formulations)
+    fitting, skipped = fitting_pairs(solvers, formulations)
+    unfit = {pair: misfit(pair.solver, problem) for pair in fitting}
+    pairs = [pair for pair, reason in unfit.items() if reason is None]
+    skipped += [Skipped(pair, reason) for pair, reason in unfit.items() if reason is not None]
+    if fitting and not pairs:
+        raise InputError(skipped[-1].reason)
     rounds = integer_of(rounds, "rounds")
     asked = _asked(checks, order, problem)
     if most_checks is not None:

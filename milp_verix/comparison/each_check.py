@@ -13,6 +13,7 @@ from milp_verix.results.records.verdict import Verdict
 from milp_verix.solvers import SolveStatus, Targets, open_session
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
+from verix_encodings.arrays import FloatArray
 
 
 class CheckWatch:
@@ -81,23 +82,27 @@ class Relaxations:
 
     def of(self, solve: Solve) -> tuple[float | None, float]:
         """Return the optimum of the relaxation of ``solve``, if any, and the seconds it took."""
+        return self.solve(solve.program, solve.cost)
+
+    def solve(self, whole: Program, cost: FloatArray) -> tuple[float | None, float]:
+        """Return the optimum of the relaxation of ``whole``, if any, and the seconds it took."""
         began = time.perf_counter()
-        program = solve.program.relaxed
+        program = whole.relaxed
         parts = (
             *(program.matrix.data, program.matrix.indices, program.matrix.indptr),
             *(program.row_lower, program.row_upper, program.column_lower, program.column_upper),
-            solve.cost,
+            cost,
         )
         key = hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
         if key not in self._known:
-            self._known[key] = None if program.needs else self._solved(solve, program)
+            self._known[key] = None if program.needs else self._solved(program, cost)
         return self._known[key], time.perf_counter() - began
 
-    def _solved(self, solve: Solve, program: Program) -> float | None:
+    def _solved(self, program: Program, cost: FloatArray) -> float | None:
         session = open_session("highs", tolerances=self._tolerances)
         try:
             session.load(program)
-            result = session.minimise(solve.cost, Targets())
+            result = session.minimise(cost, Targets())
         finally:
             session.close()
         return result.bound if result.status is SolveStatus.OPTIMAL else None

@@ -9,7 +9,7 @@ scale ``s_i`` is its radius, or the length of its domain where that is smaller; 
 choice, so a change of it costs as much as a change of a number by its whole scale.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -66,8 +66,10 @@ def feature_count(problem: PosedProblem, costs: FloatArray) -> ChangeMeasure:
     return _measure(problem, units, np.ones(problem.x.size), EQUAL)
 
 
-def distance(problem: PosedProblem, costs: FloatArray, gap: float) -> ChangeMeasure:
-    """Return the distance, weighted by the ``costs`` of features, shape (features,)."""
+def distance(
+    problem: PosedProblem, costs: FloatArray, scales: FloatArray, gap: float
+) -> ChangeMeasure:
+    """Return the distance with ``scales``, (d,), weighted by ``costs`` of features, (features,)."""
     unordered = np.zeros(problem.features.count, dtype=bool)
     if problem.inputs is not None:
         unordered[:] = [feature.unordered for feature in problem.inputs.features]
@@ -78,7 +80,22 @@ def distance(problem: PosedProblem, costs: FloatArray, gap: float) -> ChangeMeas
     owners = np.where(choice, first[feature_of], np.arange(feature_of.size))
     kept, units = np.unique(owners, return_inverse=True)
     chosen = units, costs[feature_of[kept]], choice[kept]
-    return _measure(problem, chosen, scales_of(problem), gap)
+    return _measure(problem, chosen, scales, gap)
+
+
+def directed(problem: PosedProblem) -> PosedProblem:
+    """Return ``problem`` with described features that move one way alone, where they say so."""
+    inputs = problem.inputs
+    if inputs is None or not any(feature.only for feature in inputs.features):
+        return problem
+    ball, x = problem.ball, problem.x.astype(np.float64)
+    lower, upper = ball.domain_lower.copy(), ball.domain_upper.copy()
+    for feature, group in zip(inputs.features, inputs.groups, strict=True):
+        if feature.only == "up":
+            lower[group] = x[group]
+        elif feature.only == "down":
+            upper[group] = x[group]
+    return problem.within(replace(ball, domain_lower=lower, domain_upper=upper))
 
 
 def scales_of(problem: PosedProblem) -> FloatArray:

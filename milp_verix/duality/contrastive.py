@@ -4,13 +4,15 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from milp_verix.argument_kinds import checked
-from milp_verix.arguments import costs_of
-from milp_verix.duality.change_measure import distance, feature_count, scales_of
+from milp_verix.arguments import costs_of, integer_of
+from milp_verix.duality.alternatives import with_alternatives
+from milp_verix.duality.change_measure import directed, distance, feature_count, scales_of
 from milp_verix.duality.contrast_search import ContrastiveProgress, ContrastSearch
 from milp_verix.duality.leaf_contrasts import LeafContrasts
 from milp_verix.duality.nearest_search import NearestSearch
@@ -27,7 +29,7 @@ from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.earlier import EarlierContrast, earlier_contrast, note_on_bound
-from milp_verix.results.plain_counterfactuals import plain_counterfactual
+from milp_verix.results.plain_counterfactuals import plain_counterfactual, rounded_counterfactual
 from milp_verix.results.public import ContrastiveExplanation
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.contrast import NEAREST_GAP
@@ -44,6 +46,7 @@ class Contrasting(TypedDict, total=False):
     costs: CostsLike
     must_not: str | Sequence[str | int]
     minimise: str
+    count: int
     progress: Callable[[ContrastiveProgress], None] | None
     snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None
     resume: EarlierContrast | None
@@ -60,6 +63,7 @@ def contrastive_of(
     costs: CostsLike = None,
     must_not: str | Sequence[str | int] = (),
     minimise: str = "features",
+    count: int = 1,
     search: Search = USUAL,
     progress: Callable[[ContrastiveProgress], None] | None = None,
     snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None = None,
@@ -74,6 +78,12 @@ def contrastive_of(
 
     ``must_not`` lists features, by names or indices, that a counterfactual must not change, such as
     an age; ``robust`` is then about changes of the other features.
+
+    Described features with a direction (``integer("age", 17, 90, only="up")``) change that way
+    alone; ``robust`` and the lower bound are about such changes.
+
+    With ``count`` the result has further changes in ``alternatives``, the least first: each is the
+    least among those that do not change all features of a set shown before, with a proven bound.
 
     ``minimise="distance"`` asks for the nearest counterfactual instead. Its distance is Gower's::
 
@@ -90,6 +100,7 @@ def contrastive_of(
             cheapest set is sought instead of the smallest, or the distance is weighed.
         must_not: features that a counterfactual must not change, by names or indices.
         minimise: ``"features"`` or ``"distance"``.
+        count: number of changes to find, the first one included.
         progress: called after each program.
         snapshots: called with a function that returns the result so far: at the start, and whenever
             more is known.
@@ -107,7 +118,38 @@ def contrastive_of(
         raise InputError(f"unknown minimise {minimise!r}; choose one of {known}")
     search.require_only(SolverOptions, "the search for contrasts")
     request = Request.now(problem, search)
+    integer_of(count, "count")
     held = problem.features.indices(must_not, "must_not")
+
+    def one(more: Sequence[int] = (), watched: bool = True) -> ContrastiveExplanation:
+        return _least(
+            request,
+            sorted({*held, *more}),
+            costs,
+            minimise,
+            (progress, snapshots, resume) if watched else (None, None, None),
+        )
+
+    first = one()
+    if count == 1 or first.contrast is None or first.statistics.stopped is not None:
+        return first
+    return with_alternatives(first, count, lambda more: one(more, watched=False), request)
+
+
+def _least(
+    request: Request,
+    held: Sequence[int],
+    costs: CostsLike,
+    minimise: str,
+    course: tuple[
+        Callable[[ContrastiveProgress], None] | None,
+        Callable[[Callable[[], ContrastiveExplanation]], None] | None,
+        EarlierContrast | None,
+    ],
+) -> ContrastiveExplanation:
+    """Return the least contrast that leaves the features ``held`` alone."""
+    problem, search = directed(request.problem), request.search
+    progress, snapshots, resume = course
     problem = problem.holding(held) if held else problem
     priced = costs_of(problem.features.priced(costs), problem.features.count, positive=True)
     unit = unit_of(priced)
@@ -115,15 +157,26 @@ def contrastive_of(
     earlier = None if resume is None else earlier_contrast(resume, problem)
     weights = priced / unit
     measure, kind = feature_count(problem, weights), ContrastSearch
-    if minimise == "distance":
+    if scales is not None:
         # the record's own sum may differ in the last digits
-        measure, kind = distance(problem, weights, NEAREST_GAP * (1 - 1e-6)), NearestSearch
+        measure, kind = distance(problem, weights, scales, NEAREST_GAP * (1 - 1e-6)), NearestSearch
     if problem.margins.stepped:
         kind = LeafContrasts
 
+    def shown(best: Verdict, run: ContrastSearch) -> Counterfactual:
+        found = counterfactual_of(best)
+        if scales is None:
+            return plain_counterfactual(problem, found)
+        most = run.lower_bound / (1 - NEAREST_GAP) * (1 - 1e-9)
+
+        def near(point: NDArray[Any]) -> bool:
+            return measure.cost(point.astype(np.float64)) <= most
+
+        return rounded_counterfactual(problem, found, near) if run.proven else found
+
     def result(run: ContrastSearch) -> ContrastiveExplanation:
         best = run.best
-        changed = None if best is None else _shown(problem, best, minimise)
+        changed = None if best is None else shown(best, run)
         contrast = None if changed is None else _changed(problem, changed)
         lower_bound = None if run.robust else run.lower_bound * unit
         # sums of the same costs differ in their last digit by the order of the terms
@@ -167,12 +220,6 @@ def contrastive(
     """Find a contrast: :meth:`milp_verix.Problem.contrastive` in one call."""
     problem, search, own = parted(network, x, asked, Contrasting)
     return contrastive_of(problem, search=search, **own)
-
-
-def _shown(problem: PosedProblem, best: Verdict, minimise: str) -> Counterfactual:
-    """Return the counterfactual of ``best``, with values near the input where these are free."""
-    found = counterfactual_of(best)
-    return plain_counterfactual(problem, found) if minimise == "features" else found
 
 
 def _changed(problem: PosedProblem, found: Counterfactual) -> tuple[int, ...]:

@@ -66,7 +66,7 @@ def embed(
         formulation: how ReLUs are written: ``"big_m"``, ``"indicator"`` (Gurobi), ``"sos1"``
             (Gurobi, Pyomo) or ``"partition:N"``.
         bounds: how the bounds of neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``,
-            ``"lp"`` or ``"milp"``, each tighter and slower; or a function.
+            ``"lp"`` or ``"milp"``, each tighter and slower; ``"branched"``; or a function.
         segments: number of pieces that enclose a smooth activation.
         name: the prefix of variables and rows; a number is added where the model has it already.
 

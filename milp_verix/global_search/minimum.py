@@ -172,7 +172,7 @@ def minimum_of(
             run.go_on(earlier)
         found = run.run(progress, snapshots)
         found = with_plain_counterfactuals(found, problem)
-        return replace(found, notes=found.notes + notes)
+        return replace(found, notes=found.notes + notes).of(problem)
 
 
 @one_liner(minimum_of)

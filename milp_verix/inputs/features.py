@@ -12,6 +12,7 @@ from milp_verix.arguments import refuse_surrogates
 from milp_verix.errors import InputError
 from milp_verix.inputs.names import listed, meant, shown
 
+DIRECTIONS = ("up", "down")
 KINDS = ("continuous", "integer", "binary", "category", "ordinal", "fixed")
 _LARGEST_WHOLE = 2.0**53
 
@@ -21,7 +22,9 @@ class Feature:
     """One feature: a coordinate of the input, or a one-hot block of coordinates.
 
     ``lower`` and ``upper`` are the ends of its domain, in the units of the network's input;
-    ``deviation`` is the standard deviation of its data, if known.
+    ``deviation`` is the standard deviation of its data, if known. ``only`` is the one direction in
+    which a person can change it, ``"up"`` or ``"down"``, or None: contrasts keep to it, and
+    explanations do not.
     ``values`` are the words behind the whole numbers ``codes``, one each, empty for numbers. With
     ``one_hot`` there is a coordinate for each value, in their order. Made by the functions of this
     module.
@@ -36,6 +39,7 @@ class Feature:
     codes: tuple[int, ...] = ()
     one_hot: bool = False
     deviation: float | None = None
+    only: str | None = None
     width: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -53,6 +57,10 @@ class Feature:
             raise InputError(
                 f"{self.name}: a standard deviation is finite and not negative, got {spread!r}"
             )
+        if self.only is not None and self.only not in DIRECTIONS:
+            raise InputError(f"{self.name}: only is 'up' or 'down', got {shown(self.only)}")
+        if self.only is not None and self.kind in ("category", "fixed"):
+            raise InputError(f"{self.name}: a {self.kind} feature has no direction, as only says")
         object.__setattr__(self, "width", len(self.values) if self.one_hot else 1)
 
     @property
@@ -109,13 +117,15 @@ def continuous(
     unit: str | None = None,
     *,
     deviation: float | None = None,
+    only: str | None = None,
 ) -> Feature:
     """Return a feature of real numbers between ``lower`` and ``upper``, in words with ``unit``.
 
-    ``deviation`` is its standard deviation, for radii such as ``"0.5sd"``.
+    ``deviation`` is its standard deviation, for radii such as ``"0.5sd"``. ``only="up"`` or
+    ``"down"`` is the one direction in which contrasts change it.
     """
     low, high = _ends(name, lower, upper)
-    return Feature(name, "continuous", low, high, unit, deviation=deviation)
+    return Feature(name, "continuous", low, high, unit, deviation=deviation, only=only)
 
 
 @checked(name=TEXT)
@@ -126,10 +136,12 @@ def integer(
     unit: str | None = None,
     *,
     deviation: float | None = None,
+    only: str | None = None,
 ) -> Feature:
     """Return a feature of whole numbers from ``lower`` to ``upper``.
 
-    ``deviation`` is its standard deviation, for radii such as ``"0.5sd"``.
+    ``deviation`` is its standard deviation, for radii such as ``"0.5sd"``. ``only="up"`` or
+    ``"down"`` is the one direction in which contrasts change it.
     """
     low, high = _ends(name, lower, upper)
     for end in (low, high):
@@ -141,16 +153,19 @@ def integer(
                 f"float64 has all of them, got {end:g}: subtract an offset, leave the column out "
                 "if it only counts rows, or call it continuous"
             )
-    return Feature(name, "integer", low, high, unit, deviation=deviation)
+    return Feature(name, "integer", low, high, unit, deviation=deviation, only=only)
 
 
 @checked(name=TEXT)
-def binary(name: str, values: Sequence[str] = ("no", "yes")) -> Feature:
-    """Return a feature that is 0 or 1; ``values`` are the words for these."""
+def binary(name: str, values: Sequence[str] = ("no", "yes"), *, only: str | None = None) -> Feature:
+    """Return a feature that is 0 or 1; ``values`` are the words for these.
+
+    ``only`` is as for :func:`integer`.
+    """
     words = _words(name, values)
     if len(words) != 2:
         raise InputError(f"{name}: a binary feature has two values, got {len(words)}")
-    return Feature(name, "binary", 0.0, 1.0, values=words, codes=(0, 1))
+    return Feature(name, "binary", 0.0, 1.0, values=words, codes=(0, 1), only=only)
 
 
 @checked(name=TEXT)
@@ -175,16 +190,19 @@ def category(
 
 
 @checked(name=TEXT)
-def ordinal(name: str, values: Sequence[str], *, first: int = 0) -> Feature:
+def ordinal(
+    name: str, values: Sequence[str], *, first: int = 0, only: str | None = None
+) -> Feature:
     """Return a feature with one of ``values``, in their order; the code of the first is ``first``.
 
-    A step leads from one value to the next.
+    A step leads from one value to the next. ``only`` is as for :func:`integer`.
     """
     words = _words(name, values)
     if isinstance(first, bool) or not isinstance(first, (int, np.integer)):
         raise InputError(f"{name}: the first code is a whole number, got {shown(first)}")
     found = _codes(name, range(first, first + len(words)), len(words))
-    return Feature(name, "ordinal", float(found[0]), float(found[-1]), values=words, codes=found)
+    low, high = float(found[0]), float(found[-1])
+    return Feature(name, "ordinal", low, high, values=words, codes=found, only=only)
 
 
 @checked(name=TEXT)

@@ -155,6 +155,23 @@ class Inputs:
         """Return these inputs with further rules; raises as the class does."""
         return Inputs(self.features, (*self.rules, *rules), class_names=self.class_names)
 
+    def only(self, directions: Mapping[str, str]) -> "Inputs":
+        """Return these inputs with features, by name, that contrasts change one way alone.
+
+        A direction is ``"up"`` or ``"down"``: ``inputs.only({"age": "up"})``. Raises
+        ``InputError`` for a name that is none, and for a feature without directions.
+        """
+        if not isinstance(directions, Mapping):
+            raise InputError(
+                f"directions are a mapping from names to 'up' or 'down', got {directions!r}"
+            )
+        for name in directions:
+            if name not in self.names:
+                raise InputError(no_feature(str(name), self.names))
+        features = [replace(f, only=directions.get(f.name, f.only)) for f in self.features]
+        rules = [rule.text for rule in self.rules]
+        return Inputs(features, rules, class_names=self.class_names)
+
     @classmethod
     def from_frame(
         cls,

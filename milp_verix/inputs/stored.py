@@ -105,6 +105,8 @@ def feature_data(feature: Feature) -> dict[str, Any]:
         data["unit"] = feature.unit
     if feature.deviation is not None:
         data["deviation"] = feature.deviation
+    if feature.only is not None:
+        data["only"] = feature.only
     if feature.values:
         data["values"] = list(feature.values)
     if feature.kind == "ordinal":

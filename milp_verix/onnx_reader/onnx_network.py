@@ -198,6 +198,10 @@ def load_network(
     A model with several inputs is read as one whose input is a vector, the inputs one after the
     other: give ``x`` as such a vector, or as a dict with an array for each input.
 
+    Trees, forests and boosted trees of scikit-learn, XGBoost and LightGBM, files of the last two,
+    and ONNX files that end in trees are read from their own structures, alone or at the end of a
+    pipeline. Their own library runs them; it is compared with the trees before these are returned.
+
     Args:
         source: the model.
         example: an input for a ``torch.nn.Module``, which needs its shape, the batch of one

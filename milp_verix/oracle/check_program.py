@@ -1,6 +1,7 @@
 """The program of a check for use elsewhere: in a file, in a bigger model, with another solver."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypedDict, Unpack
 
 from milp_verix.argument_kinds import checked
@@ -12,7 +13,10 @@ from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, EncodingOptions, InputLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search
-from verix_encodings import Encoding, encode
+from verix_encodings import Encoding, Program, encode
+
+_DROPPED = 1e-13
+"""Weights of up to this are left out; Gurobi ignores as much."""
 
 
 class Exporting(TypedDict, total=False):
@@ -60,7 +64,38 @@ def encode_problem(
     found = bounds_within(resolve_bounds(search.bounds)[1], problem.margins, region, NO_LIMIT)
     ball = problem.ball.encoding(region, quadratic=quadratic)
     relu = resolve_formulation(search.formulation).relu
-    return encode(problem.margins, found, relu, ball, search.segments)
+    encoding = encode(problem.margins, found, relu, ball, search.segments)
+    # readers of files drop such weights without a word: rows are widened by what they can add
+    return replace(encoding, program=encoding.program.without_tiny(_DROPPED))
+
+
+_MEANINGS = {
+    "x": "input",
+    "z": "pre-activation",
+    "a": "activation",
+    "d": "phase: 1 if the pre-activation is above 0",
+    "s": "slack",
+}
+"""The meanings of columns by the first letter of their names."""
+
+
+def column_map(program: Program) -> str:
+    """Return a table of the columns of ``program`` as CSV: a line for each.
+
+    ``block`` is the name without the last number, ``node`` the number of the node of the network,
+    empty for inputs, and ``neuron`` the number within the node, or of the coordinate.
+    """
+    lines = ["column,name,meaning,node,neuron,lower,upper,integer"]
+    ends = zip(program.column_lower, program.column_upper, program.integer, strict=True)
+    named = [
+        (prefix, int(number)) for prefix, numbers in program.column_labels for number in numbers
+    ]
+    for place, ((prefix, number), (low, high, whole)) in enumerate(zip(named, ends, strict=True)):
+        kind, _, node = prefix.partition("_")
+        meaning = _MEANINGS.get(kind, kind)
+        cells = (place, f"{prefix}_{number}", meaning, node, number)
+        lines.append(",".join(map(str, (*cells, f"{low:.17g}", f"{high:.17g}", int(whole)))))
+    return "\n".join(lines) + "\n"
 
 
 @one_liner(encode_problem)

@@ -7,7 +7,7 @@ Each margin is decided by points known from earlier checks, by bounds, or by a m
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -242,7 +242,7 @@ class Oracle:
         """Proven bounds on the margins left over the whole ball, shape (m,); None without."""
         return None if self._known.left is None else self._known.left.bounds[-1].upper
 
-    @property
+    @cached_property
     def many_open(self) -> bool:
         """True if so many neurons are undecided that engines other than programs must decide."""
         left = self._known.left

@@ -134,7 +134,7 @@ class SmallerBalls:
         ``bounds`` where slopes are not asked for, or hopeless.
         """
         hopeful = self.persistent or self._misses < _MOST_MISSES
-        wanted = hopeful and (self.method is alpha_bounds or (self.deepens and self.persistent))
+        wanted = hopeful and self.method in (alpha_bounds, branched_bounds)
         if not wanted or beyond_input(network, bounds) < _MANY:
             return bounds
         found = alpha_bounds(network, region, deadline.passed, within=bounds)

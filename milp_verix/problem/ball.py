@@ -7,7 +7,7 @@ tolerance. Both are computed with error-free transformations, not with a safety 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
@@ -21,7 +21,7 @@ from milp_verix.inputs.nearest_point import nearest_point
 from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.blocks.mixed_domain import mixed_box
-from verix_encodings.bounds.mixed_domain import MixedDomain
+from verix_encodings.bounds.mixed_domain import Clause, MixedDomain
 from verix_encodings.bounds.norm_ball import length
 from verix_encodings.bounds.one_hot_box import one_hot_box
 
@@ -91,6 +91,43 @@ class Ball:
         lower[free] = self.outer.lower[free]
         upper[free] = self.outer.upper[free]
         return Interval(lower, upper)
+
+    def between(
+        self,
+        moved: IntArray,
+        ends: tuple[FloatArray, FloatArray],
+        centre: NDArray[Any],
+        clauses: Sequence[Clause] = (),
+    ) -> "Ball":
+        """Return the box where coordinates ``moved`` lie between ``ends``, the others as here.
+
+        The ends, two arrays of the shape of ``moved``, take the place of radii; ``clauses`` are
+        further rules. ``centre``, shape (d,), in the network's dtype, is a point of the box. The
+        norm must be L∞.
+        """
+        inside = np.zeros(centre.size, dtype=bool)
+        inside[moved] = True
+        lower, upper = self.outer.lower.copy(), self.outer.upper.copy()
+        lower[moved], upper[moved] = ends
+        mixed = self.mixed
+        if clauses:
+            mixed = mixed or MixedDomain(np.zeros(centre.size, dtype=bool))
+            mixed = replace(mixed, rules=(*mixed.rules, *clauses))
+        everywhere = np.full(centre.size, np.inf)
+        box = replace(
+            self,
+            centre=centre,
+            domain_lower=lower,
+            domain_upper=upper,
+            radii=everywhere,
+            mixed=mixed,
+        )
+        # the ends of the others were rounded outward: witnesses keep to their own
+        for name in ("inner_lower", "inner_upper"):
+            end = np.where(inside, getattr(box, name), getattr(self, name))
+            end.flags.writeable = False
+            object.__setattr__(box, name, end)
+        return box
 
     def region(self, free: IntArray) -> Interval | NormBall:
         """Return the region that the claim is about, with the coordinates ``free`` free."""

@@ -52,7 +52,7 @@ def shared_fields(
         "inputs": problem.inputs,
         "radii": problem.radii,
         "solver": solver,
-        "versions": {**package_versions(), **versions},
+        "versions": {**package_versions(), **network.runtime, **versions},
         "notes": network.notes + problem.notes + notes,
     }
 

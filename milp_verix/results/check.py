@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Check(Verdict):
     """The outcome of one check, with its question.
 
@@ -34,3 +34,7 @@ class Check(Verdict):
         from milp_verix.reporting.words.fact_table import table_of
 
         return table_of(check_facts(self.about, self, self.free))
+
+    def __repr__(self) -> str:
+        why = "" if self.reason is None else f" ({self.reason})"
+        return f"Check({self.about.model.file}: {self.sentence()}{why})"

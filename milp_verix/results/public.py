@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
     from milp_verix.certification.certificate import Certificate
     from milp_verix.loaded_model import LoadedModel
+    from milp_verix.problem.problem import PosedProblem
     from milp_verix.reporting.figures.sheet import Drawing
+    from milp_verix.results.ranges import Ranges
 
 
 class Storable:
@@ -80,7 +82,7 @@ class Explanation(explanation.ExplanationRecord, Drawn):
     """
 
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
-    __slots__ = ()
+    __slots__ = ("_problem",)
 
     def replay(self, network: "LoadedModel") -> tuple[int, ...]:
         """Run onnxruntime on every counterfactual again; return the features whose fails.
@@ -119,6 +121,34 @@ class Explanation(explanation.ExplanationRecord, Drawn):
         from milp_verix.reporting.words.fact_table import table_of
 
         return table_of(facts(self))
+
+    def of(self, problem: "PosedProblem") -> Self:
+        """Return the explanation, which remembers its ``problem`` until it is stored."""
+        object.__setattr__(self, "_problem", problem)
+        return self
+
+    def inflate(self, network: "LoadedModel | None" = None, **options: Any) -> "Ranges":
+        """Return the widest ranges of the kept features that provably keep the prediction.
+
+        ``network`` is needed where the explanation was read from a file. ``options`` are those of
+        :func:`milp_verix.inflate`, such as ``rows``; the question is that of the explanation.
+        Raises ``InputError`` where ``network`` is missing, or is not the network explained.
+        """
+        import milp_verix
+        from milp_verix.results.replay import asked_in, require_same
+
+        if network is None:
+            problem = getattr(self, "_problem", None)
+            if problem is None:
+                raise InputError(
+                    "an explanation from a file does not hold its network: give inflate(network)"
+                )
+            network = problem.network
+        require_same(self, network)
+        asked = {**asked_in(self)}
+        if self.inputs is None:
+            asked |= {"feature_names": self.feature_names, "image_shape": self.image_shape}
+        return milp_verix.inflate(network, self.input, self, **{**asked, **options})
 
     def certify(self, network: "LoadedModel", *, time_limit: float | None = None) -> "Certificate":
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
@@ -163,14 +193,15 @@ class ContrastiveExplanation(contrast.ContrastiveExplanationRecord, Drawn):
         """Run onnxruntime on the counterfactual again; return whether it is one.
 
         It is in the ball and the domain, changes no feature outside the contrast, and changes the
-        prediction to the one recorded. ``InputError`` where there is none, or where ``network``
-        is not the network explained.
+        prediction to the one recorded; so do ``alternatives``. ``InputError`` where there is none,
+        or where ``network`` is not the network explained.
         """
         from milp_verix.results.replay import failing_contrasts
 
         if self.contrast is None or self.counterfactual is None:
             raise InputError("there is no counterfactual to replay: no contrast was found")
-        return not failing_contrasts(self, {self.contrast: self.counterfactual}, network)
+        found = {other.contrast: other.counterfactual for other in self.alternatives}
+        return not failing_contrasts(self, {self.contrast: self.counterfactual, **found}, network)
 
     def sentence(self) -> str:
         """Return the change that is enough in words, and whether a smaller one is."""

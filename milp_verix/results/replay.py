@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
 from milp_verix.errors import InputError
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.problem.options import Asked
@@ -9,6 +11,7 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import FeatureSet
+from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
 
 
@@ -52,6 +55,35 @@ def failing_points(
     return tuple(name for name, free, found in points if not stands(problem, free, found))
 
 
+def failing_steps(found: RangesRecord, network: LoadedModel) -> tuple[tuple[int, float], ...]:
+    """Return the steps beyond ranges whose counterfactual is not one.
+
+    A feature and the value, or the place of the word, name a step. Raises as :func:`_posed_again`
+    does.
+    """
+    problem = _posed_again(found, network)
+    kept = problem.features.coordinates(found.explanation)
+    ball, everything = problem.ball, range(len(found.groups))
+    failing = []
+    for own in found.ranges:
+        for step in own.beyond:
+            if step.counterfactual is None:
+                continue
+            point = step.counterfactual.input.reshape(-1)
+            there = point[kept].astype(np.float64)
+            inside = np.all((ball.domain_lower[kept] <= there) & (there <= ball.domain_upper[kept]))
+            # kept features where they are: the ball of the others remains to be checked
+            box = problem.within(ball.between(kept, (there, there), point))
+            if not (
+                inside
+                and stands(box, everything, step.counterfactual)
+                and found.value_at(own, point) == step.value
+                and [one for one in found.ranges if not found.holds(one, point)] == [own]
+            ):
+                failing.append((own.feature, step.value))
+    return tuple(failing)
+
+
 def relevance_stands(found: RelevanceRecord, network: LoadedModel) -> bool:
     """Return whether the evidence of relevance changes the prediction, and its pair keeps it.
 
@@ -76,11 +108,27 @@ def _posed_again(result: Result, network: LoadedModel) -> PosedProblem:
     Raises ``InputError`` where ``network`` is another file than the one explained, or predicts
     something else for the input.
     """
+    require_same(result, network)
+    problem = PosedProblem(network, result.input, **asked_in(result))
+    if problem.question.prediction != result.prediction:
+        raise InputError(
+            f"the network predicts {problem.question.prediction} for the input, the explanation "
+            f"says {result.prediction}"
+        )
+    return problem
+
+
+def require_same(result: Result, network: LoadedModel) -> None:
+    """Raise ``InputError`` where ``network`` is another file than the one explained."""
     if network.sha256 != result.model.sha256:
         raise InputError(
             f"{network.path or network.name} is not the network explained: its SHA-256 is "
             f"{network.sha256[:12]}…, that of {result.model.file} was {result.model.sha256[:12]}…"
         )
+
+
+def asked_in(result: Result) -> Asked:
+    """Return the options of the question that ``result`` answers."""
     asked: Asked = {
         "epsilon": result.epsilon if result.radii is None else result.radii,
         "norm": result.norm,
@@ -88,17 +136,9 @@ def _posed_again(result: Result, network: LoadedModel) -> PosedProblem:
         "output": result.output,
         "against": result.against,
     }
-    if result.inputs is None:
-        asked |= {"domain": result.domain, "features": result.groups}
-    else:
-        asked |= {"inputs": result.inputs}
-    problem = PosedProblem(network, result.input, **asked)
-    if problem.question.prediction != result.prediction:
-        raise InputError(
-            f"the network predicts {problem.question.prediction} for the input, the explanation "
-            f"says {result.prediction}"
-        )
-    return problem
+    if result.inputs is not None:
+        return asked | {"inputs": result.inputs}
+    return asked | {"domain": result.domain, "features": result.groups}
 
 
 def stands(problem: PosedProblem, free: Iterable[int], counterfactual: Counterfactual) -> bool:

@@ -85,7 +85,7 @@ def explain_problem(
             chosen = without_order(problem.features.count, order, "the run ended")
             walked, make = Traversal(chosen.permutation), _noted(order_by, begun.order.notes)
         run = ExplainSearch(oracle, request, traversal, chosen, walked, make)
-        return run.run(progress, snapshots)
+        return run.run(progress, snapshots).of(problem)
 
 
 @one_liner(explain_problem)

@@ -53,6 +53,12 @@ class TreeNetwork(LoadedModel):
         return node
 
     @property
+    def runtime(self) -> dict[str, str]:
+        """The library and its version."""
+        name, _, version = self.library.rpartition(" ")
+        return {name: version} if name else {}
+
+    @property
     def tie_rule(self) -> TieRule:
         """The library's rule for ties."""
         return TieRule(self.upper_at_tie, self.step)

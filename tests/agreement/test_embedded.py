@@ -28,7 +28,7 @@ def test_the_optimum_is_that_of_brute_force(
 
 
 @needs("gurobi")
-@pytest.mark.parametrize("bounds", ["interval", "crown", "alpha", "lp", "milp"])
+@pytest.mark.parametrize("bounds", ["interval", "crown", "alpha", "branched", "lp", "milp"])
 @pytest.mark.parametrize("seed", range(10))
 def test_each_stage_of_bounds_leaves_the_optimum(bounds: str, seed: int) -> None:
     task = drawn(seed)

@@ -21,6 +21,7 @@ from milp_verix.reporting.words.radius import sweep_facts, sweep_headline
 from milp_verix.results.records.base import Counterfactual, Result
 from tests.support.mixed_domains import MixedCase, mixed_case
 from tests.support.power_indices import defined_indices
+from tests.support.random_networks import dense_network, random_layers
 from tests.support.spoken_claims import SpokenClaims, spoken, spoken_importance
 
 pytestmark = pytest.mark.slow
@@ -290,6 +291,29 @@ def test_sentences_on_sweeps_are_true(seed: int, compared: bool, tmp_path: Path)
             if "None of them can be left out." in text
             else int(size) >= min(sizes)
         )
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_sentences_on_values_are_true(seed: int, outputs: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    network = dense_network(random_layers(rng, [4, 6, outputs]), tmp_path)
+    x = rng.uniform(-1, 1, 4)
+    spread = np.ptp([network.evaluate(x + rng.uniform(-1, 1, 4)) for _ in range(50)])
+    delta = float(spread / 4)
+    found = milp_verix.explain(network, x, epsilon=1, domain=(-3, 3), delta=delta)
+    before = network.evaluate(x).reshape(-1)
+    for feature, point in found.counterfactuals.items():
+        told = re.search(
+            r"output(?: (\d+))? becomes (\S+) instead of (\S+)\.", found.sentence(feature)
+        )
+        assert told is not None
+        after = network.evaluate(point.input).reshape(-1)
+        output = int(told[1] or 0)
+        values = float(told[2]), float(told[3].rstrip("."))
+        assert np.allclose(values, (after[output], before[output]), rtol=1e-3, atol=1e-6)
+        assert abs(values[0] - values[1]) > delta
+        assert abs(after - before).argmax() == output
+    assert found.counterfactuals
 
 
 @pytest.mark.parametrize("rules", [False, True])

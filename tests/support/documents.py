@@ -85,6 +85,9 @@ def _results(network: OnnxNetwork) -> Iterator[Any]:
     yield milp_verix.audit(network, X, [0], epsilon=0.4, time_limit=1e-9)
     for feature, limit in (("age", None), ("school", None), ("age", 1e-9)):
         yield milp_verix.relevance(network, ROW, feature, time_limit=limit, **TABLE)
+    yield milp_verix.inflate(network, X, epsilon=0.1, rows=[X, X])
+    yield milp_verix.inflate(network, ROW, **TABLE)
+    yield milp_verix.inflate(network, X, [0, 1], epsilon=0.1, time_limit=1e-9)
     for index, limit in (("shapley", None), ("holler-packel", 1e-9)):
         scores = [1.0, *range(len(ROW) - 1)]
         yield milp_verix.importance(

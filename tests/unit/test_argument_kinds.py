@@ -96,6 +96,13 @@ def usual(name: str, folder: Path) -> dict[str, Any]:
             "epsilon": 0.1,
             "journal": journal,
         },
+        "find_rules": lambda: {
+            "network": net,
+            "rows": X[None],
+            "epsilon": 0.1,
+            "count": 1,
+            "time_limit": 1,
+        },
         "fixed": lambda: {"name": "a"},
         "integer": lambda: {"name": "a"},
         "load_network": lambda: {"source": net.model},
@@ -106,6 +113,16 @@ def usual(name: str, folder: Path) -> dict[str, Any]:
         "robustness_radius": lambda: {"network": net, "x": X, "time_limit": 1},
         "run_study": lambda: {"path": folder / "study.toml"},
         "to_pyomo": lambda: {"encoding": milp_verix.encode_check(net, X, epsilon=0.1)},
+        "write_notice": lambda: {
+            "ranges": milp_verix.inflate(
+                net,
+                X,
+                [0, 1],
+                epsilon=0.1,
+                inputs=[milp_verix.continuous("a", 0, 1), milp_verix.continuous("b", 0, 1)],
+            ),
+            "path": folder / "notice.html",
+        },
         "write_report": lambda: {
             "source": milp_verix.explain(**asked),
             "path": folder / "report.html",

@@ -22,6 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
 from verix_encodings.bounds.one_hot_box import joined
 
+_SMALL = 2.0**20
+"""Whole coefficients up to it, times whole numbers of float32, are summed exactly in float64."""
 _ROUNDS = 3
 """Passes over the clauses for each cut: one coordinate's new end may tighten another's."""
 
@@ -39,6 +41,11 @@ class HalfSpace:
         """Return whether ``point``, shape (d,), satisfies it, in exact arithmetic."""
         total = _exact_sum(self.coefficients, point[self.coordinates])
         return total < Fraction(self.upper) if self.strict else total <= Fraction(self.upper)
+
+    def met_by(self, points: FloatArray) -> BoolArray:
+        """Mark the ``points``, (N, d), that satisfy it in float64, shape (N,)."""
+        total = points[:, self.coordinates] @ self.coefficients
+        return np.asarray(total < self.upper if self.strict else total <= self.upper)
 
     def least(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound ``a·x`` over boxes, (N, d): the least of each term, (N, n), and a sum of errors.
@@ -87,6 +94,20 @@ class MixedDomain:
         tied = (np.concatenate([member[half.coordinates] for half in c]) for c in self.rules if c)
         return any(np.unique(members).size > 1 for members in tied)
 
+    @cached_property
+    def _gaps(self) -> tuple[tuple[int, float, float], ...]:
+        """Coordinates with two ends that they are not between, as clauses say; both may be met."""
+        found = []
+        for clause in self.rules:
+            ends = {
+                float(half.coefficients[0]): (int(half.coordinates[0]), half.upper)
+                for half in clause
+                if half.coordinates.size == 1 and not half.strict
+            }
+            if len(clause) == 2 and {*ends} == {1.0, -1.0} and ends[1.0][0] == ends[-1.0][0]:
+                found.append((ends[1.0][0], ends[1.0][1], -ends[-1.0][1]))
+        return tuple(found)
+
     def contains(self, point: NDArray[np.floating]) -> bool:
         """Return whether ``point``, shape (d,), lies in ``D``, in exact arithmetic."""
         whole = point[self.integral]
@@ -94,12 +115,37 @@ class MixedDomain:
             any(half.holds(point) for half in clause) for clause in self.clauses
         )
 
+    def containing(self, points: FloatArray) -> BoolArray:
+        """Mark the ``points``, (N, d), that lie in ``D``, in exact arithmetic; shape (N,)."""
+        whole = points[:, self.integral]
+        found: BoolArray = np.all(whole == np.rint(whole), axis=1)
+        hard = [clause for clause in self.clauses if not all(map(self._plain, clause))]
+        for clause in self.clauses:
+            if all(map(self._plain, clause)):
+                found &= np.any([half.met_by(points) for half in clause], axis=0)
+        if hard:
+            for row in np.flatnonzero(found):
+                found[row] = all(any(half.holds(points[row]) for half in one) for one in hard)
+        return found
+
+    def _plain(self, half: "HalfSpace") -> bool:
+        """Return whether float64 decides a half-space exactly: it has whole, small numbers."""
+        terms = np.append(half.coefficients, half.upper)
+        small = np.all(terms == np.rint(terms)) and np.abs(terms).sum() < _SMALL
+        if half.coordinates.size == 1 and abs(half.coefficients[0]) == 1:
+            return True  # a comparison
+        return bool(small and self.integral[half.coordinates].all())
+
     def snapped(self, point: FloatArray) -> FloatArray:
         """Return the point next to ``point`` with integral coordinates and one-hot blocks.
 
-        It may break other clauses.
+        Coordinates leave gaps, too, towards the nearer end. It may break other clauses.
         """
         result = np.where(self.integral, np.rint(point), point)
+        for coordinate, low, high in self._gaps:
+            if low < result[coordinate] < high:
+                nearer = 2 * point[coordinate] <= low + high
+                result[coordinate] = low if nearer else high
         for block in self.blocks:
             result[block] = 0.0
             result[block[np.argmax(point[block])]] = 1.0

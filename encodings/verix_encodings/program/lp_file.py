@@ -5,7 +5,7 @@ a two-sided row becomes two rows, which all readers take. Quadratic rows, specia
 indicator constraints are extensions: Gurobi and CPLEX read them, CBC the sets, HiGHS none of them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +16,18 @@ from verix_encodings.program.data import ProgramData
 _TERMS_IN_A_LINE = 5
 
 
-def write_lp(program: ProgramData, cost: FloatArray, path: Path) -> None:
-    """Write ``minimise cost·v`` over ``program`` to ``path``."""
-    path.write_text("\n".join(_lines(program, cost)) + "\n", encoding="ascii")
+def write_lp(
+    program: ProgramData, cost: FloatArray, path: Path, comments: Sequence[str] = ()
+) -> None:
+    """Write ``minimise cost·v`` over ``program`` to ``path``, below ``comments``, a line each."""
+    lines = (*(f"\\ {ascii_text(one)}" for one in comments), *_lines(program, cost))
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+
+
+def ascii_text(comment: str) -> str:
+    """Return one line of ASCII: readers of files differ in what they make of other text."""
+    plain = " ".join(comment.split())
+    return plain.encode("ascii", "backslashreplace").decode("ascii")
 
 
 def _lines(program: ProgramData, cost: FloatArray) -> Iterator[str]:

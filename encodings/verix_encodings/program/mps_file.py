@@ -4,7 +4,7 @@ Numbers are written with 17 significant digits, so that a file holds exactly the
 The sections SOS and INDICATORS are extensions: Gurobi reads both, CBC the first, HiGHS neither.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +12,20 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray
 from verix_encodings.program.data import ProgramData
+from verix_encodings.program.lp_file import ascii_text
 
 
-def write_mps(program: ProgramData, cost: FloatArray, path: Path) -> None:
-    """Write ``minimise cost·v`` over ``program`` to ``path``.
+def write_mps(
+    program: ProgramData, cost: FloatArray, path: Path, comments: Sequence[str] = ()
+) -> None:
+    """Write ``minimise cost·v`` over ``program`` to ``path``, below ``comments``, a line each.
 
     Raises ``ValueError`` for a program with quadratic rows.
     """
     if program.quadratic_rows:
         raise ValueError("MPS files here are linear; the program has a quadratic row")
-    path.write_text("\n".join(_lines(program, cost)) + "\n", encoding="ascii")
+    lines = (*(f"* {ascii_text(one)}" for one in comments), *_lines(program, cost))
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
 def _lines(program: ProgramData, cost: FloatArray) -> Iterator[str]:

@@ -9,6 +9,7 @@ Costs are always minimised, without a constant: solvers and file formats disagre
 cost ``c`` is not part of the program, since one program serves many costs.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -117,11 +118,14 @@ class Program(ProgramData):
             row_upper=frozen(self.row_upper + slack),
         )
 
-    def write(self, path: str | PathLike[str], cost: ArrayLike) -> None:
+    def write(
+        self, path: str | PathLike[str], cost: ArrayLike, comments: Sequence[str] = ()
+    ) -> None:
         """Write ``minimise cost·v`` over the program to ``path``, by its suffix .lp or .mps.
 
-        ``cost`` has shape (columns,). Raises ``ValueError`` for another suffix or shape, and for
-        constraints that the format does not have.
+        ``cost`` has shape (columns,). ``comments`` are lines at the top of the file. Raises
+        ``ValueError`` for another suffix or shape, and for constraints that the format does not
+        have.
         """
         target, weights = Path(path), np.asarray(cost, dtype=np.float64)
         if target.suffix.lower() not in _WRITERS:
@@ -130,7 +134,7 @@ class Program(ProgramData):
             raise ValueError(
                 f"the cost has shape {weights.shape}, the program {self.columns} columns"
             )
-        _WRITERS[target.suffix.lower()](self, weights, target)
+        _WRITERS[target.suffix.lower()](self, weights, target, comments)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -65,7 +65,7 @@ def audit(
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths(*files_of(posed, explanation, order))
         network = network_of(posed.model, posed)
-        audited = _explanation(explanation, network)
+        audited = explanation_in(explanation, network)
         groups = groups_for(audited, None)
         asked = question_of(posed, feature_names, network=network, features=groups)
         status = status_line(errors, "checking the set …", _told)
@@ -89,7 +89,7 @@ def audit(
     raise typer.Exit(NOT_SOUND if code == 0 and not result.sound else code)
 
 
-def _explanation(file: str, network: LoadedModel) -> Any:
+def explanation_in(file: str, network: LoadedModel) -> Any:
     """Return the set in a file: indices, a mask, or the explanation that milp-verix wrote."""
     path = Path(file)
     if ".json" not in path.suffixes[-2:]:

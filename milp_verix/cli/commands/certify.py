@@ -13,6 +13,7 @@ from milp_verix.cli.help_sections import output_option
 from milp_verix.cli.options import ModelPath, Quiet, TimeLimit
 from milp_verix.cli.question import Reading, network_of
 from milp_verix.results.public import Audit, Explanation
+from milp_verix.results.ranges import Ranges
 from milp_verix.results.records.json_format import from_data, read_data
 
 EXIT_CODES = """\
@@ -23,7 +24,10 @@ interrupted; 2 an argument, the result or the model cannot be used."""
 def certify(
     *,
     result: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="An explanation or audit, as --json wrote it.")
+        Path,
+        typer.Argument(
+            metavar="RESULT", help="An explanation, audit or ranges, as --json wrote it."
+        ),
     ],
     model: ModelPath,
     output: Annotated[
@@ -40,8 +44,8 @@ def certify(
     with refusals(), termination_as_interrupt():
         check_folder(output, result, model)
         data, where = read_data(result)
-        of_audit = data.get("kind") == "audit"
-        stored = from_data(data, where, Audit) if of_audit else from_data(data, where, Explanation)
+        kinds: dict[object, type[Explanation | Audit | Ranges]] = {"audit": Audit, "ranges": Ranges}
+        stored = from_data(data, where, kinds.get(data.get("kind"), Explanation))
         network = network_of(model, reading)
         certificate = find_certificate(network, stored, time_limit=time_limit)
         note = written(certificate, network, output)

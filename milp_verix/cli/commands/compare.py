@@ -148,8 +148,8 @@ def compare(
         ),
     ] = None,
     search: BoundOptions,
-    many: Many,
     written: Written,
+    many: Many,
 ) -> None:
     """Run the same checks, or the same explanation, on solvers and formulations side by side."""
     with refusals() as errors, termination_as_interrupt():

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from milp_verix.cli.delivery import DrawnDelivery, exit_code, refusals, termination_as_interrupt
-from milp_verix.cli.help_sections import question_option
+from milp_verix.cli.help_sections import question_option, search_option
 from milp_verix.cli.options import Costs, FeatureNames, Resume, features_in
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import QuestionOptions, files_of, numbers_in, question_of
@@ -35,6 +35,15 @@ def contrastive(
             "the radius, or of the domain where that is smaller.",
         ),
     ] = "features",
+    count: Annotated[
+        int,
+        search_option(
+            "--count",
+            metavar="N",
+            min=1,
+            help="Changes to find, each without the sets of features of those before.",
+        ),
+    ] = 1,
     resume: Resume = None,
     search: SearchOptions,
     delivery: DrawnDelivery,
@@ -57,6 +66,7 @@ def contrastive(
                 costs=None if costs is None else numbers_in(costs, "--costs", network),
                 must_not=features_in(must_not),
                 minimise=minimise,
+                count=count,
                 search=search.search(),
                 progress=show,
                 snapshots=save,

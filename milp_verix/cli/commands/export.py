@@ -8,16 +8,21 @@ from typing import Annotated, Any
 import numpy as np
 from rich.console import Console
 
-from milp_verix.atomic_write import replacing
+from milp_verix.atomic_write import replacing, write_atomically
 from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.help_sections import output_option, question_option
 from milp_verix.cli.options import BoundsName, FormulationName, Segments
 from milp_verix.cli.question import QuestionOptions, files_of, freed_features, question_of
+from milp_verix.comparison.each_check import Relaxations, size_of
 from milp_verix.errors import InputError
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.oracle.check_program import encode_problem
+from milp_verix.oracle.check_program import column_map, encode_problem
 from milp_verix.problem.search import Search
+from milp_verix.results.records.base import array_hash
+from milp_verix.tolerances import Tolerances
+from milp_verix.version import version
 from verix_encodings import Encoding
+from verix_encodings.arrays import FloatArray
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 
@@ -40,6 +45,20 @@ def export(
             metavar="CLASS", help="Classification: the class whose margin counts. [the runner-up]"
         ),
     ] = None,
+    quadratic: Annotated[
+        bool,
+        question_option(
+            "--quadratic",
+            help="Of an L2 ball: one quadratic row, instead of the tangents that enclose it. [LP]",
+        ),
+    ] = False,
+    columns: Annotated[
+        Path | None,
+        output_option(
+            metavar="OUT",
+            help="Write the map from columns to inputs and neurons here, as CSV.",
+        ),
+    ] = None,
     bounds: BoundsName = "crown",
     segments: Segments = DEFAULT_SEGMENTS,
     formulation: FormulationName = "big_m",
@@ -47,19 +66,41 @@ def export(
     """Write the program of one check: its least cost gives the highest margin."""
     with refusals(), _overflow_refused():
         check_folder(out, *files_of(posed, free))
+        check_folder(columns, out, *files_of(posed, free))
         asked = question_of(posed)
         network = asked.network
         index, what = _margin(network, asked.problem.x, rival, regression=posed.delta is not None)
         encoding = encode_problem(
             asked.problem,
             freed_features(free, network),
+            quadratic=quadratic,
             search=Search(bounds=bounds, segments=segments, formulation=formulation),
         )
-        constant = _write(encoding, index, out)
-    program = encoding.program
+        row, constant = encoding.output.row(index, encoding.program.columns)
+        equation = f"{what} = {constant:.17g} - cost; above 0 the prediction changes"
+        ball = asked.problem.ball
+        comments = (
+            f"milp-verix {version()}: one check of {network.name}, SHA-256 {network.sha256}",
+            f"input SHA-256 {array_hash(asked.problem.x)}; {ball.norm} ball, radius {ball.epsilon}",
+            f"formulation {formulation}, bounds by {bounds}; features free: {free}",
+            equation,
+            "columns: x inputs, z pre-activations, a activations, d phases, s slacks; the number "
+            "of the node and of the neuron behind each",
+        )
+        _write(encoding, -row, out, comments)
+        if columns is not None:
+            write_atomically(columns, column_map(encoding.program))
+        relaxed, _ = Relaxations(Tolerances()).solve(encoding.program, -row)
+    size = size_of(encoding.program)
     print_out = Console(highlight=False, soft_wrap=True).print
-    print_out(f"{out}: {program.columns} columns, {program.rows} rows, {program.binaries} binaries")
-    print_out(f"{what} = {constant:.17g} - cost; above 0 the prediction changes")
+    print_out(f"{out}: {size.columns} columns, {size.rows} rows, {size.binaries} binaries")
+    print_out(equation)
+    told = "not known: HiGHS takes no quadratic row" if relaxed is None else f"{relaxed:.9g}"
+    print_out(f"optimum of the linear relaxation: {told}")
+    print_out(
+        f"largest big-M {size.largest_big_m:.4g}; coefficients from {size.least_coefficient:.4g} "
+        f"to {size.largest_coefficient:.4g}"
+    )
 
 
 @contextmanager
@@ -91,12 +132,10 @@ def _margin(
     return rival - (rival > predicted), f"f_{rival} - f_{predicted}"
 
 
-def _write(encoding: Encoding, index: int, out: Path) -> float:
-    """Write the program that maximises margin ``index``; return ``c`` of margin = c − cost."""
-    row, constant = encoding.output.row(index, encoding.program.columns)
+def _write(encoding: Encoding, cost: FloatArray, out: Path, comments: tuple[str, ...]) -> None:
+    """Write the program of ``cost``; raises ``InputError`` for what the format cannot hold."""
     try:
         with replacing(out) as target:
-            encoding.program.write(target, -row)
+            encoding.program.write(target, cost, comments)
     except ValueError as error:
         raise InputError(str(error)) from error
-    return constant

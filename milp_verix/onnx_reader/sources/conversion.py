@@ -24,7 +24,7 @@ from milp_verix.onnx_reader.sources.table_model import table_model
 
 _ACCEPTED = (
     "the path of an ONNX file, its bytes, an onnx.ModelProto, a torch.nn.Module, a fitted "
-    "scikit-learn estimator or a Keras model"
+    "scikit-learn estimator, a Keras model, or trees of XGBoost or LightGBM"
 )
 
 

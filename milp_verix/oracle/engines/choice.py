@@ -95,13 +95,15 @@ def portfolio_for(
             group="programs" if name in _PROGRAM_SOLVERS else None,
         )
 
-    if mixed and solver == PhaseSplit.name:
+    chosen = solver if isinstance(solver, str) else getattr(solver, "name", None)
+    if mixed and chosen == PhaseSplit.name:
         raise InputError(
-            f"the solver {solver!r} branches on phases alone, and cannot decide whole numbers or "
+            f"the solver {chosen!r} branches on phases alone, and cannot decide whole numbers or "
             "rules: choose another, such as 'split' or 'highs', or 'auto'"
         )
 
-    _refuse_misfit(solver, trees=trees_of(problem.margins) is not None)
+    if unfit := misfit(chosen, problem):
+        raise InputError(unfit)
     if trees_of(problem.margins) is not None and solver == "auto" and not lp_only:
         # leaves decide all but rules exactly, and far sooner than programs
         ruled = problem.ball.mixed is not None and bool(problem.ball.mixed.rules)
@@ -131,18 +133,19 @@ def portfolio_for(
 
     if solver == "auto":
         return first_of_auto(needed, portfolio)
-    name = solver if isinstance(solver, str) else getattr(solver, "name", None)
-    if not isinstance(name, str):
+    if not isinstance(chosen, str):
         raise InputError(f"a solver is named by a text, got {solver!r}")
-    return Portfolio(candidate(name, solver))
+    return Portfolio(candidate(chosen, solver))
 
 
-def _refuse_misfit(solver: str | Solver, *, trees: bool) -> None:
-    """Raise ``InputError`` for a solver of networks that is asked about trees, or the reverse."""
+def misfit(solver: str | None, problem: PosedProblem) -> str | None:
+    """Return why a solver of networks takes no trees, or the reverse; None if it fits."""
+    trees = trees_of(problem.margins) is not None
     if trees and solver in _NO_TREES:
-        raise InputError(
+        return (
             f"the solver {solver!r} branches on neurons and inputs of networks, and takes no "
             "trees: choose another, such as 'leaves' or 'highs', or 'auto'"
         )
     if not trees and solver == Leaves.name:
-        raise InputError("the solver 'leaves' decides trees alone: choose another, or 'auto'")
+        return "the solver 'leaves' decides trees alone: choose another, or 'auto'"
+    return None

@@ -15,7 +15,6 @@ from milp_verix.errors import SolverUnavailableError
 from milp_verix.results.records.verdict import Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.propagation.alpha import beyond_input
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,8 +123,6 @@ class Candidate:
     most_open: float = np.inf
     group: str | None = None
 
-    def takes(self, claim: Claim) -> bool:
-        """Return whether the engine may be asked about ``claim``."""
-        return claim.free.size <= self.most_free and (
-            self.most_open == np.inf or beyond_input(claim.margins, claim.bounds) <= self.most_open
-        )
+    def takes(self, claim: Claim, undecided: int) -> bool:
+        """Return whether the engine may be asked about ``claim``, with so many open neurons."""
+        return claim.free.size <= self.most_free and undecided <= self.most_open

@@ -7,8 +7,9 @@ possible. Its bound is the sum of each tree's best possible leaf:
     max_x Σ_t w_t(ℓ_t(x))  ≤  Σ_t max { w_t(ℓ) : ℓ possible }
 
 If these leaves meet, the bound is reached. Otherwise the node branches on the leaves of one tree:
-choosing one makes impossible all leaves that it does not meet. Depth first, the best child first;
-a node whose bound is below the cut is closed for good.
+choosing one makes impossible all leaves that it does not meet. Where there are too many leaves for
+that, as in grown forests, it branches on the threshold that leaves the fewest on its two sides.
+Depth first, the best child first; a node whose bound is below the cut is closed for good.
 """
 
 from collections.abc import Callable
@@ -22,6 +23,8 @@ from verix_encodings.work import spend_entries
 
 _ROUNDED = 1e-15
 """By how much a cut is lowered for the sum of constant trees, relative to it."""
+_MOST_MET = 2**23
+"""Pairs of leaves beyond which a node branches on a threshold, which shrinks every tree at once."""
 _MOST_ROWS = 2**26
 """Entries of the matrix of leaves that meet that are kept, one byte each."""
 
@@ -50,6 +53,16 @@ class Clique:
     lo: IntArray
     hi: IntArray
     words: BoolArray | None
+
+
+@dataclass(slots=True, eq=False)
+class _LeafNode:
+    """The leaves ``alive`` that are still possible in the cells from ``low`` to ``high``, (F,)."""
+
+    bound: float
+    alive: IntArray
+    low: IntArray
+    high: IntArray
 
 
 @dataclass(slots=True, eq=False)
@@ -100,37 +113,37 @@ class LeafSearch:
 
     def run(self, late: Callable[[], bool]) -> bool | None:
         """Search; True if ``take`` stopped it, False once all nodes are closed, None if late."""
+        boxes = self.boxes
         if not self.values.size:
             # no trees: a constant
             words = None if self.blocks is None else np.ones(self.blocks.allowed.shape[1], bool)
             self.closed = 0.0
-            everywhere = Clique(self.constant, self.boxes.low, self.boxes.high, words)
+            everywhere = Clique(self.constant, boxes.low, boxes.high, words)
             return self.cut <= 0 and bool(self.take(everywhere))
-        everything = np.arange(self.values.size)
-        first = _starts(self.boxes.tree)
-        stack = [(float(self.values[first].sum()), everything)]
+        every = float(self.values[_starts(boxes.tree)].sum())
+        stack = [_LeafNode(every, np.arange(self.values.size), boxes.low, boxes.high)]
         while stack:
-            bound, alive = stack.pop()
-            if bound < self.cut:
-                self.closed = max(self.closed, bound)
+            node = stack.pop()
+            if node.bound < self.cut:
+                self.closed = max(self.closed, node.bound)
                 continue
             if late():
-                self.closed = max(self.closed, bound, *(b for b, _ in stack), -np.inf)
+                self.closed = max(self.closed, node.bound, *(one.bound for one in stack), -np.inf)
                 return None
             self.nodes += 1
-            children = self._opened(alive)
+            children = self._opened(node)
             if children is None:
                 return True
             stack.extend(children)
         return False
 
-    def _opened(self, alive: IntArray) -> list[tuple[float, IntArray]] | None:
+    def _opened(self, node: _LeafNode) -> list[_LeafNode] | None:
         """Return the children of a node, the best last; None if the search is to stop."""
-        boxes = self.boxes
+        boxes, alive = self.boxes, node.alive
         starts = _starts(boxes.tree[alive])
         spend_entries(alive.size, 8)
         if self.near is not None or self.blocks is not None:
-            fitting = self._fitting(alive, starts)
+            fitting = self._fitting(node, starts)
             if fitting is None:
                 return []
             alive, starts = fitting
@@ -140,7 +153,7 @@ class LeafSearch:
             self.closed = max(self.closed, total)
             return []
         lo, hi = boxes.lo[best], boxes.hi[best]
-        low, high = lo.max(axis=0), hi.min(axis=0)
+        low, high = np.maximum(lo.max(axis=0), node.low), np.minimum(hi.min(axis=0), node.high)
         words, meet = None, bool((low <= high).all())
         if self.blocks is not None:
             words = np.asarray(self.blocks.allowed[best].all(axis=0))
@@ -159,14 +172,55 @@ class LeafSearch:
             in_conflict = np.where(conflict, spread, -1.0)
             spread = in_conflict if in_conflict.max() >= 0 else spread
         branch = int(np.argmax(spread))
-        return self._children(alive, starts, branch) if spread[branch] >= 0 else []
+        smaller = _LeafNode(node.bound, alive, node.low, node.high)
+        return self._branched(smaller, starts, branch) if spread[branch] >= 0 else []
 
-    def _fitting(self, alive: IntArray, starts: IntArray) -> tuple[IntArray, IntArray] | None:
+    def _branched(self, node: _LeafNode, starts: IntArray, branch: int) -> list[_LeafNode]:
+        """Return the children of a node by the tree at place ``branch``, or by a threshold."""
+        alive = node.alive
+        past = starts[branch + 1] if branch + 1 < starts.size else alive.size
+        if (past - starts[branch]) * alive.size > _MOST_MET:
+            halves = self._halves(node)
+            if halves is not None:
+                return halves
+        return self._children(node, starts, alive[starts[branch] : past])
+
+    def _halves(self, node: _LeafNode) -> list[_LeafNode] | None:
+        """Return the two sides of a threshold that leaves the fewest leaves on both together.
+
+        None if no threshold separates leaves.
+        """
+        alive, best = node.alive, None
+        spend_entries(alive.size * node.low.size, 8)
+        for f in range(node.low.size):
+            lo, hi = self._lo[f].take(alive), self._hi[f].take(alive)
+            inside = lo[lo > node.low[f]]
+            if not inside.size:
+                continue
+            cut = int(np.partition(inside, inside.size // 2)[inside.size // 2]) - 1
+            left, right = lo <= cut, hi > cut
+            count = int(np.count_nonzero(left)) ** 2 + int(np.count_nonzero(right)) ** 2
+            if best is None or count < best[0]:
+                best = count, f, cut, left, right
+        if best is None:
+            return None
+        _, f, cut, left, right = best
+        found, trees = [], _starts(self.boxes.tree[alive]).size
+        for kept, low, high in ((left, node.low[f], cut), (right, cut + 1, node.high[f])):
+            side = _LeafNode(0.0, alive[kept], node.low.copy(), node.high.copy())
+            side.low[f], side.high[f] = low, high
+            first = _starts(self.boxes.tree[side.alive])
+            side.bound = float(self.values[side.alive[first]].sum())
+            if first.size == trees:  # else some tree has no leaf there that an input reaches
+                found.append(side)
+        return sorted(found, key=lambda side: side.bound)
+
+    def _fitting(self, node: _LeafNode, starts: IntArray) -> tuple[IntArray, IntArray] | None:
         """Remove leaves that no input reaches with the leaves of trees that have one left.
 
         None if a tree has no leaf left.
         """
-        boxes = self.boxes
+        boxes, alive = self.boxes, node.alive
         sizes = np.diff(starts, append=alive.size)
         lone = alive[starts[sizes == 1]]
         fits, words = np.ones(alive.size, dtype=bool), None
@@ -175,7 +229,8 @@ class LeafSearch:
             fits &= self.blocks.possible(words)
         if self.near is not None:
             spend_entries(alive.size * boxes.features.size, 8)
-            lo, hi = boxes.lo[alive], boxes.hi[alive]
+            lo = np.maximum(boxes.lo[alive], node.low)
+            hi = np.minimum(boxes.hi[alive], node.high)
             if lone.size:
                 lo = np.maximum(lo, boxes.lo[lone].max(axis=0))
                 hi = np.minimum(hi, boxes.hi[lone].min(axis=0))
@@ -185,12 +240,9 @@ class LeafSearch:
         fewer = _starts(boxes.tree[alive])
         return None if fewer.size < starts.size else (alive, fewer)
 
-    def _children(
-        self, alive: IntArray, starts: IntArray, branch: int
-    ) -> list[tuple[float, IntArray]]:
-        """Return a child for each leaf of the tree at place ``branch`` that can reach the cut."""
-        past = starts[branch + 1] if branch + 1 < starts.size else alive.size
-        own = alive[starts[branch] : past]
+    def _children(self, node: _LeafNode, starts: IntArray, own: IntArray) -> list[_LeafNode]:
+        """Return a child for each of the leaves ``own`` of one tree that can reach the cut."""
+        alive = node.alive
         meets = self._meeting(own, alive)
         spend_entries(meets.size, 4)
         found = np.where(meets, self.values[alive], -np.inf)
@@ -200,7 +252,10 @@ class LeafSearch:
             self.closed = max(self.closed, float(bounds[~open_].max()))
         order = np.flatnonzero(open_)
         order = order[np.argsort(bounds[order], kind="stable")]
-        return [(float(bounds[i]), alive[meets[i]]) for i in order.tolist()]
+        return [
+            _LeafNode(float(bounds[i]), alive[meets[i]], node.low, node.high)
+            for i in order.tolist()
+        ]
 
     def _meeting(self, own: IntArray, alive: IntArray) -> BoolArray:
         """Return which of the leaves ``alive`` each of ``own``, leaves of one tree, meets."""
@@ -209,7 +264,7 @@ class LeafSearch:
         if tree not in self._rows:
             past = int(np.searchsorted(self.boxes.tree, tree, side="right"))
             entries = (past - first) * self.values.size
-            if self._kept + entries > _MOST_ROWS:
+            if self._kept + entries > _MOST_ROWS or entries > _MOST_MET:
                 return self._met(own, alive)
             self._kept += entries
             self._rows[tree] = self._met(np.arange(first, past), np.arange(self.values.size))
@@ -239,4 +294,6 @@ class LeafSearch:
 
 def _starts(tree: IntArray) -> IntArray:
     """Return the place of the first leaf of each tree, given the ascending trees of leaves."""
+    if not tree.size:
+        return np.zeros(0, dtype=np.intp)
     return np.concatenate([[0], np.flatnonzero(tree[1:] != tree[:-1]) + 1])

@@ -38,6 +38,7 @@ from milp_verix.results.records.statistics import TIME_LIMIT, SolverStatistics
 from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from verix_encodings import Bounds, Network
 from verix_encodings.arrays import FloatArray
+from verix_encodings.propagation.alpha import beyond_input
 from verix_encodings.work import worked
 
 _FIRST_SLICE = 0.25  # seconds of work, doubled for each next slice; not measured
@@ -192,11 +193,13 @@ class Portfolio:
     def _playing(self, claim: Claim) -> list[_Member]:
         """Return the members that may be asked about ``claim``."""
         groups: set[str] = set()
+        alone = len(self._members) == 1
+        undecided = 0 if alone else beyond_input(claim.margins, claim.bounds)
         playing = []
         for member in self._members:
             candidate = member.candidate
             group = candidate.group or candidate.name
-            if member.given_up or group in groups or not candidate.takes(claim):
+            if member.given_up or group in groups or not candidate.takes(claim, undecided):
                 continue
             groups.add(group)
             playing.append(member)

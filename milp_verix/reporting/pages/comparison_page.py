@@ -64,7 +64,8 @@ def _page(found: StoredComparison) -> str:
     data, runs = found.data, found.runs
     lead = f"{counted(len(runs), 'pair')} of solver and formulation, one question"
     if data:
-        contradictions = counted(len(data["disagreements"]), "contradiction")
+        conflicts = data.get("conflicts", ())
+        contradictions = counted(len(data["disagreements"]) + len(conflicts), "contradiction")
         none = "no two definite answers contradict each other"
         lead += f": {none if data['agree'] else contradictions}"
     sections = {
@@ -75,7 +76,7 @@ def _page(found: StoredComparison) -> str:
         "grounds": "What the answers rest on",
     }
     heads = [name.replace("_", " ") for name in COLUMNS]
-    lines = [[_cell(run[name]) for name in COLUMNS] for run in runs]
+    lines = [[_cell(run.get(name)) for name in COLUMNS] for run in runs]
     return rendered(
         "comparison.html",
         title=f"Comparison {found.name}",
@@ -137,6 +138,7 @@ def _remarks(data: Mapping[str, Any]) -> list[str]:
             f"which a counterfactual of {violated} refutes (margin {found['margin']} is "
             f"{number(found['reached'], 6)} there)."
         )
+    parts += [f"Contradiction: {text}." for text in data.get("conflicts", ())]
     if data["agree"]:
         unknown = sum(int(run["unknown"]) for run in data["runs"])
         parts.append(f"No two definite answers contradict each other; {unknown} are unknown.")

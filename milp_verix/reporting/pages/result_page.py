@@ -13,6 +13,7 @@ from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.results.records.radius import RobustnessRadiiRecord
+from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.tolerances import Tolerances
@@ -67,6 +68,7 @@ def _tasks(result: Result) -> list[str]:
         EnumerationRecord: "enumeration",
         AuditRecord: "audit",
         RobustnessRadiiRecord: "radius",
+        RangesRecord: "ranges",
         RelevanceRecord: "relevance",
         ImportanceRecord: "importance",
     }

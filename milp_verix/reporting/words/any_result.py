@@ -12,6 +12,7 @@ from milp_verix.reporting.words.importance import (
     importance_outcome,
 )
 from milp_verix.reporting.words.radius import radii_facts, radii_headline, radii_outcome
+from milp_verix.reporting.words.ranges import ranges_facts, ranges_headline, ranges_outcome
 from milp_verix.reporting.words.relevance import (
     relevance_facts,
     relevance_headline,
@@ -32,6 +33,7 @@ from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.results.records.radius import RobustnessRadiiRecord
+from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
 
 
@@ -56,6 +58,7 @@ _WORDS: dict[type[Result], _Words] = {
     EnumerationRecord: _Words(enumeration_headline, lambda _: "", enumeration_facts),
     AuditRecord: _Words(audit_headline, audit_outcome, audit_facts),
     RobustnessRadiiRecord: _Words(radii_headline, radii_outcome, radii_facts),
+    RangesRecord: _Words(ranges_headline, ranges_outcome, ranges_facts),
     ImportanceRecord: _Words(importance_headline, importance_outcome, importance_facts),
     RelevanceRecord: _Words(relevance_headline, relevance_outcome, relevance_facts),
 }

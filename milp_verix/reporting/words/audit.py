@@ -53,7 +53,7 @@ def soundness_text(audit: AuditRecord) -> str:
         return f"yes, proven{proof}"
     if audit.counterexample is not None:
         changed = becomes_text(audit, audit.counterexample)
-        return f"no: a counterexample ({changed}), run in onnxruntime"
+        return f"no: a counterexample ({changed}), run by the model itself"
     return f"not known: {audit.unknown_reason}"
 
 

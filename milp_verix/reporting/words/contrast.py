@@ -27,7 +27,7 @@ from milp_verix.reporting.words.wording import (
     kept_text,
     number,
 )
-from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.contrast import Alternative, ContrastiveExplanationRecord
 from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.kinds import FeatureSet
 
@@ -55,9 +55,24 @@ def contrast_facts(found: ContrastiveExplanationRecord) -> list[tuple[str, str]]
     elif found.costs is not None and found.cost is not None:
         told.append(("cost", number(found.cost)))
     told.append(("minimum", contrast_outcome(found)))
+    told += [("or", _alternative(found, other)) for other in found.alternatives]
     if not found.proven:
         told += to_try(found, [found.statistics.stopped, found.unknown_reason])
     return told + effort_facts(found)
+
+
+def _alternative(found: ContrastiveExplanationRecord, other: Alternative) -> str:
+    """Return another change, its cost, and what is proven of it."""
+    labels = labels_of(found)
+    told = ", ".join(labels.short(feature) for feature in other.contrast)
+    if found.inputs is not None:
+        told = ", ".join(change_texts(found, other.counterfactual))
+    what = "distance" if found.scales is not None else "cost"
+    cost = number(found.cost_of(other.contrast, other.counterfactual))
+    proof = "proven to be the least without the sets above"
+    if other.unknown_reason is not None:
+        proof = f"none below {number(other.lower_bound)}; open: {other.unknown_reason}"
+    return f"{told} {becomes_text(found, other.counterfactual)}; {what} {cost}, {proof}"
 
 
 def enumeration_sentence(found: EnumerationRecord) -> str:

@@ -69,12 +69,11 @@ def importance_sentence(found: ImportanceRecord) -> str:
     told = [feature for feature in ranking if found.upper[feature]]
     if not told:
         return " ".join([f"{_begun(found)} is 0: none is needed.", *scope_sentences(found)])
-    texts = [f"{bracket_of(found, one)} for {labels[one]}" for one in told[:_TOLD]]
-    parts = [joined(texts)]
-    if rest := told[_TOLD:]:
+    named = told if len(told) == _TOLD + 1 else told[:_TOLD]
+    parts = [joined([f"{bracket_of(found, one)} for {labels[one]}" for one in named])]
+    if rest := told[len(named) :]:
         most = ceil(max(found.upper[feature] for feature in rest) * 1000) / 1000
-        each = f"each of {len(rest)} other features" if len(rest) > 1 else "the next feature"
-        parts.append(f"at most {number(most)} for {each}")
+        parts.append(f"at most {number(most)} for each of {len(rest)} other features")
     if none:
         which = "the other feature" if len(none) == 1 else f"the other {len(none)} features"
         parts.append(f"0 for {which}")

@@ -49,7 +49,7 @@ def relevance_facts(found: RelevanceRecord) -> list[tuple[str, str]]:
             changes = change_texts(found, found.counterfactual)
             told += [("change", text) for text in changes]
         after = outcome_of(found, found.counterfactual)
-        told.append(("counterfactual", f"{after}, run in onnxruntime"))
+        told.append(("counterfactual", f"{after}, run by the model itself"))
     return told + effort_facts(found)
 
 

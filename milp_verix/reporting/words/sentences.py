@@ -51,9 +51,10 @@ def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
 
 def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
     """Return the change that is enough, and whether a smaller one is."""
-    kept = []
+    conditions = directions_of(found)
     if found.must_not:
-        kept = [f"as long as {kept_values(found, found.must_not, 'given')}"]
+        conditions = [kept_values(found, found.must_not, "given"), *conditions]
+    kept = [f"as long as {joined(conditions)}"] if conditions else []
     if found.robust:
         free = tuple(f for f in range(len(found.groups)) if f not in found.must_not)
         parts = [stays_text(found), *room_parts(found, free, others=bool(kept)), *kept]
@@ -71,7 +72,26 @@ def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
         told += f" {' '.join([least, *kept])}."
     elif kept:
         told += f" Changes were sought {kept[0]}."
+    for other in found.alternatives:
+        changed = change_told(found, other.counterfactual)
+        told += f" Or: {changed[0].lower()}{changed[1:]}"
     return " ".join([told, *rules_told(found)])
+
+
+def directions_of(found: ContrastiveExplanationRecord) -> list[str]:
+    """Return ``["age only rises"]`` and the like: the one way in which features may change."""
+    if found.inputs is None:
+        return []
+    told = []
+    for direction, one, several in (("up", "rises", "rise"), ("down", "falls", "fall")):
+        names = [
+            feature.name
+            for number_, feature in enumerate(found.inputs.features)
+            if feature.only == direction and number_ not in found.must_not
+        ]
+        if names:
+            told.append(f"{joined(names)} only {one if len(names) == 1 else several}")
+    return told
 
 
 def relevance_sentence(found: RelevanceRecord) -> str:

@@ -245,14 +245,17 @@ def contrast_outcome(found: ContrastiveExplanationRecord) -> str:
 
 def held_text(found: ContrastiveExplanationRecord) -> str:
     """Return the words for changes that leave the features alone that must not change, if any."""
+    features = () if found.inputs is None else found.inputs.features
+    one_way = any(f.only for i, f in enumerate(features) if i not in found.must_not)
+    directions = " and keeps to the given directions" if one_way else ""
     if not found.must_not:
-        return ""
+        return directions.replace(" and", " that")
     names = found.feature_names
     if names is None or len(found.must_not) > _NAMED:
         told = counted(len(found.must_not), "given feature")
     else:
         told = " and ".join(names[feature] for feature in found.must_not)
-    return f" that leaves {told} alone"
+    return f" that leaves {told} alone{directions}"
 
 
 def enumeration_headline(found: EnumerationRecord) -> str:
@@ -289,11 +292,12 @@ def shortened(text: str, limit: int) -> str:
 def plain_number(value: float, digits: int = 4) -> str:
     """Return ``value`` as people write it: ``"12345"``, ``"0.0123"``; an exponent at the extremes.
 
-    Whole numbers have all their digits, others so many significant ones.
+    Whole parts have all their digits; numbers have so many significant ones at least.
     """
     if value == round(value) and abs(value) < 1e15:
         return str(round(value))
     if 1e-4 <= abs(value) < 1e15:
+        digits = max(digits, len(str(int(abs(value)))))
         return np.format_float_positional(value, digits, fractional=False, trim="-")
     return number(value, digits)
 

@@ -1,6 +1,6 @@
 """The file of a comparison: a row for each run, and what the rows are about."""
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from milp_verix.results.records.kinds import Amount, Count, Indices, Norm, Prediction, Sha256
 
@@ -52,9 +52,9 @@ class RunNumbers(TypedDict):
     iterations: Count | None
     handed_over: Count
     handed_to: str | None
-    master: str | None
-    cost: Amount | None
-    bound: Amount | None
+    master: NotRequired[str | None]
+    cost: NotRequired[Amount | None]
+    bound: NotRequired[Amount | None]
 
 
 class RunRow(RunNumbers):
@@ -67,7 +67,7 @@ class RunRow(RunNumbers):
         trace: Of a minimum: seconds, best cost and lower bound at each change.
     """
 
-    trace: tuple[tuple[Amount, Amount, Amount], ...]
+    trace: NotRequired[tuple[tuple[Amount, Amount, Amount], ...]]
     answers: tuple[Literal["holds", "violated", "unknown"], ...]
     stopped: str | None
     notes: tuple[str, ...]
@@ -244,8 +244,8 @@ class ComparisonFile(TypedDict):
     features: Count
     checks: tuple[Indices, ...] | None
     rounds: Count
-    task: Literal["check", "explain", "minimum", "contrastive"]
-    conflicts: tuple[str, ...]
+    task: NotRequired[Literal["check", "explain", "minimum", "contrastive"]]
+    conflicts: NotRequired[tuple[str, ...]]
     agree: bool
     stopped: str | None
     runs: tuple[RunRow, ...]

@@ -11,6 +11,24 @@ NEAREST_GAP = 1e-3
 """A distance counts as proven if no counterfactual is nearer by more than this share of it."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Alternative:
+    """A further change of the prediction, without the sets of features shown before it.
+
+    Attributes:
+        contrast: The features that change, ascending.
+        counterfactual: The input, in the ball and run in onnxruntime.
+        lower_bound: Proven least cost of a change that does not change all features of a set
+            shown before.
+        unknown_reason: Obstacle to a proof that it is the least, or None.
+    """
+
+    contrast: FeatureSet
+    counterfactual: Counterfactual
+    lower_bound: Cost
+    unknown_reason: str | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ContrastiveExplanationRecord(Result):
     """A set of features, and an input that differs in these alone and is predicted otherwise.
@@ -28,6 +46,7 @@ class ContrastiveExplanationRecord(Result):
         must_not: Features that no contrast may change.
         scales: What the change of each coordinate is divided by in the ``distance``; None where the
             number or the cost of features was minimised.
+        alternatives: Further changes that were asked for, the least first.
     """
 
     kind: ClassVar[str] = "contrastive"
@@ -42,6 +61,7 @@ class ContrastiveExplanationRecord(Result):
     unknown_reason: str | None = None
     must_not: FeatureSet = ()
     scales: tuple[Amount, ...] | None = None
+    alternatives: tuple[Alternative, ...] = ()
 
     def __post_init__(self) -> None:
         Result.__post_init__(self)
@@ -62,6 +82,23 @@ class ContrastiveExplanationRecord(Result):
         self._refuse_points([self.counterfactual], self.contrast)
         if self.lower_bound is None or (self.gap or 0.0) < 0:
             raise ValueError("the lower bound is above the cost of the contrast")
+        shown = [{*self.contrast}]
+        for other in self.alternatives:
+            self._refuse_no_features(alternatives=other.contrast)
+            self._refuse_points([other.counterfactual], other.contrast)
+            if {*other.contrast} & {*self.must_not} or any(s <= {*other.contrast} for s in shown):
+                raise ValueError("an alternative changes what was held, or all of a set before it")
+            if other.lower_bound > self.cost_of(other.contrast, other.counterfactual) * (1 + 1e-9):
+                raise ValueError("the lower bound is above the cost of an alternative")
+            shown.append({*other.contrast})
+
+    def cost_of(self, contrast: FeatureSet, found: Counterfactual) -> float:
+        """Return the cost of a change: of its features together, or its distance."""
+        if self.scales is None:
+            return math.fsum(self._cost_of(f) for f in contrast)
+        before, after = (x.reshape(-1).tolist() for x in (self.input, found.input))
+        shares = [abs(b - a) / s for a, b, s in zip(before, after, self.scales, strict=True)]
+        return math.fsum(self._cost_of(f) * self._amount(f, shares) for f in contrast)
 
     @property
     def size(self) -> int | None:
@@ -73,7 +110,8 @@ class ContrastiveExplanationRecord(Result):
         """Cost of the features of the contrast together, or the distance if that is minimised."""
         if self.contrast is None or self.scales is not None:
             return self.distance
-        return math.fsum(self._cost_of(f) for f in self.contrast)
+        assert self.counterfactual is not None
+        return self.cost_of(self.contrast, self.counterfactual)
 
     @property
     def distance(self) -> float | None:
@@ -83,9 +121,7 @@ class ContrastiveExplanationRecord(Result):
         """
         if self.scales is None or self.contrast is None or self.counterfactual is None:
             return None
-        before, after = (x.reshape(-1).tolist() for x in (self.input, self.counterfactual.input))
-        shares = [abs(b - a) / s for a, b, s in zip(before, after, self.scales, strict=True)]
-        return math.fsum(self._cost_of(f) * self._amount(f, shares) for f in self.contrast)
+        return self.cost_of(self.contrast, self.counterfactual)
 
     def _amount(self, feature: int, shares: list[float]) -> float:
         """Return how far a feature moves, from the ``shares`` that its coordinates move."""

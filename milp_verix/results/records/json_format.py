@@ -31,6 +31,7 @@ from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.results.records.radius import RobustnessRadiiRecord
+from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.results.records.unread_points import array_in, parsed_lazily, read_when_asked
@@ -50,6 +51,7 @@ KINDS: dict[str, type[StoredResult]] = {
         ContrastiveExplanationRecord,
         EnumerationRecord,
         AuditRecord,
+        RangesRecord,
         RelevanceRecord,
         ImportanceRecord,
         RobustnessRadiiRecord,

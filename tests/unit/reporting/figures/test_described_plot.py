@@ -1,5 +1,7 @@
 """Pictures of described inputs: the explanation first, each feature on its own scale, in words."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
@@ -7,11 +9,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
+import milp_verix
+from milp_verix import Inputs, binary, integer
 from milp_verix.reporting.figures.described_plot import described_explanation
 from milp_verix.reporting.figures.described_rows import described_row
 from milp_verix.reporting.figures.outline import MARK
 from milp_verix.reporting.figures.style import Status
 from tests.support.described_results import described
+from tests.support.random_networks import as_layers, dense_network
 
 
 def texts(figure: Figure) -> list[str]:
@@ -91,3 +96,20 @@ def test_tracks_have_the_room_of_the_ball() -> None:
     assert (contract.ordered, school.ordered) == (False, True)
     assert (school.ends, contract.ends) == (("none", "university"), ("", "3 values"))
     assert np.isclose(school.at, 1 / 3)
+
+
+def test_an_audit_tells_the_values_of_its_counterexample(tmp_path: Path) -> None:
+    inputs = Inputs(
+        [integer("age", 18, 75, unit="years"), binary("arrears"), integer("wage", 0, 90)],
+        class_names=["refused", "granted"],
+    )
+    layers = as_layers(([[0.0, -40.0, 1.0], [0.0, 0.0, 0.0]], [0.0, 20.0]))
+    network = dense_network(layers, tmp_path)
+    asked = {"inputs": inputs, "epsilon": np.inf}
+    found = milp_verix.audit(network, {"age": 40, "arrears": "no", "wage": 55}, ["age"], **asked)
+    assert found.counterexample is not None
+    written = texts(found.plot())
+    values = inputs.words(found.counterexample.input)
+    assert f"→ {values['arrears']}" in written or f"→ {values['wage']}" in written
+    assert found.sentence() in " ".join(written)
+    assert {"40 years", "18", "75", "in the set", "missing"} <= {*written}

@@ -93,7 +93,7 @@ def made(
             "Prediction 2 is not kept by 1 of 6 features",
             "sound with 2 more (1 of them undecided)",
             {
-                "sound": "no: a counterexample (→ 5), run in onnxruntime",
+                "sound": "no: a counterexample (→ 5), run by the model itself",
                 "completion": "sound with 2 more (1 of them undecided), 3 in all",
                 "added": "0, 3",
             },

@@ -1,0 +1,1 @@
+"""Ranges of kept features within which the prediction provably stays."""

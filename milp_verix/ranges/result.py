@@ -1,0 +1,89 @@
+"""The result of a search for ranges, finished or not."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from milp_verix.ranges.axes import Axis, Span, WordAxis
+from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.results.ranges import Ranges
+from milp_verix.results.records.ranges import Beyond, FeatureRange
+from milp_verix.results.records.statistics import TIME_LIMIT
+from verix_encodings.arrays import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from milp_verix.ranges.search import RangesSearch
+
+
+def ranges_of(search: "RangesSearch") -> Ranges:
+    """Return the ranges proven so far; ends not looked at are open."""
+    regions, why = search.regions, search.stopped or TIME_LIMIT
+    state, axes = search.state, regions.axes
+    inside = None
+    if search.rows is not None:
+        inside = 0 if state is None else int(rows_inside(search, search.rows).sum())
+    spans = () if state is None else zip(range(len(axes)), axes, state, strict=True)
+    most = max(search.checks.solvers.values(), key=lambda one: one.checks, default=None)
+    return Ranges(
+        **shared_fields(
+            regions.problem,
+            str(search.request.search.solver) if most is None else most.solver,
+            search.checks.versions,
+            search.checks.notes,
+        ),
+        statistics=statistics_of(
+            search.checks.effort,
+            search.checks.checks,
+            search.request.elapsed,
+            search.stopped,
+            tuple(search.checks.solvers.values()),
+        ),
+        explanation=tuple(axis.feature for axis in axes),
+        ranges=tuple(_range(search, column, axis, span, why) for column, axis, span in spans),
+        resolution=search.resolution,
+        rows=None if search.rows is None else len(search.rows),
+        inside=inside,
+        unknown_reason=None if state is not None else search.unknown_reason or why,
+    )
+
+
+def _range(search: "RangesSearch", column: int, axis: Axis, span: Span, why: str) -> FeatureRange:
+    if isinstance(axis, WordAxis):
+        assert isinstance(span, frozenset)
+        steps = [(word, float(word)) for word in sorted(axis.widest - span)]
+    else:
+        low, high = span
+        ends = ((-1, low, axis.least), (1, high, axis.most))
+        steps = [(side, end + side * axis.step) for side, end, limit in ends if end != limit]
+    beyond = []
+    for place, value in steps:
+        known = search.refuted.get((column, place))
+        if known is not None:
+            beyond.append(Beyond(known[0], counterfactual_of(known[1])))
+        else:
+            reason = search.reasons.get((column, place), why)
+            beyond.append(Beyond(value, unknown_reason=reason))
+    if isinstance(axis, WordAxis):
+        assert isinstance(span, frozenset)
+        words = tuple(axis.words[place] for place in sorted(span))
+        return FeatureRange(axis.feature, None, None, None, None, words, tuple(beyond))
+    told = axis.told(low, high)
+    return FeatureRange(axis.feature, low, high, axis.least, axis.most, told, tuple(beyond))
+
+
+def rows_inside(search: "RangesSearch", rows: FloatArray) -> BoolArray:
+    """Mark the ``rows``, (R, d), that lie in the proven box, by definition; shape (R,)."""
+    assert search.state is not None
+    posed = search.regions.posed(search.state)
+    assert posed is not None  # the input itself is in it
+    lower, upper = search.regions.ends(search.state)
+    near = np.flatnonzero(np.all((lower <= rows) & (rows <= upper), axis=1))
+    dtype = posed.x.dtype
+    ball, points = posed.ball, rows[near].astype(dtype)
+    exact = np.all(points.astype(np.float64) == rows[near], axis=1)
+    exact &= np.all((ball.inner_lower <= points) & (points <= ball.inner_upper), axis=1)
+    if ball.mixed is not None:
+        exact[exact] = ball.mixed.containing(points[exact].astype(np.float64))
+    found = np.zeros(len(rows), dtype=bool)
+    found[near] = exact
+    return found

@@ -1,0 +1,58 @@
+"""Rows of a table as arrays of a network's numbers, to be counted."""
+
+from typing import Any
+
+import numpy as np
+
+from milp_verix.errors import InputError
+from milp_verix.inputs.cells import code_in
+from milp_verix.inputs.frame import is_frame
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.problem.problem import PosedProblem
+from verix_encodings.arrays import FloatArray
+
+
+def rows_of(problem: PosedProblem, rows: Any) -> FloatArray | None:
+    """Return ``rows`` as an array of shape (R, d); None stays None.
+
+    They are an array with a row for each input, or, where inputs are described, a DataFrame or a
+    list of mappings. Raises ``InputError`` for other rows.
+    """
+    if rows is None:
+        return None
+    size, inputs = problem.x.size, problem.inputs
+    if inputs is not None and is_frame(rows):
+        return _of_frame(rows, inputs)
+    if inputs is not None and not isinstance(rows, np.ndarray) and _are_mappings(rows):
+        return np.array([inputs.row(row) for row in rows]).reshape(len(rows), size)
+    try:
+        found = np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"rows are numbers, an input in each row: {error}") from error
+    if found.ndim < 1 or found.size != len(found) * size:
+        raise InputError(
+            f"rows have the shape {found.shape}, expected (R, {size}): an input of the network in "
+            "each row"
+        )
+    return found.reshape(len(found), size)
+
+
+def _are_mappings(rows: Any) -> bool:
+    return bool(len(rows)) and hasattr(rows[0], "keys")
+
+
+def _of_frame(frame: Any, inputs: Inputs) -> FloatArray:
+    """Return the rows of a DataFrame; each value of a column is read once."""
+    missing = [name for name in inputs.names if name not in frame.columns]
+    if missing:
+        raise InputError(f"rows have no column {missing[0]!r}, which the inputs describe")
+    found = np.zeros((len(frame), inputs.size))
+    for feature, group in zip(inputs.features, inputs.groups, strict=True):
+        column = frame[feature.name]
+        codes = {value: code_in(feature, value) for value in column.unique().tolist()}
+        numbers = np.array([codes[value] for value in column.tolist()])
+        if feature.one_hot:
+            found[:, group] = np.eye(feature.width)[numbers.astype(np.intp)]
+        else:
+            found[:, group[0]] = numbers
+    return found

@@ -1,0 +1,156 @@
+"""The figure of ranges: a bar for each kept feature on its own scale, or maps of pixels."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from milp_verix.reporting.figures.image_view import ImageView, image_view
+from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.style import (
+    FRAME,
+    INK,
+    bar_rows,
+    colour_bar,
+    colour_scale,
+    frame,
+    legend,
+    typeset,
+)
+from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.words.feature_labels import labels_of
+from milp_verix.reporting.words.ranges import percent, range_text, ranges_headline, ranges_outcome
+from milp_verix.reporting.words.wording import shortened
+from milp_verix.results.records.ranges import FeatureRange, RangesRecord
+from verix_encodings.arrays import FloatArray
+
+_PANEL, _GAP, _CAPTION, _BELOW = 3.2, 0.3, 0.3, 0.6
+_MARGIN_BELOW = 0.25
+_MOST, _ROW, _BARS = 40, 0.3, 3.2
+_LONGEST_NAME, _LONGEST_TEXT = 32, 64
+_INCHES_PER_CHARACTER = 0.068
+_TRACK, _PROVEN, _MISSING = "#e4e4e4", "#12a05c", "#e4e4e4"
+
+
+def plot_ranges(
+    found: RangesRecord,
+    path: str | Path | None = None,
+    *,
+    image_shape: tuple[int, ...] | None = None,
+) -> Drawing:
+    """Draw ``found``; write it to ``path`` if given, in the format of its suffix.
+
+    Raises ``InputError`` as :func:`.explanation_plot.plot_explanation` does.
+    """
+
+    def draw() -> Drawing:
+        view = image_view(found, image_shape)
+        return _bars(found) if view is None else _images(found, view)
+
+    return drawn(draw, path)
+
+
+def _headed(sheet: Sheet, found: RangesRecord) -> None:
+    outcome = ranges_outcome(found)
+    if found.coverage is not None:
+        share = percent(found.inside or 0, found.rows or 0)
+        outcome += f"   ·   {share} % of {found.rows} rows inside"
+    sheet.titled(ranges_headline(found), outcome, found)
+
+
+def _bars(found: RangesRecord) -> Drawing:
+    labels, shown = labels_of(found), found.ranges[:_MOST]
+    names = [shortened(labels[one.feature], _LONGEST_NAME) for one in shown]
+    texts = [shortened(range_text(found, one), _LONGEST_TEXT) for one in shown]
+    left = MARGIN + max(map(len, names), default=0) * _INCHES_PER_CHARACTER + 0.2
+    beside = max(map(len, texts), default=0) * _INCHES_PER_CHARACTER + 0.3
+    width, height = max(8.5, left + _BARS + beside + MARGIN), _ROW * max(len(shown), 1)
+    sheet = Sheet(width, HEADER + _CAPTION + height + _MARGIN_BELOW)
+    _headed(sheet, found)
+    if len(shown) < len(found.ranges):
+        sheet.text(MARGIN, HEADER - 0.12, f"the first {len(shown)} of {len(found.ranges)} ranges")
+    axes = sheet.axes(left, HEADER + _CAPTION, _BARS, height)
+    for row, (one, text) in enumerate(zip(shown, texts, strict=True)):
+        _bar(axes, found, one, row)
+        told = f"  {typeset(text)}"
+        axes.text(
+            1.0,
+            row,
+            told,
+            transform=axes.get_yaxis_transform(),
+            va="center",
+            fontsize=8.5,
+            color=INK,
+            parse_math=False,
+        )
+    bar_rows(axes, [typeset(name) for name in names], pad=4)
+    axes.grid(visible=False)
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_xticks([])
+    keys = {"the prediction stays, proven": _PROVEN, "beyond the range": _TRACK, "the input": INK}
+    legend(axes, keys, loc="lower left", bbox_to_anchor=(0.0, 1 + 0.07 / height))
+    return sheet.figure
+
+
+def _bar(axes: Axes, found: RangesRecord, one: FeatureRange, row: int) -> None:
+    """Draw a range as a part of its track; words as cells of one width."""
+    kind = None if found.inputs is None else found.inputs.features[one.feature]
+    if one.words is not None and kind is not None and not one.ordered:
+        size, own = len(kind.values), found.inputs.texts(found.input)[one.feature]  # type: ignore[union-attr]
+        for place, word in enumerate(kind.values):
+            colour = _PROVEN if word in one.words else _MISSING
+            cell = 1 / size
+            axes.barh(row, 0.9 * cell, left=place * cell, height=0.5, color=colour, zorder=2)
+            if word == own:
+                axes.plot((place + 0.45) * cell, row, "o", color=INK, markersize=4, zorder=4)
+        return
+    assert one.lower is not None
+    assert one.upper is not None
+    assert one.least is not None
+    assert one.most is not None
+    span = one.most - one.least or 1.0
+    low, high = (one.lower - one.least) / span, (one.upper - one.least) / span
+    axes.barh(row, 1.0, height=0.5, color=_TRACK, zorder=1)
+    axes.barh(row, max(high - low, 0.008), left=low, height=0.5, color=_PROVEN, zorder=2)
+    group = found.groups[one.feature]
+    x = float(found.input.reshape(-1)[group[0]]) if len(group) == 1 else 0.0
+    axes.plot((x - one.least) / span, row, "o", color=INK, markersize=4, zorder=4)
+
+
+def _images(found: RangesRecord, view: ImageView) -> Drawing:
+    """Draw the input, and how far each kept pixel may fall and rise."""
+    height = _PANEL * min(1.3, max(0.1, view.height / view.width))
+    width = 3 * _PANEL + 2 * _GAP + 2 * MARGIN
+    sheet = Sheet(width, HEADER + _CAPTION + height + _BELOW)
+    _headed(sheet, found)
+    top, below = HEADER + _CAPTION, HEADER + _CAPTION + height + 0.09
+    boxes = [sheet.axes(MARGIN + i * (_PANEL + _GAP), top, _PANEL, height) for i in range(3)]
+    boxes[0].imshow(view.rgb(found.input), interpolation="nearest")
+    falls, rises = _maps(found, view)
+    most = max(float(np.nanmax(part, initial=0.0)) for part in (falls, rises))
+    for place, part in ((1, falls), (2, rises)):
+        colours, norm = colour_scale(np.array([0.0, most]))
+        image = boxes[place].imshow(part, cmap=colours, norm=norm, interpolation="nearest")
+        boxes[place].set_facecolor(FRAME)
+        bar = sheet.axes(MARGIN + place * (_PANEL + _GAP), below, _PANEL, 0.1)
+        colour_bar(image, bar, "in input units; grey: not kept")
+    titles = ("Input", "A kept pixel may fall by", "A kept pixel may rise by")
+    for axes, title in zip(boxes, titles, strict=True):
+        axes.set_title(title, fontsize=10.0, pad=4, color=INK)
+        frame(axes)
+    return sheet.figure
+
+
+def _maps(found: RangesRecord, view: ImageView) -> tuple[FloatArray, FloatArray]:
+    """Return how far the kept pixels may fall and rise, (height, width); NaN for the others."""
+    falls, rises = (np.full((view.height, view.width), np.nan) for _ in range(2))
+    x = found.input.reshape(-1)
+    for one in found.ranges:
+        if one.lower is None or one.upper is None:
+            continue
+        group = [*found.groups[one.feature]]
+        start = float(x[group[0]]) if len(group) == 1 else 0.0
+        pixels = view.covered(group)
+        falls[pixels] = np.fmin(falls[pixels], start - one.lower)
+        rises[pixels] = np.fmin(rises[pixels], one.upper - start)
+    return falls, rises

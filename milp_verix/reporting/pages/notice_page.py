@@ -1,0 +1,56 @@
+"""The page of a decision for the person it is about."""
+
+from typing import Any
+
+from milp_verix.reporting.figures.ranges_plot import plot_ranges
+from milp_verix.reporting.pages.parts import drawn
+from milp_verix.reporting.pages.rendering import rendered
+from milp_verix.reporting.words.notice import (
+    LIMITS,
+    MOST_REASONS,
+    changes_of,
+    least_text,
+    others_text,
+    proven_texts,
+    ranked_ranges,
+    reason_text,
+)
+from milp_verix.reporting.words.wording import counted, named_prediction
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.ranges import RangesRecord
+
+
+def notice_page(
+    found: RangesRecord,
+    contrast: ContrastiveExplanationRecord | None,
+    importance: Any,
+    certificate: str | None,
+) -> str:
+    """Return the notice of a decision as HTML."""
+    ranked = ranked_ranges(found, importance)
+    shown = ranked[:MOST_REASONS]
+    decision = named_prediction(found, found.prediction)
+    order = "the most important first"
+    if importance is None:
+        order = "the one with the least room first"
+    count = counted(len(shown), "reason") if len(shown) == len(ranked) else "main reasons"
+    versions = [f"{name} {version}" for name, version in sorted(found.versions.items())]
+    return rendered(
+        "notice.html",
+        title=f"The decision {decision}, and what decided",
+        lead="Made by a model, explained with a proof",
+        introduction=f"The {count} for the decision {decision}, {order}:",
+        reasons=[reason_text(found, one) for one in shown],
+        others=others_text(found, shown),
+        drawing=drawn(plot_ranges(found), "The ranges of what decided").drawing,
+        changes=[] if contrast is None else changes_of(contrast),
+        least=least_text(contrast),
+        proven=proven_texts(found, contrast, certificate),
+        about=[
+            ("model", found.model.file),
+            ("SHA-256 of the model", found.model.sha256),
+            ("SHA-256 of the input", found.input_sha256),
+            ("written with", ", ".join(versions)),
+        ],
+        limits=LIMITS,
+    )

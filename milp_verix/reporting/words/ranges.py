@@ -1,0 +1,238 @@
+"""Ranges in words: a sentence, and facts for tables.
+
+An end is told with few digits, rounded into the range, so that what is said is proven.
+"""
+
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+from milp_verix.inputs.features import Feature
+from milp_verix.reporting.words.explanation import about_facts, effort_facts, words_facts
+from milp_verix.reporting.words.feature_labels import SHOWN, FeatureLabels, labels_of
+from milp_verix.reporting.words.sentences import claim_text, room_parts, rules_told, stays_text
+from milp_verix.reporting.words.wording import (
+    counted,
+    joined,
+    named_prediction,
+    number,
+    outcome_of,
+    predicted_text,
+    tally,
+)
+from milp_verix.results.records.ranges import FeatureRange, RangesRecord
+
+_DIGITS = 4
+_WORDS = 6
+"""So many words are listed; of a range with more those that it lacks, if these are fewer."""
+_LISTED = 24
+
+
+def ranges_headline(found: RangesRecord) -> str:
+    """Return the result in a line: ``"Decision “no”, ranges of 4 of 13 features"``."""
+    size, count = len(found.explanation), counted(len(found.groups), "feature")
+    return f"{predicted_text(found)}, ranges of {size} of {count}"
+
+
+def ranges_outcome(found: RangesRecord) -> str:
+    """Return how far the ranges are decided."""
+    if found.unknown_reason is not None:
+        return f"nothing is proven: {found.unknown_reason}"
+    if found.maximal:
+        return "proven, and maximal: no range can be wider with the others as they are"
+    reasons = [
+        beyond.unknown_reason
+        for one in found.ranges
+        for beyond in one.beyond
+        if beyond.unknown_reason is not None
+    ]
+    return f"proven; {counted(len(reasons), 'step')} beyond them open: {tally(reasons)}"
+
+
+def ranges_sentence(found: RangesRecord) -> str:
+    """Return the claim, and the share of the rows that it covers.
+
+    Such as ``"As long as age is between 31 and 47 years, the decision “no” stays, whatever the
+    other 12 features are. 4.2 % of the 45222 rows are such: all get “no”."``
+    """
+    if found.unknown_reason is not None:
+        return f"No ranges are proven to keep the prediction: {found.unknown_reason}."
+    free = tuple(f for f in range(len(found.groups)) if f not in found.explanation)
+    parts = [stays_text(found), *room_parts(found, free, bool(found.explanation))]
+    if found.ranges:
+        parts = [f"as long as {joined(_conditions(found))}", *parts]
+    return " ".join([claim_text(parts), *_covered(found), *rules_told(found)])
+
+
+def ranges_facts(found: RangesRecord) -> list[tuple[str, str]]:
+    """Return the facts about ``found``: a row for each range."""
+    labels = labels_of(found)
+    shown = found.ranges[:_LISTED]
+    told = [
+        *words_facts(found, ranges_sentence),
+        *about_facts(found),
+        *((labels[one.feature], _fact(found, one)) for one in shown),
+    ]
+    if len(found.ranges) > len(shown):
+        told.append(("…", counted(len(found.ranges) - len(shown), "other range")))
+    told.append(("outcome", ranges_outcome(found)))
+    if found.rows is not None and found.coverage is not None:
+        share = f"{found.inside} of {counted(found.rows, 'row')}"
+        told.append(("coverage", f"{share} ({percent(found.inside or 0, found.rows)} %)"))
+    return told + effort_facts(found)
+
+
+def range_text(found: RangesRecord, one: FeatureRange) -> str:
+    """Return a range alone: ``"31 to 47 years"``, ``"sales or tech-support"``, ``"all"``."""
+    if one.words is not None:
+        return joined(one.words, "or")
+    low, high = inward(found, one)
+    unit = _unit(found, one)
+    return f"{low} to {high}{unit}" if low != high else f"{low}{unit}"
+
+
+def percent(part: int, whole: int) -> str:
+    """Return a share in per cent with two digits, rounded down: 100 is all of it."""
+    exact = Decimal(100 * part) / Decimal(whole or 1)
+    unit = Decimal(1).scaleb(min(exact.adjusted() - 1, 0) if exact else 0)
+    text = f"{exact.quantize(unit, rounding=ROUND_FLOOR):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def inward(found: RangesRecord, one: FeatureRange) -> tuple[str, str]:
+    """Return the ends of a range with few digits, rounded into it and not beyond the input."""
+    assert one.lower is not None
+    assert one.upper is not None
+    group = found.groups[one.feature]
+    x = float(found.input.reshape(-1)[group[0]]) if len(group) == 1 else 0.0
+    return _rounded(one.lower, x, ROUND_CEILING), _rounded(one.upper, x, ROUND_FLOOR)
+
+
+def _rounded(end: float, x: float, towards: str) -> str:
+    exact = Decimal(end)
+    for digits in range(_DIGITS, 18):
+        if not exact:
+            return "0"
+        unit = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+        told = exact.quantize(unit, rounding=towards) if unit < 1 else exact.to_integral_value()
+        inside = told <= Decimal(x) if towards == ROUND_CEILING else told >= Decimal(x)
+        true = told >= exact if towards == ROUND_CEILING else told <= exact
+        if inside and true:
+            text = f"{told:f}"
+            return text.rstrip("0").rstrip(".") if "." in text else text
+    return repr(end)
+
+
+def rules_sentence(rules: Sequence[RangesRecord], covered: Sequence[int], rows: int) -> str:
+    """Return ``"These 12 rules prove 71 % of the decisions on 45222 rows."``."""
+    if not rules:
+        return f"No rule was found that covers any of the {counted(rows, 'row')}."
+    share = percent(covered[-1], rows)
+    which = "This rule proves" if len(rules) == 1 else f"These {len(rules)} rules prove"
+    what = "decisions" if rules[0].class_names else "predictions"
+    return f"{which} {share} % of the {what} on {counted(rows, 'row')}."
+
+
+def rules_facts(
+    rules: Sequence[RangesRecord], covered: Sequence[int], rows: int
+) -> list[tuple[str, str]]:
+    """Return a fact for each rule: its share of the rows, what it adds, and its claim."""
+    told = [("rules", rules_sentence(rules, covered, rows))]
+    before = 0
+    for place, (rule, after) in enumerate(zip(rules, covered, strict=True), 1):
+        added = f"adds {percent(after - before, rows)} %"
+        decision = named_prediction(rule, rule.prediction)
+        told.append((f"{place}: {decision}", f"{joined(_conditions(rule))} ({added})"))
+        before = after
+    return told
+
+
+def _fact(found: RangesRecord, one: FeatureRange) -> str:
+    told = range_text(found, one)
+    if len(found.groups[one.feature]) > 1 and one.ordered:
+        told = f"each value changed by {told}"
+    if one.ordered and (one.lower, one.upper) != (one.least, one.most) and one.words is None:
+        told += f", of {number(one.least or 0.0)} to {number(one.most or 0.0)}"
+    return told + "".join(f"; {text}" for text in _next(found, one))
+
+
+def _next(found: RangesRecord, one: FeatureRange) -> list[str]:
+    """Return what happens one step beyond a range, for each end and word."""
+    kind = _kind(found, one)
+    told: dict[str, list[str]] = {}
+    for beyond in one.beyond:
+        value = number(beyond.value)
+        if kind is not None and one.words is not None:
+            words = kind.values
+            place = int(beyond.value)
+            value = words[place if one.lower is None else kind.codes.index(place)]
+        after = "open"
+        if beyond.counterfactual is not None:
+            after = outcome_of(found, beyond.counterfactual)
+        told.setdefault(after, []).append(value)
+    return [
+        f"{joined(values, 'or')}: {after}"
+        if len(values) <= _WORDS
+        else f"{len(values)} other words: {after}"
+        for after, values in told.items()
+    ]
+
+
+def _covered(found: RangesRecord) -> list[str]:
+    """Return a sentence on the rows inside, if some were given."""
+    if found.rows is None or found.coverage is None:
+        return []
+    rows = counted(found.rows, "row")
+    if not found.inside:
+        return [f"None of the {rows} given is such an input."]
+    after = "keep it"
+    if found.delta is None and found.against is None:
+        after = f"get {named_prediction(found, found.prediction)}"
+    share = f"{percent(found.inside, found.rows)} % of the {rows} given"
+    if found.inside == 1:
+        return [f"One of the {rows} given is such an input."]
+    return [f"{share} are such inputs, and all {after}, proven."]
+
+
+def _conditions(found: RangesRecord) -> list[str]:
+    """Return ``"age is between 31 and 47 years"`` and the like, for each kept feature."""
+    labels = labels_of(found)
+    if len(found.ranges) > SHOWN:
+        unit = labels.unit
+        return [f"the {len(found.ranges)} {unit} of the explanation stay in their ranges"]
+    return [condition_text(found, one, labels) for one in found.ranges]
+
+
+def condition_text(found: RangesRecord, one: FeatureRange, labels: FeatureLabels) -> str:
+    """Return a range as a condition: ``"age is between 31 and 47 years"``."""
+    name = labels[one.feature]
+    if labels.names is None:  # a comma stands between pixels
+        name = name.replace(", ", " ")
+    if one.words is not None:
+        return f"{name} is {_words(found, one)}"
+    unit, (low, high) = _unit(found, one), inward(found, one)
+    if len(found.groups[one.feature]) > 1:
+        return f"{name} changes by {low} to {high}"
+    told = {
+        (True, True): f"anything from {low} to {high}",
+        (True, False): f"at most {high}",
+        (False, True): f"at least {low}",
+        (False, False): f"between {low} and {high}",
+    }[one.lower == one.least, one.upper == one.most]
+    return f"{name} is {low if low == high else told}{unit}"
+
+
+def _words(found: RangesRecord, one: FeatureRange) -> str:
+    words, kind = one.words or (), _kind(found, one)
+    missing = [word for word in (kind.values if kind else ()) if word not in words]
+    if len(words) > _WORDS and len(missing) < len(words) and missing:
+        return f"any but {joined(missing, 'and')}"
+    return "anything" if not missing and len(words) > 1 else joined(words, "or")
+
+
+def _unit(found: RangesRecord, one: FeatureRange) -> str:
+    kind = _kind(found, one)
+    return f" {kind.unit}" if kind is not None and kind.unit else ""
+
+
+def _kind(found: RangesRecord, one: FeatureRange) -> Feature | None:
+    return None if found.inputs is None else found.inputs.features[one.feature]
