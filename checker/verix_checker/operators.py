@@ -146,6 +146,10 @@ def results(net: Any, node: Any, x: Any, *more: Any) -> list[Any]:
         return shapes.split(node, x, *more)
     if kind == "Shape":
         return [sizes(x)]
+    if kind in ("Mul", "Div", "MatMul", "Gemm"):
+        varying = [any(isinstance(z, dict) for z in y.values()) for y in (x, *more[:1])]
+        require(not all(varying[:2]), f"a {kind} of two tensors that depend on the input")
+        require(kind != "Div" or not varying[1], "a Div by a tensor that depends on the input")
     if kind == "Cast":  # a number that is stored would be rounded
         varies = any(isinstance(z, dict) for z in x.values())
         require(varies and node.at["to"] in (FLOAT, DOUBLE), "a Cast of this kind")

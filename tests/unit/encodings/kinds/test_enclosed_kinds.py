@@ -36,8 +36,6 @@ from verix_encodings.propagation.batch_crown import BatchCrown
 from verix_encodings.propagation.batch_slopes import slope_ranges
 from verix_encodings.propagation.cone import cone
 
-pytestmark = pytest.mark.usefixtures("matrix_storage")
-
 PAIRS = np.array([[0, 1], [2, 3], [1, 1], [3, 0]])
 OTHERS = np.array([[1, 2], [2, 0], [1, 3], [0, 0]])
 
