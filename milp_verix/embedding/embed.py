@@ -34,14 +34,14 @@ _RANDOM_POINTS = 3
 
 
 @checked(network=_ANY, name=TEXT, segments=_ANY)
-def embed(
+def embed(  # noqa: PLR0917 - as people write it
     model: Any,
     network: NetworkLike,
     inputs: Any,
     outputs: Any = None,
-    *,
     formulation: str | Formulation = "big_m",
     bounds: BoundMethod | str = "crown",
+    *,
     segments: int = DEFAULT_SEGMENTS,
     name: str = "network",
 ) -> Embedded:
