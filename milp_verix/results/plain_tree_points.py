@@ -101,9 +101,9 @@ def _nearer(problem: PosedProblem, point: FloatArray, at: int) -> FloatArray:
     whole = mixed is not None and bool(mixed.integral[at])
     if point[at] > x:
         beyond = own[(own >= x) & (own < point[at])][:_MOST_TRIED]
-        return np.floor(beyond) + 1.0 if whole else np.nextafter(beyond, np.inf)
+        return np.asarray(np.floor(beyond) + 1.0 if whole else np.nextafter(beyond, np.inf))
     before = own[(own < x) & (own >= point[at])][::-1][:_MOST_TRIED]
-    return np.floor(before) if whole else before
+    return np.asarray(np.floor(before) if whole else before)
 
 
 def _few_digits(problem: PosedProblem, point: FloatArray, at: int) -> FloatArray:
