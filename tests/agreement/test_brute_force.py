@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from milp_verix import OnnxNetwork, Problem, Verdict, check, explain
-from milp_verix.solvers import CHECKERS, SOLVERS, Targets, open_session
+from milp_verix.solvers import Targets, open_session
 from tests.support.brute_force import BruteForce
 from tests.support.brute_force_cases import Case, case, permutation
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball, assert_sound, run
-from tests.support.installed_solvers import SLOW, why_not
+from tests.support.installed_solvers import OF_NETWORKS, SLOW, why_not
 from tests.support.random_networks import as_layers
 from tests.support.scipy_reference import over
 
@@ -20,7 +20,7 @@ SEEDS = range(200)
 
 def solvers_of(seed: int) -> list[str]:
     """Return the solvers installed; those that take longer than these problems rarely."""
-    names = [*SOLVERS, *CHECKERS]
+    names = OF_NETWORKS
     return [n for n in names if why_not(n) is None and (n not in SLOW or seed % 10 == 0)]
 
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from milp_verix import Answer, OnnxNetwork, Verdict, check, explain
-from milp_verix.solvers import CHECKERS, SOLVERS, solver_named
+from milp_verix.solvers import solver_named
 from tests.support.brute_force_cases import Case, case
 from tests.support.brute_force_norms import NORMS, radius, worst_margin
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.digits_example import images, network
-from tests.support.installed_solvers import SLOW
+from tests.support.installed_solvers import OF_NETWORKS, SLOW
 from tests.support.random_networks import as_layers, dense_network
 
 SEEDS = range(60)
@@ -71,7 +71,7 @@ def test_verdicts_come_out_both_ways_and_not_by_bounds_alone(norm: str, tmp_path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("solver", [*SOLVERS, *CHECKERS])
+@pytest.mark.parametrize("solver", OF_NETWORKS)
 def test_solvers_agree(solver: str, norm: str, tmp_path: Path) -> None:
     if reason := solver_named(solver).unavailable():
         pytest.skip(reason)

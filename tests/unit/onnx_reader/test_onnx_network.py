@@ -175,12 +175,6 @@ def test_no_scores_at_all_are_refused(tmp_path: Path) -> None:
         loaded(model, tmp_path)
 
 
-def test_several_inputs_are_refused_by_name(tmp_path: Path) -> None:
-    model = build([node("Add", ["x", "z"], ["y"])], inputs={"x": (1, 3), "z": (1, 3)})
-    with pytest.raises(ModelError, match="'x', 'z'"):
-        loaded(model, tmp_path)
-
-
 def test_one_of_several_outputs_is_chosen_by_name(tmp_path: Path) -> None:
     model = build(
         [node("MatMul", ["x", "A"], ["y"]), node("Relu", ["y"], ["z"])],

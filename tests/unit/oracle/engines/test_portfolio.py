@@ -74,7 +74,7 @@ class Made:
 
 def claim(seconds: float = np.inf, margins: int = 2) -> Claim:
     anything: Any = None
-    below: Any = SimpleNamespace(evaluate=lambda _: np.full(margins, -1.0))
+    below: Any = SimpleNamespace(nodes=(), evaluate=lambda _: np.full(margins, -1.0))
     return Claim(
         below,
         np.arange(1),
@@ -177,7 +177,7 @@ def test_an_engine_that_cannot_decide_is_not_asked_again_with_more_time(clock: W
 def test_on_a_tie_the_others_have_slices_and_then_it_ends(clock: WorkClock) -> None:
     first = Made(clock, "first", 3.0, reason="within the tolerance", points={0: np.zeros(1)})
     second = Made(clock, "second", 1e9)
-    asked = replace(claim(1e9), margins=SimpleNamespace(evaluate=lambda _: np.zeros(2)))  # type: ignore[arg-type]
+    asked = replace(claim(1e9), margins=SimpleNamespace(nodes=(), evaluate=lambda _: np.zeros(2)))  # type: ignore[arg-type]
     found = portfolio(first, second).decide(asked)
     assert found.verdict.reason == "within the tolerance"
     # slices of 1/4 to 4 seconds for the first, and up to four times that for the second
