@@ -326,7 +326,8 @@ def stored(path: Path) -> None:
         found.to_json(path)
     elif path.suffix == ".lp":
         encoding = encode_check(network(), found.input, [0], epsilon=0.1)
-        cli_export._write(encoding, 0, path)
+        row, _ = encoding.output.row(0, encoding.program.columns)
+        cli_export._write(encoding, -row, path, ())
     else:
         write_figure(found.plot(), path, "png")
 

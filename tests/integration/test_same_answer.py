@@ -86,6 +86,8 @@ def _untimed(told: Any) -> Any:
     if isinstance(told, dict):
         solvers = told.get("solvers")
         kept = {key: _untimed(value) for key, value in told.items() if key not in _TIMED}
+        if "trace" in kept:
+            kept["trace"] = [bounds for _, *bounds in kept["trace"]]
         if isinstance(solvers, list):
             kept["decided"] = [[s["solver"], s["checks"]] for s in solvers if s["checks"]]
         return kept
