@@ -54,7 +54,7 @@ class SearchOptions(LimitOptions):
 class BoundOptions(LimitOptions):
     """The bounds on values inside the network, and limits."""
 
-    bounds: BoundsName = "crown"
+    bounds: BoundsName = "auto"
     segments: Segments = DEFAULT_SEGMENTS
 
 
@@ -62,7 +62,7 @@ class BoundOptions(LimitOptions):
 class CheckOptions(SearchOptions):
     """The solver, and how checks become programs."""
 
-    bounds: BoundsName = "crown"
+    bounds: BoundsName = "auto"
     segments: Segments = DEFAULT_SEGMENTS
     formulation: FormulationName = "big_m"
 

@@ -59,7 +59,7 @@ def export(
             help="Write the map from columns to inputs and neurons here, as CSV.",
         ),
     ] = None,
-    bounds: BoundsName = "crown",
+    bounds: BoundsName = "auto",
     segments: Segments = DEFAULT_SEGMENTS,
     formulation: FormulationName = "big_m",
 ) -> None:
