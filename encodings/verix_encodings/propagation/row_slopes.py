@@ -120,7 +120,9 @@ class RowSlopes:
         """Drop all other rows."""
         if rows.all():
             return
-        self._rows, self.points = self._rows[rows], self.points[rows]
+        self._rows = self._rows[rows]
+        if len(self.points):  # none before the first bounds
+            self.points = self.points[rows]
         self.met = {value: c[rows] for value, c in self.met.items()}
         self.dials, self.signs = self.dials[rows], self.signs[rows]
         self._mean, self._square = self._mean[rows], self._square[rows]
