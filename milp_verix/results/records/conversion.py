@@ -41,17 +41,13 @@ def converted(data: Any, kind: type[T], hook: Hook | None = None) -> T:
         raise ValueError(_in_words(str(error), data, kind, hook)) from error
 
 
-_LATER = frozenset({"trace"})
-"""Fields that files of earlier versions do not have."""
-
-
 def difference(stored: Any, made: Any, path: str = "") -> str | None:
     """Return where ``stored``, as JSON has it, is not what ``made`` is; None if it is.
 
     Fields that ``made`` does not have are passed over, and so are values for which it has ``READ``.
     """
     if isinstance(made, dict) and isinstance(stored, dict):
-        if lacking := [name for name in made if name not in stored and name not in _LATER]:
+        if lacking := [name for name in made if name not in stored]:
             return f"{path or 'it'} lacks {lacking[0]!r}"
         each = ((stored[name], value, _inside(path, name)) for name, value in made.items())
         return next((told for one in each if (told := difference(*one))), None)
