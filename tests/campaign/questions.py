@@ -5,13 +5,15 @@ A question returns whether it was decided; an ``AssertionError`` is a finding.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from milp_verix import Search
 from milp_verix.results.records.base import Counterfactual
-from tests.campaign.cases import FiniteCase
+from tests.campaign.cases import MOST_POINTS, FiniteCase, reachable
+from tests.support.power_indices import defined_indices
 
 Question = Callable[[FiniteCase, Search, np.random.Generator], bool]
 
@@ -111,6 +113,46 @@ def audit(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
     return found.sound is not None
 
 
+def importance(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
+    """Weigh the features by a random power index."""
+    explanations = [*case.minimal[0]]
+    indices = defined_indices(explanations, case.count)
+    index = str(rng.choice([*indices]))
+    found = case.problem.importance(index=index, search=_limits_of(search))
+    for feature, truth in enumerate(indices[index]):
+        low, high = found.lower[feature], found.upper[feature]
+        assert low - 1e-12 <= truth <= high + 1e-12, (index, feature, float(truth), low, high)
+    return found.exact
+
+
+def inflate(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
+    """Widen the ranges of an explanation, and list all points in them."""
+    inputs = case.problem.inputs
+    assert inputs is not None
+    found = case.problem.inflate(search=_limits_of(search))
+    if inputs.rules or not found.ranges:
+        return found.maximal
+    choices = []
+    for i, feature in enumerate(inputs.features):
+        every = reachable(feature, case.x[i], np.inf)
+        if i in found.explanation:
+            ends = found.intervals[feature.name]
+            words = feature.values
+            if feature.kind == "category" or feature.values:
+                codes = range(len(words)) if feature.one_hot else feature.codes
+                choices.append([c for c, word in zip(codes, words, strict=True) if word in ends])
+            else:
+                choices.append([v for v in every if ends[0] <= v <= ends[1]])  # type: ignore[operator]
+        else:
+            choices.append(np.unique(case.points[:, i]).tolist())
+    if np.prod([len(one) for one in choices]) > MOST_POINTS:
+        return found.maximal
+    for point in product(*choices):
+        outputs = case.problem.network.evaluate(case.placed(point))
+        assert not case.problem.question.changed(outputs), f"{point} is inside, and changes"
+    return found.maximal
+
+
 QUESTIONS: Mapping[str, Question] = {
     "check": check,
     "explain": explain,
@@ -119,6 +161,8 @@ QUESTIONS: Mapping[str, Question] = {
     "enumerate": enumerate_,
     "relevance": relevance,
     "audit": audit,
+    "importance": importance,
+    "inflate": inflate,
 }
 
 
