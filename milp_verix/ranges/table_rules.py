@@ -89,7 +89,7 @@ def find_rules(
 
 def _numbers(network: LoadedModel, rows: Any, asked: Asked) -> FloatArray:
     """Return all rows as numbers; the first rows say if the question can be asked."""
-    if not hasattr(rows, "__len__") or not len(rows):
+    if not hasattr(rows, "__len__") or getattr(rows, "ndim", 1) == 0 or not len(rows):
         raise InputError(f"rows are a table of inputs with a row or more, got {rows!r:.60}")
     given = rows if hasattr(rows, "iloc") or isinstance(rows, np.ndarray) else [*rows]
     reason: InputError | None = None

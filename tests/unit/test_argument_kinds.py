@@ -53,7 +53,7 @@ TAKING: dict[str, Callable[..., Any]] = {
     "Problem": milp_verix.Problem,
     "Search": milp_verix.Search,
 }
-TOLD = {"progress", "snapshots", "warn"}
+TOLD = {"build", "progress", "snapshots", "warn"}
 """Functions of the caller, whose failures are the caller's."""
 
 
@@ -108,6 +108,7 @@ def usual(name: str, folder: Path) -> dict[str, Any]:
         "load_network": lambda: {"source": net.model},
         "ordinal": lambda: {"name": "a", "values": ["p", "q"]},
         "read_result": lambda: {"journal": journal, "record": {}},
+        "read_solver_study": lambda: {"path": journal},
         "read_study": lambda: {"path": journal},
         "relevance": lambda: {**asked, "feature": 0},
         "robustness_radius": lambda: {"network": net, "x": X, "time_limit": 1},
