@@ -1,4 +1,4 @@
-"""What each check of a run took, from the solver's clock, and the relaxations of its programs."""
+"""The cost of each check of a run, by the solver's clock, and its programs' relaxations."""
 
 import hashlib
 import time

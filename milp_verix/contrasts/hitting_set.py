@@ -64,7 +64,7 @@ def propose(
 
 
 class ListedSets:
-    """All sets of ``count`` features, as bit masks from the smallest set to the largest."""
+    """Return all sets of ``count`` features, as bit masks, the smallest sets first."""
 
     def __init__(self, count: int) -> None:
         masks = np.arange(1 << count, dtype=np.uint32)

@@ -15,7 +15,7 @@ from verix_encodings.arrays import IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sockets:
-    """What stands at the inputs, d of them, and at the outputs, m or none given.
+    """The entries at the inputs, d of them, and at the outputs, m or none given.
 
     ``own`` are the distinct variables of the model among them. ``input_places``, shape (d,), and
     ``output_places``, shape (m,), are their places in ``own``, and -1 for what needs a new column:

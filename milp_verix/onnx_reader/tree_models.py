@@ -148,7 +148,7 @@ def _combined(
 
 
 class _Entries(TableColumns):
-    """What stands before the trees, as functions of single entries of the input."""
+    """The steps before the trees, as functions of single entries of the input."""
 
     def __init__(self, model: onnx.ModelProto, signature: Signature, tensor: str) -> None:
         size = int(np.prod(signature.input_shape))

@@ -17,7 +17,7 @@ EXACTNESS = ("exact", "relaxation", "bounds")
 """The last stage of a check: mixed-integer programs, their linear relaxations, or bounds."""
 
 WARM = ("auto", "rebuilt", "in_place", "start")
-"""What a solver keeps from one program to the next."""
+"""The ways in which a solver goes on from one program to the next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

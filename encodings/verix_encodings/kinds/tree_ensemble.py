@@ -68,7 +68,7 @@ class TreeEnsemble(Node):
     error: FloatArray
     depth: int = field(default=0, kw_only=True)
     memo: dict[Any, Any] = field(default_factory=dict, kw_only=True)
-    """What is computed once of the trees' structure; copies with other values share it."""
+    """Facts of the trees' structure, computed once; copies with other values share them."""
 
     @classmethod
     def of(
