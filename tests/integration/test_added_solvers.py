@@ -55,7 +55,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (code,) = (
         block for block in re.findall(r"```python\n(.*?)```", text, re.S) if "milp(" in block
     )
-    (entry,) = re.findall(r"```text\n(\[project\.entry-points.*?)```", text, re.S)
+    (entry,) = re.findall(r"```toml\n(\[project\.entry-points.*?)```", text, re.S)
     (folder / "verix_scipy.py").write_text(code, encoding="utf-8")
     (folder / "pyproject.toml").write_text(PROJECT + entry, encoding="utf-8")
     assert len([line for line in code.splitlines() if line.strip()]) < 45
