@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from milp_verix.certification.certificate import Certificate
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.results.public import Audit, Explanation
-from milp_verix.results.ranges import Ranges
+from milp_verix.results.public import Audit, Explanation, Ranges
 
 SECONDS = 60.0
 """Time for a certificate that an option of another command asks for."""

@@ -26,7 +26,7 @@ from milp_verix.comparison.stored_checks import checks_of, read_checks, write_ch
 from milp_verix.errors import InputError
 from milp_verix.reporting.figures.writing import plot_format
 from milp_verix.reporting.words.comparison import remarks
-from milp_verix.results.public import Comparison
+from milp_verix.results.comparison import Comparison
 from milp_verix.results.records.comparison import Pair
 from milp_verix.solvers import CHECKERS, SOLVERS
 from milp_verix.traversal.order import ORDERS

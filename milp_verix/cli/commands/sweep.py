@@ -13,7 +13,7 @@ from milp_verix.cli.question import CaseOptions, files_of, order_of, question_of
 from milp_verix.cli.search_options import CheckOptions, OrderName
 from milp_verix.radius.sweep import sweep_of
 from milp_verix.reporting.words.radius import sweep_facts
-from milp_verix.results.radii import EpsilonSweep
+from milp_verix.results.public import EpsilonSweep
 from milp_verix.traversal.strategies import STRATEGIES
 
 EXIT_CODES = """\

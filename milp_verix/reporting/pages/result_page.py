@@ -1,11 +1,10 @@
 """The page of one result or sweep: its pictures, its facts, and what the answer rests on."""
 
-from milp_verix.reporting.figures.sweep_plot import plot_sweep
+from milp_verix.reporting.figures.any_result import figure_of
 from milp_verix.reporting.pages.parts import drawn
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.pages.result_views import view
-from milp_verix.reporting.words.any_result import facts_of, outcome, sentence, title
-from milp_verix.reporting.words.radius import sweep_facts, sweep_headline
+from milp_verix.reporting.words.any_result import facts_of, outcome, title
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
@@ -21,14 +20,15 @@ from milp_verix.tolerances import Tolerances
 
 def result_page(result: Result, *, counterfactuals: int) -> str:
     """Return the report of one result as HTML, with so many ``counterfactuals`` at the most."""
+    facts = facts_of(result)
     return rendered(
         "result.html",
         title=title(result),
         lead=outcome(result),
         heading="The explanation",
-        sentence=sentence(result),
+        sentence=dict(facts).get("in words"),
         shown=view(result, counterfactuals, "Features", sensitivity=True),
-        told=facts_of(result),
+        told=facts,
         grounds="What the answer rests on",
         tasks=_tasks(result),
         tolerances=Tolerances(),
@@ -38,15 +38,15 @@ def result_page(result: Result, *, counterfactuals: int) -> str:
 
 def sweep_page(sweep: EpsilonSweepRecord) -> str:
     """Return the report of a sweep as HTML."""
-    headline = sweep_headline(sweep)
+    headline = title(sweep)
     return rendered(
         "result.html",
         title=headline,
         lead="; ".join(map(outcome, sweep.levels)),
         heading="The radii",
         sentence=None,
-        shown=drawn(plot_sweep(sweep), headline),
-        told=sweep_facts(sweep),
+        shown=drawn(figure_of(sweep), headline),
+        told=facts_of(sweep),
         grounds="What the answers rest on",
         tasks=["explain"],
         tolerances=Tolerances(),
