@@ -177,8 +177,8 @@ def compare(
             raise typer.Exit(study.over(many, errors))
         asked = question_of(posed)
         count = asked.problem.features.count
-        status = status_line(errors, "…", _told)
-        with status as show, autosaving(written.json_path, errors) as save:
+        status = status_line("…", _told)
+        with status(errors) as show, autosaving(written.json_path, errors) as save:
             found = compare_solvers(
                 asked.problem,
                 **pairs,
