@@ -168,12 +168,7 @@ def _refusal(network: OnnxNetwork) -> str | None:
 
 def _bytes_of(network: OnnxNetwork, explanation: ExplanationRecord) -> bytes:
     """Return the bytes that the explanation's hash is of; ``InputError`` if they are others."""
-    if network.sha256 != explanation.model.sha256:
-        raise InputError(
-            f"{network.path or network.name} is not the network explained: its SHA-256 is "
-            f"{network.sha256[:12]}…, that of {explanation.model.file} was "
-            f"{explanation.model.sha256[:12]}…"
-        )
+    explanation.refuse_other(network)
     if network.path is None:
         return serialised(network.model)
     try:

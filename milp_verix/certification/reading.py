@@ -93,6 +93,16 @@ def _products(graph: onnx.GraphProto) -> int:
 
 
 def _rounded(exact: ExactNetwork, bits: int, odd: int) -> Reading:
+    return Reading(*rounded_network(exact, exact.forms), bits, odd)
+
+
+def rounded_network(
+    exact: ExactNetwork, outputs: Sequence[Form]
+) -> tuple[Network, tuple[IntArray, ...]]:
+    """Return the neurons and ``outputs`` as a network, with coefficients rounded to float64.
+
+    The second part holds, for each value but the last, the checker's number of each of its entries.
+    """
     count = 1 + exact.size + len(exact.rows)
     # the value of each variable, and its place there
     home, place = np.zeros(count, dtype=np.intp), np.zeros(count, dtype=np.intp)
@@ -105,8 +115,8 @@ def _rounded(exact: ExactNetwork, bits: int, odd: int) -> Reading:
         home[layer], place[layer] = len(nodes), np.arange(len(layer))
         variables += [np.asarray(layer)] * 2
         sizes += [len(layer)] * 2
-    nodes += [_affine(exact.forms, home, place, sizes, exact.one)]
-    return Reading(Network((exact.size,), tuple(nodes)), tuple(variables), bits, odd)
+    nodes += [_affine(outputs, home, place, sizes, exact.one)]
+    return Network((exact.size,), tuple(nodes)), tuple(variables)
 
 
 def _affine(

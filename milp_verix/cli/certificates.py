@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from milp_verix.certification.certificate import Certificate
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.results.public import Certified, Told
+from milp_verix.results.methods import Certified, Told
 
 SECONDS = 60.0
 """Time for a certificate that an option of another command asks for."""

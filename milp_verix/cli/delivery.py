@@ -16,7 +16,7 @@ from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
 from milp_verix.cli.options import CertificatePath, JsonPath, PlotPath, Quiet
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.reporting.figures.writing import plot_format
-from milp_verix.results.public import Told
+from milp_verix.results.methods import Told
 from milp_verix.results.records import statistics
 
 

@@ -45,7 +45,8 @@ from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.options import AskedAnywhere
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.public import EpsilonSweep, Explanation, Told
+from milp_verix.results.methods import Told
+from milp_verix.results.public import EpsilonSweep, Explanation
 from milp_verix.stored_numbers import json_in
 from milp_verix.study.described_rows import described_inputs
 from milp_verix.traversal.order import ORDERS

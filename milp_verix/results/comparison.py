@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from milp_verix.errors import InputError
+from milp_verix.inputs.frame import pandas
 from milp_verix.reporting import comparison_files
 from milp_verix.results.public import Explanation
 from milp_verix.results.records import comparison
@@ -59,12 +59,8 @@ class Comparison(comparison.ComparisonRecord):
 
         Raises as :meth:`each_to_csv` does, and ``InputError`` where pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise InputError("a table needs pandas: pip install 'milp-verix[pandas]'") from error
         columns = comparison_files.EACH_COLUMNS
-        return pd.DataFrame(comparison_files.each_line(self), columns=list(columns))
+        return pandas().DataFrame(comparison_files.each_line(self), columns=list(columns))
 
     def table(self) -> "Table":
         """Return a rich table with a row for each run."""

@@ -110,7 +110,7 @@ _CELLS = {
 }
 
 
-@operator("RNN", attributes=_ATTRIBUTES)
+@operator("RNN", "GRU", attributes=(*_ATTRIBUTES, "linear_before_reset"))
 def rnn(  # noqa: PLR0917 (the inputs of the node)
     node: NodeContext,
     x: Tensor,
@@ -120,21 +120,9 @@ def rnn(  # noqa: PLR0917 (the inputs of the node)
     lengths: Tensor | None = None,
     hidden: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
-    """A recurrent layer: all hidden states, and the last one."""
-    return _unrolled(node, x, (w, r, b), lengths, (hidden,))
-
-
-@operator("GRU", attributes=(*_ATTRIBUTES, "linear_before_reset"))
-def gru(  # noqa: PLR0917 (the inputs of the node)
-    node: NodeContext,
-    x: Tensor,
-    w: Tensor,
-    r: Tensor,
-    b: Tensor | None = None,
-    lengths: Tensor | None = None,
-    hidden: Tensor | None = None,
-) -> tuple[Tensor, ...]:
-    """A layer of gated recurrent units: all hidden states, and the last one."""
+    """A recurrent layer, of gated units or not: all hidden states, and the last one."""
+    if node.operator == "RNN" and "linear_before_reset" in node.attributes:
+        raise node.malformed("it has an attribute of GRU")
     return _unrolled(node, x, (w, r, b), lengths, (hidden,))
 
 

@@ -1,7 +1,7 @@
 """The page of one result or sweep: its pictures, its facts, and what the answer rests on."""
 
 from milp_verix.reporting.figures.any_result import figure_of
-from milp_verix.reporting.pages.parts import drawn
+from milp_verix.reporting.pages.parts import View, drawn
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.pages.result_views import view
 from milp_verix.reporting.words.any_result import facts_of, outcome, title
@@ -11,6 +11,7 @@ from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.importance import ImportanceRecord
+from milp_verix.results.records.json_format import StoredResult
 from milp_verix.results.records.radius import RobustnessRadiiRecord
 from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
@@ -18,40 +19,34 @@ from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.tolerances import Tolerances
 
 
-def result_page(result: Result, *, counterfactuals: int) -> str:
-    """Return the report of one result as HTML, with so many ``counterfactuals`` at the most."""
+def result_page(result: StoredResult, *, counterfactuals: int) -> str:
+    """Return the report of a result or sweep as HTML, with so many ``counterfactuals`` at most."""
     facts = facts_of(result)
+    if isinstance(result, EpsilonSweepRecord):
+        first: Result = result.levels[0]
+        heading, grounds = "The radii", "What the answers rest on"
+        lead, shown, tasks = "; ".join(map(outcome, result.levels)), _drawn(result), ["explain"]
+    else:
+        first, heading, grounds = result, "The explanation", "What the answer rests on"
+        lead, tasks = outcome(result), _tasks(result)
+        shown = view(result, counterfactuals, "Features", sensitivity=True)
     return rendered(
         "result.html",
         title=title(result),
-        lead=outcome(result),
-        heading="The explanation",
+        lead=lead,
+        heading=heading,
         sentence=dict(facts).get("in words"),
-        shown=view(result, counterfactuals, "Features", sensitivity=True),
+        shown=shown,
         told=facts,
-        grounds="What the answer rests on",
-        tasks=_tasks(result),
+        grounds=grounds,
+        tasks=tasks,
         tolerances=Tolerances(),
-        versions=_versions(result),
+        versions=_versions(first),
     )
 
 
-def sweep_page(sweep: EpsilonSweepRecord) -> str:
-    """Return the report of a sweep as HTML."""
-    headline = title(sweep)
-    return rendered(
-        "result.html",
-        title=headline,
-        lead="; ".join(map(outcome, sweep.levels)),
-        heading="The radii",
-        sentence=None,
-        shown=drawn(figure_of(sweep), headline),
-        told=facts_of(sweep),
-        grounds="What the answers rest on",
-        tasks=["explain"],
-        tolerances=Tolerances(),
-        versions=_versions(sweep.levels[0]),
-    )
+def _drawn(sweep: EpsilonSweepRecord) -> View:
+    return drawn(figure_of(sweep), title(sweep))
 
 
 def _versions(result: Result) -> list[tuple[str, str]]:
