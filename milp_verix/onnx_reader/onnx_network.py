@@ -15,24 +15,16 @@ from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.errors import InputError, ModelError
 from milp_verix.inputs.pipeline import coordinate_names
 from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
-from milp_verix.onnx_reader import (
-    Anchor,
-    JoinedInputs,
-    ModelSource,
-    Signature,
-    as_onnx,
-    behind_transformer,
-    cut,
-    embed,
-    join_inputs,
-    path_of,
-    read_model,
-    read_signature,
-    serialised,
-    trace,
-)
 from milp_verix.onnx_reader.known_facts import facts_of
 from milp_verix.onnx_reader.messages import first_line
+from milp_verix.onnx_reader.outputs import cut
+from milp_verix.onnx_reader.signature import Signature, read_signature
+from milp_verix.onnx_reader.sources.behind_transformer import behind_transformer
+from milp_verix.onnx_reader.sources.conversion import as_onnx
+from milp_verix.onnx_reader.sources.external_data import embed
+from milp_verix.onnx_reader.sources.model_file import ModelSource, path_of, read_model, serialised
+from milp_verix.onnx_reader.sources.several_inputs import JoinedInputs, join_inputs
+from milp_verix.onnx_reader.trace import Anchor, trace
 from milp_verix.onnx_reader.tree_models import has_trees, read_onnx_trees
 from milp_verix.tree_reader import behind_table
 from milp_verix.tree_reader.tree_network import tree_network
