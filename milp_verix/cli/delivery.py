@@ -15,7 +15,7 @@ from rich.console import Console
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
 from milp_verix.cli.options import CertificatePath, JsonPath, PlotPath, Quiet
 from milp_verix.errors import InputError, MilpVerixError
-from milp_verix.reporting.figures.writing import plot_format
+from milp_verix.reporting.figures.parts.writing import plot_format
 from milp_verix.results.methods import Told
 from milp_verix.results.records import statistics
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from milp_verix.certification.certificate import Certificate
     from milp_verix.loaded_model import LoadedModel
-    from milp_verix.reporting.figures.sheet import Drawing
+    from milp_verix.reporting.figures.parts.sheet import Drawing
 
 
 class Told:

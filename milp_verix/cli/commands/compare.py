@@ -24,7 +24,7 @@ from milp_verix.cli.search_options import BoundOptions
 from milp_verix.comparison.compare import TASKS, compare_solvers
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import InputError
-from milp_verix.reporting.figures.writing import plot_format
+from milp_verix.reporting.figures.parts.writing import plot_format
 from milp_verix.reporting.words.comparison import remarks
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.records.comparison import Pair

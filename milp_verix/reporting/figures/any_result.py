@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.figures.parts.writing import drawn
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
@@ -15,8 +15,8 @@ from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 
 if TYPE_CHECKING:
-    from milp_verix.reporting.figures.image_view import ImageView
-    from milp_verix.reporting.figures.sheet import Drawing
+    from milp_verix.reporting.figures.parts.image_view import ImageView
+    from milp_verix.reporting.figures.parts.sheet import Drawing
 
 ImageShape: TypeAlias = tuple[int, ...] | None
 
@@ -54,7 +54,7 @@ def figure_of(result: StoredResult, image_shape: ImageShape = None) -> "Drawing"
         sweep_plot,
         tabular_plot,
     )
-    from milp_verix.reporting.figures.image_view import image_view
+    from milp_verix.reporting.figures.parts.image_view import image_view
 
     known = {
         ExplanationRecord: _Figures(

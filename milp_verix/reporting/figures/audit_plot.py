@@ -7,14 +7,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from milp_verix.reporting.figures.audit_status import AuditStatus, audit_statuses
-from milp_verix.reporting.figures.bars import right_of, short_names
 from milp_verix.reporting.figures.described_plot import described_audit
-from milp_verix.reporting.figures.image_view import ImageView, overlay
-from milp_verix.reporting.figures.outline import mark
-from milp_verix.reporting.figures.picture_row import PictureRow
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import LABEL, bar_rows, legend, status_marks, typeset
+from milp_verix.reporting.figures.parts.audit_status import AuditStatus, audit_statuses
+from milp_verix.reporting.figures.parts.bars import right_of, short_names
+from milp_verix.reporting.figures.parts.image_view import ImageView, overlay
+from milp_verix.reporting.figures.parts.outline import mark
+from milp_verix.reporting.figures.parts.picture_row import PictureRow
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import LABEL, bar_rows, legend, status_marks, typeset
 from milp_verix.reporting.words.audit import audit_headline, audit_outcome
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.wording import change_text, changed_text, prediction_text, shortened

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from milp_verix.reporting.figures.bars import key_above, right_of, short_names
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import INK, LABEL, MUTED, bar_rows, typeset
-from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.figures.parts.bars import key_above, right_of, short_names
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import INK, LABEL, MUTED, bar_rows, typeset
+from milp_verix.reporting.figures.parts.writing import drawn
 from milp_verix.reporting.words.columns import (
     ColumnUse,
     TableUse,

@@ -6,11 +6,11 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.errors import InputError
-from milp_verix.reporting.figures.bars import key_above
 from milp_verix.reporting.figures.gap_plot import gap_figure
-from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import LABEL, MUTED, bar_rows
-from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.figures.parts.bars import key_above
+from milp_verix.reporting.figures.parts.sheet import MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import LABEL, MUTED, bar_rows
+from milp_verix.reporting.figures.parts.writing import drawn
 from milp_verix.reporting.words.wording import counted, norm_text, number, seconds_text, shortened
 from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
 from milp_verix.results.records.verdict import Answer

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from milp_verix.reporting.figures.bars import LONGEST_NAME, right_of
-from milp_verix.reporting.figures.image_view import ImageView
-from milp_verix.reporting.figures.outline import MARK, mark
-from milp_verix.reporting.figures.picture_row import PictureRow
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import LABEL, bar_rows, typeset
+from milp_verix.reporting.figures.parts.bars import LONGEST_NAME, right_of
+from milp_verix.reporting.figures.parts.image_view import ImageView
+from milp_verix.reporting.figures.parts.outline import MARK, mark
+from milp_verix.reporting.figures.parts.picture_row import PictureRow
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import LABEL, bar_rows, typeset
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.wording import (
     contrast_headline,

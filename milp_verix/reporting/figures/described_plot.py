@@ -10,11 +10,11 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from milp_verix.reporting.figures.audit_status import AuditStatus, audit_statuses
-from milp_verix.reporting.figures.described_rows import DescribedRow, described_row
-from milp_verix.reporting.figures.outline import MARK
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import INK, MUTED, Status, statuses, typeset
+from milp_verix.reporting.figures.parts.audit_status import AuditStatus, audit_statuses
+from milp_verix.reporting.figures.parts.described_rows import DescribedRow, described_row
+from milp_verix.reporting.figures.parts.outline import MARK
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import INK, MUTED, Status, statuses, typeset
 from milp_verix.reporting.words.audit import audit_headline, audit_outcome, audit_sentence
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
 from milp_verix.reporting.words.sentences import contrast_sentence, explanation_sentence

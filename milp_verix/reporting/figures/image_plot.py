@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milp_verix.reporting.figures.image_view import (
+from milp_verix.reporting.figures.parts.image_view import (
     ImageView,
     overlay,
     sensitivity_map,
     status_masks,
 )
-from milp_verix.reporting.figures.outline import mark
-from milp_verix.reporting.figures.picture_row import GAP, PANEL, PictureRow, titled
-from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.shown_counterfactuals import chosen
-from milp_verix.reporting.figures.style import (
+from milp_verix.reporting.figures.parts.outline import mark
+from milp_verix.reporting.figures.parts.picture_row import GAP, PANEL, PictureRow, titled
+from milp_verix.reporting.figures.parts.sheet import MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.shown_counterfactuals import chosen
+from milp_verix.reporting.figures.parts.style import (
     Status,
     colour_bar,
     colour_scale,

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from milp_verix.reporting.figures.bars import key_above, right_of, short_names, told_beside
-from milp_verix.reporting.figures.image_view import ImageView
-from milp_verix.reporting.figures.picture_row import PictureRow
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import LABEL, bar_rows, typeset
+from milp_verix.reporting.figures.parts.bars import key_above, right_of, short_names, told_beside
+from milp_verix.reporting.figures.parts.image_view import ImageView
+from milp_verix.reporting.figures.parts.picture_row import PictureRow
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import LABEL, bar_rows, typeset
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.importance import (
     NAMES,

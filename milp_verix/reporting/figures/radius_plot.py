@@ -4,17 +4,17 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import Normalize
 
-from milp_verix.reporting.figures.bars import (
+from milp_verix.reporting.figures.parts.bars import (
     key_above,
     right_of,
     short_names,
     told_beside,
     width_of,
 )
-from milp_verix.reporting.figures.image_view import ImageView
-from milp_verix.reporting.figures.picture_row import PictureRow
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import LABEL, bar_rows, legend, typeset
+from milp_verix.reporting.figures.parts.image_view import ImageView
+from milp_verix.reporting.figures.parts.picture_row import PictureRow
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import LABEL, bar_rows, legend, typeset
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.radius import (
     bracket_text,

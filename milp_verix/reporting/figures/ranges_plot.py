@@ -3,17 +3,17 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from milp_verix.reporting.figures.bars import (
+from milp_verix.reporting.figures.parts.bars import (
     key_above,
     right_of,
     short_names,
     told_beside,
     width_of,
 )
-from milp_verix.reporting.figures.image_view import ImageView
-from milp_verix.reporting.figures.picture_row import PictureRow
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import FRAME, INK, bar_rows, colour_scale
+from milp_verix.reporting.figures.parts.image_view import ImageView
+from milp_verix.reporting.figures.parts.picture_row import PictureRow
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import FRAME, INK, bar_rows, colour_scale
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.ranges import percent, range_text, ranges_headline, ranges_outcome
 from milp_verix.reporting.words.wording import shortened

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import FRAME, GRID, INK, LABEL, MUTED
-from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.figures.parts.sheet import MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import FRAME, GRID, INK, LABEL, MUTED
+from milp_verix.reporting.figures.parts.writing import drawn
 from milp_verix.reporting.words.wording import counted, number
 from milp_verix.results.records.comparison import Pair
 from milp_verix.results.records.solver_study import SolverTimes

@@ -12,11 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.patches import Patch
 
-from milp_verix.reporting.figures.bars import right_of, short_names
-from milp_verix.reporting.figures.image_view import ImageView, greys
-from milp_verix.reporting.figures.picture_row import GAP, PictureRow
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import FRAME, INK, Status, typeset
+from milp_verix.reporting.figures.parts.bars import right_of, short_names
+from milp_verix.reporting.figures.parts.image_view import ImageView, greys
+from milp_verix.reporting.figures.parts.picture_row import GAP, PictureRow
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import FRAME, INK, Status, typeset
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.radius import sweep_headline, sweep_outcome
 from milp_verix.reporting.words.wording import counted, norm_text, number, radius_text, shortened

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from milp_verix.reporting.figures.bars import LONGEST_NAME, key_above, right_of
-from milp_verix.reporting.figures.outline import mark
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.shown_counterfactuals import chosen
-from milp_verix.reporting.figures.style import (
+from milp_verix.reporting.figures.parts.bars import LONGEST_NAME, key_above, right_of
+from milp_verix.reporting.figures.parts.outline import mark
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.shown_counterfactuals import chosen
+from milp_verix.reporting.figures.parts.style import (
     INK,
     LABEL,
     Status,

@@ -1,6 +1,6 @@
 """Pieces of HTML for notebooks, which need no other file."""
 
-from milp_verix.reporting.figures.sheet import Drawing
+from milp_verix.reporting.figures.parts.sheet import Drawing
 from milp_verix.reporting.pages.parts import png
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.words.any_result import facts_of, title

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from milp_verix.reporting.figures.image_view import overlay
-from milp_verix.reporting.figures.style import colour_scale
+from milp_verix.reporting.figures.parts.image_view import overlay
+from milp_verix.reporting.figures.parts.style import colour_scale
 from milp_verix.reporting.pages.parts import png
 from verix_encodings.arrays import BoolArray, FloatArray
 
@@ -31,7 +31,7 @@ def picture(colours: FloatArray) -> str:
 
 
 def overlaid(colours: FloatArray, explained: BoolArray, undecided: BoolArray) -> str:
-    """Return :func:`~milp_verix.reporting.figures.image_view.overlay` as the address of a PNG."""
+    """Return :func:`.image_view.overlay` as the address of a PNG."""
     status = explained + 2 * undecided.astype(np.uint8)
     levels = _levels(colours @ _LUMA, _OVERLAY_GREYS)
     return _address(levels + _OVERLAY_GREYS * status, _overlay_palette())

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from milp_verix.errors import InputError
-from milp_verix.reporting.figures.image_view import image_view
-from milp_verix.reporting.figures.style import typeset
+from milp_verix.reporting.figures.parts.image_view import image_view
+from milp_verix.reporting.figures.parts.style import typeset
 from milp_verix.reporting.pages.parts import View
 from milp_verix.reporting.pages.result_views import view
 from milp_verix.reporting.words.any_result import outcome, sentence

@@ -23,9 +23,9 @@ from milp_verix import Explanation
 from milp_verix.errors import InputError
 from milp_verix.reporting.figures import image_plot
 from milp_verix.reporting.figures.any_result import plot
-from milp_verix.reporting.figures.outline import MARK
-from milp_verix.reporting.figures.style import Status
-from milp_verix.reporting.figures.writing import FORMATS, plot_format
+from milp_verix.reporting.figures.parts.outline import MARK
+from milp_verix.reporting.figures.parts.style import Status
+from milp_verix.reporting.figures.parts.writing import FORMATS, plot_format
 from milp_verix.results.records.base import Counterfactual
 from tests.support.described_results import described
 from tests.support.handmade_results import made

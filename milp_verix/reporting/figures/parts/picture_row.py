@@ -5,9 +5,9 @@ from typing import TypeAlias
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, Normalize
 
-from milp_verix.reporting.figures.image_view import ImageView
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Sheet
-from milp_verix.reporting.figures.style import INK, colour_bar, colour_scale, frame
+from milp_verix.reporting.figures.parts.image_view import ImageView
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Sheet
+from milp_verix.reporting.figures.parts.style import INK, colour_bar, colour_scale, frame
 from verix_encodings.arrays import FloatArray
 
 Scale: TypeAlias = tuple[Colormap, Normalize]

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout
-from milp_verix.reporting.figures.style import Status, statuses
+from milp_verix.reporting.figures.parts.style import Status, statuses
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.explanation import ExplanationRecord
 from verix_encodings.arrays import BoolArray, FloatArray

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 
-from milp_verix.reporting.figures.sheet import MARGIN
-from milp_verix.reporting.figures.style import INK, legend, typeset
+from milp_verix.reporting.figures.parts.sheet import MARGIN
+from milp_verix.reporting.figures.parts.style import INK, legend, typeset
 from milp_verix.reporting.words.wording import shortened
 
 INCHES_PER_CHARACTER = 0.068

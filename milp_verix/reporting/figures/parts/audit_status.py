@@ -1,6 +1,6 @@
 """The status of a feature in an audit, with its colour."""
 
-from milp_verix.reporting.figures.style import Coloured
+from milp_verix.reporting.figures.parts.style import Coloured
 from milp_verix.results.records.audit import AuditRecord
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import radii_of_coordinates
-from milp_verix.reporting.figures.style import typeset
+from milp_verix.reporting.figures.parts.style import typeset
 from milp_verix.reporting.words.wording import shortened
 from milp_verix.results.records.base import Counterfactual, Result
 from verix_encodings.arrays import FloatArray
