@@ -16,16 +16,16 @@ from milp_verix.argument_kinds import checked, instance_of
 from milp_verix.arguments import seconds_of
 from milp_verix.certification.certificate import Certificate
 from milp_verix.certification.claims import bits_of, claim_data
+from milp_verix.certification.leaves import NoProofError, Tree
 from milp_verix.certification.lower_bounds import asked_bound, bound_proof
 from milp_verix.certification.points import points_of
-from milp_verix.certification.quick_trees import quick_trees
 from milp_verix.certification.reading import Reading, RoundedClaim, margins_of, read
 from milp_verix.certification.restated import (
     box_explanation,
     refuting_explanation,
     sound_explanation,
 )
-from milp_verix.certification.trees import FIRST_TURN, MOST_FREE, NoProofError, Tree, trees_of
+from milp_verix.certification.trees import FIRST_TURN, MOST_FREE, quick_trees, trees_of
 from milp_verix.clock import Deadline, deadline_in
 from milp_verix.errors import InputError
 from milp_verix.loaded_model import LoadedModel

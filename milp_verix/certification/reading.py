@@ -137,16 +137,15 @@ def _affine(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundedClaim:
-    """A network whose outputs are the margins of a claim, its region, and bounds on all values.
+    """A network whose outputs are margins of a claim, its region, and bounds on all values.
 
-    ``variables`` are those of the reading; ``x`` is the input of the claim.
+    ``variables`` holds, for each value but the last, the checker's number of each of its entries.
     """
 
     network: Network
     region: Interval | NormBall
     bounds: Bounds
     variables: tuple[IntArray, ...]
-    x: FloatArray
 
     @classmethod
     def of(cls, reading: Reading, claim: Mapping[str, Any]) -> "RoundedClaim":
@@ -164,7 +163,7 @@ class RoundedClaim:
         region = box if norm is None else NormBall(box, x, epsilon, norm)
         network = margins_of(reading.network, claim, x)
         bounds = tuple(_without_tiny(interval) for interval in crown_bounds(network, region))
-        return cls(network, region, bounds, reading.variables, x)
+        return cls(network, region, bounds, reading.variables)
 
 
 def _end(end: Any, unlimited: float) -> FloatArray:
