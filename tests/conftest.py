@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.allowed_skips import allowed_here, not_allowed
-from tests.selection import DEFAULT, chosen, told
+from tests.selection import DEFAULT, chosen, repeated, told
 
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
 
@@ -57,18 +57,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--strict-skips", action="store_true", help=text)
     text = "how many seeds each test of random cases gets; 20 and 200 run slower tests, too"
     parser.addoption("--seeds", type=int, default=DEFAULT, metavar="N", help=text)
+    text = "leave out what a run with --seeds N has"
+    parser.addoption("--after", type=int, default=0, metavar="N", help=text)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for name in metafunc.fixturenames:
         if name.endswith("_seed"):
-            metafunc.parametrize(name, range(metafunc.config.getoption("seeds")))
+            first, end = (metafunc.config.getoption(option) for option in ("after", "seeds"))
+            metafunc.parametrize(name, range(first, end))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests that ``--seeds`` leaves out, and remember how many."""
-    items[:], out = chosen(items, config.getoption("seeds"), config.getoption("markexpr"))
+    """Leave out the tests that ``--seeds`` and ``--after`` leave out, and remember how many."""
+    kept, out = chosen(items, config.getoption("seeds"), config.getoption("markexpr"))
+    if again := set(repeated(items, config.getoption("after"))):
+        out[f"run by --seeds {config.getoption('after')}"] = list(again)
+    items[:] = [item for item in kept if item not in again]
     config.stash[LEFT_OUT] = {reason: len(tests) for reason, tests in out.items()}
     config.hook.pytest_deselected(items=[test for tests in out.values() for test in tests])
 

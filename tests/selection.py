@@ -3,7 +3,8 @@
 A test with an argument named ``seed`` is asked about the first N of the seeds in its
 ``parametrize``, for each value of its other arguments. A test that draws as many cases as it is
 given takes an argument whose name ends in ``_seed``: it gets the seeds 0 to N - 1. Tests marked
-``slow`` and ``nightly`` need at least as many seeds as :data:`MARKS` says.
+``slow`` and ``nightly`` need at least as many seeds as :data:`MARKS` says. ``--after M`` leaves out
+what a run with ``--seeds M`` has, for the second of two runs.
 """
 
 from collections import Counter
@@ -36,12 +37,24 @@ def chosen(
     return kept, left_out
 
 
+def repeated(items: Iterable[pytest.Item], before: int) -> list[pytest.Item]:
+    """Return those of ``items`` that a run with ``--seeds before`` has; none before the first."""
+    tests = [item for item in items if not _draws(item)]  # made without the seeds before
+    return chosen(tests, before)[0] if before else []
+
+
 def told(left_out: dict[str, int], seeds: int) -> str:
     """Return the line about what ``seeds`` left out: ``left_out`` has a number for each reason."""
     parts = [f"{count} {reason}" for reason, count in sorted(left_out.items())]
     more = next((number for number in MARKS.values() if number > seeds), None)
     hint = "" if more is None else f"; --seeds {more} runs more"
     return f"left out by --seeds {seeds}: {', '.join(parts)}{hint}"
+
+
+def _draws(item: pytest.Item) -> bool:
+    """Return whether the test draws its cases by the seeds that a run gives it."""
+    call = getattr(item, "callspec", None)
+    return call is not None and any(name.endswith("_seed") for name in call.params)
 
 
 def _without_seed(item: pytest.Item) -> object:

@@ -256,9 +256,10 @@ def _refuse_beside(
     """Raise ``InputError`` for inputs of another size, or arguments that they replace."""
     if inputs.size != network.input_size:
         raise InputError(
-            f"the inputs described have {inputs.size} coordinates, those of the network "
+            f"the inputs described have {inputs.size} coordinates, those of the model "
             f"{network.input_size} (shape {network.input_shape}): one for each feature, and one "
-            "for each value of a one-hot block"
+            "for each value of a one-hot block; Inputs.from_pipeline(pipeline, frame) describes "
+            "the columns of a pipeline"
         )
     classes = max(network.output_size, 2)  # one score decides between two
     known = network.facts.class_names

@@ -53,6 +53,12 @@ def of(seeds: int) -> set[str]:
             "left out by --seeds 20: 20 more seeds, 1 nightly; --seeds 200 runs more",
         ),
         (["--seeds", "200"], of(200) | PAIRS | {"pairs l1 9"} | SLOW | {"nightly"}, None),
+        (
+            ["--seeds", "20", "--after", "3"],
+            of(20) - of(3) | SLOW,
+            "left out by --seeds 20: 20 more seeds, 1 nightly, 9 run by --seeds 3; "
+            "--seeds 200 runs more",
+        ),
         (["-m", "slow"], SLOW, None),
         (
             ["-m", "not slow"],
