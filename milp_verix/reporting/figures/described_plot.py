@@ -4,9 +4,8 @@ A grey bar is the room that a feature has, a dot its value, and a square a value
 line leads to a ring: a value with which the prediction is another. The sentence above is the claim.
 """
 
-from dataclasses import dataclass
 from textwrap import wrap
-from typing import Any
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
@@ -46,8 +45,7 @@ _SENTENCE_CHARACTER = 0.081
 _LONGEST_CHANGE = 34
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     """A row with its colour, the text beside its arrow, and whether it stands out."""
 
     row: DescribedRow
@@ -57,8 +55,7 @@ class _Line:
     bar: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(NamedTuple):
     """An entry of the legend: a marker, with the bar behind it or not, and its meaning."""
 
     marker: str
@@ -67,8 +64,7 @@ class _Key:
     bar: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Panel:
+class _Panel(NamedTuple):
     """The rows, the heading of their other values, the legend, and facts for the second line."""
 
     lines: list[_Line]
@@ -77,8 +73,7 @@ class _Panel:
     facts: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
+class _Columns(NamedTuple):
     """The left ends of the columns, in inches from the left edge."""
 
     value: float

@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from milp_verix.reporting.figures.parts.bars import key_above, right_of, short_names, told_beside
+from milp_verix.reporting.figures.parts.bars import (
+    OPEN,
+    PROVEN,
+    key_above,
+    right_of,
+    short_names,
+    told_beside,
+)
 from milp_verix.reporting.figures.parts.image_view import ImageView
 from milp_verix.reporting.figures.parts.picture_row import PictureRow
 from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
@@ -21,7 +28,7 @@ _MOST, _ROW = 40, 0.26
 _BARS, _BESIDE, _GAP, _NUMBERS = 3.8, 2.6, 0.35, 1.15
 _CAPTION, _BELOW = 0.5, 0.65
 _LONGEST_NAME = 44
-_PROVEN, _OPEN, _SCORE, _WRONG = "#31688e", "#fdae61", "#9c9c9c", "#c23b22"
+_SCORE, _WRONG = "#9c9c9c", "#c23b22"
 
 
 def bars(found: ImportanceRecord) -> Drawing:
@@ -37,13 +44,13 @@ def bars(found: ImportanceRecord) -> Drawing:
     axes, places = sheet.axes(left, top, _BARS, height), range(len(shown))
     low = [lower[one] for one in shown]
     open_ = [upper[one] - lower[one] for one in shown]
-    axes.barh(places, low, height=0.66, color=_PROVEN, zorder=2)
-    axes.barh(places, open_, left=low, height=0.66, color=_OPEN, zorder=2)
+    axes.barh(places, low, height=0.66, color=PROVEN, zorder=2)
+    axes.barh(places, open_, left=low, height=0.66, color=OPEN, zorder=2)
     bar_rows(axes, names, pad=4)
     axes.set_xlim(0.0, max(max(upper, default=0.0), 0.01) * 1.02)
     axes.set_xlabel(f"importance: {NAMES[found.index]}", **LABEL)
     told_beside(axes, [bracket_of(found, one) for one in shown])
-    keys = {"proven": _PROVEN, **({"open": _OPEN} if any(open_) else {})}
+    keys = {"proven": PROVEN, **({"open": OPEN} if any(open_) else {})}
     key_above(axes, height, keys)
     if found.beside is not None:
         _scores(sheet, found, (left + _BARS + _NUMBERS + _GAP, top, _BESIDE, height), shown)

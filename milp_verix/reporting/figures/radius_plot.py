@@ -5,6 +5,8 @@ from matplotlib import colormaps
 from matplotlib.colors import Normalize
 
 from milp_verix.reporting.figures.parts.bars import (
+    OPEN,
+    PROVEN,
     key_above,
     right_of,
     short_names,
@@ -40,7 +42,6 @@ _CAPTION, _BELOW = 0.3, 0.85
 _MOST, _ROW, _NARROWEST, _BARS = 60, 0.22, 7.5, 4.0
 _NEVER = "#d9d9d9"
 _COLOURS = colormaps["viridis"]
-_PROVEN, _OPEN = "#31688e", "#fdae61"
 
 
 def _headed(sheet: Sheet, found: RobustnessRadiiRecord) -> None:
@@ -125,16 +126,16 @@ def bars(found: RobustnessRadiiRecord) -> Drawing:
     ends = [_ends(found, one) for one in shown]
     lower = np.array([low for low, _ in ends])
     open_ = [high - low for low, high in ends]
-    colours = [_NEVER if one.irrelevant else _PROVEN for one in shown]
+    colours = [_NEVER if one.irrelevant else PROVEN for one in shown]
     axes.barh(places, lower, height=0.7, color=colours, zorder=2)
-    axes.barh(places, open_, left=lower, height=0.7, color=_OPEN, zorder=2)
+    axes.barh(places, open_, left=lower, height=0.7, color=OPEN, zorder=2)
     bar_rows(axes, names, pad=4)
     axes.set_xlim(left=0.0)
     axes.set_xlabel(_unit(found), **LABEL)
     told_beside(axes, texts)
     kinds = [
-        (f"proven: {kept_text(found)}", _PROVEN, any(not one.irrelevant for one in shown)),
-        ("not decided", _OPEN, any(open_)),
+        (f"proven: {kept_text(found)}", PROVEN, any(not one.irrelevant for one in shown)),
+        ("not decided", OPEN, any(open_)),
         ("irrelevant at all radii", _NEVER, any(one.irrelevant for one in shown)),
     ]
     keys = {word: colour for word, colour, drawn in kinds if drawn}

@@ -1,6 +1,6 @@
 """The figure of an explained input that is no image: a bar per feature, a column per witness."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -45,8 +45,7 @@ _BELOW = 0.65
 _CAPTION_INCHES_PER_CHARACTER = 0.06
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A feature as a row: its number, label, status, and the length of its bar."""
 
     feature: int

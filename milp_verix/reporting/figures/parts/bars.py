@@ -8,6 +8,9 @@ from milp_verix.reporting.figures.parts.sheet import MARGIN
 from milp_verix.reporting.figures.parts.style import INK, legend, typeset
 from milp_verix.reporting.words.wording import shortened
 
+PROVEN, OPEN = "#31688e", "#fdae61"
+"""The colours of the two parts of a bracket."""
+
 INCHES_PER_CHARACTER = 0.068
 LONGEST_NAME = 32
 
