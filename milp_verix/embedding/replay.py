@@ -1,6 +1,7 @@
 """The values of a network in a solution, beside those that the network's own runtime returns."""
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,16 +84,17 @@ def _off_thresholds(
     """Return a point beside ``inputs`` with outputs as close as one coordinate at a time can get.
 
     The cells between thresholds are closed in a program: at a threshold a solution may have the
-    outputs of either side, and the model has those of one.
+    outputs of either side, and the model has those of one. One threshold may matter beyond another
+    alone, so the coordinates are gone through until nothing gains.
     """
     step = _STEP * np.maximum(1.0, np.maximum(np.abs(inputs), box.upper - box.lower))
-    point, least = inputs, _farthest(outputs, network.ir.evaluate(inputs))
-    for i in range(inputs.size):
-        for side in (-step[i], step[i]):
+    point, least, before = inputs, _farthest(outputs, network.ir.evaluate(inputs)), np.inf
+    while least < 0.99 * before:
+        before = least
+        for i, far in product(range(inputs.size), (-1, 1)):
             other = point.copy()
-            other[i] = np.clip(inputs[i] + side, box.lower[i], box.upper[i])
-            found = _farthest(outputs, network.ir.evaluate(other))
-            if found < 0.99 * least:
+            other[i] = np.clip(inputs[i] + far * step[i], box.lower[i], box.upper[i])
+            if (found := _farthest(outputs, network.ir.evaluate(other))) < 0.99 * least:
                 point, least = other, found
     return point
 
