@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.certification.claims import exact
+from milp_verix.certification.leaves import NoProofError
 from milp_verix.certification.neurons import Ends, rounded_claim
 from milp_verix.clock import Deadline
 from milp_verix.oracle.engines.box_search import BoxSearch, Split
@@ -24,12 +25,8 @@ SPARE = 1e-6
 """The share of a margin's magnitude that a bound is below zero before it is rounded."""
 
 
-class UnsplitError(Exception):
-    """Raised where splits of inputs prove nothing; the message says why."""
-
-
 def input_splits(claim: Claim, margin: int, deadline: Deadline) -> dict[bytes, Split]:
-    """Return splits of boxes, by their keys, that prove a margin, or raise ``UnsplitError``."""
+    """Return splits of boxes, by their keys, that prove a margin, or raise ``NoProofError``."""
     neurons = rounded_claim(claim, [margin])
     network, domain = neurons.network, domain_of(claim.ball)
     splits: dict[bytes, Split] = {}
@@ -52,8 +49,8 @@ def input_splits(claim: Claim, margin: int, deadline: Deadline) -> dict[bytes, S
         if search.run(deadline.passed):
             return splits
     if search.tried.found:
-        raise UnsplitError("a point of the ball has another prediction in float64")
-    raise UnsplitError(TIME_LIMIT if deadline.passed() else "a margin is too close to zero")
+        raise NoProofError("a point of the ball has another prediction in float64")
+    raise NoProofError(TIME_LIMIT if deadline.passed() else "a margin is too close to zero")
 
 
 def tree_of_splits(

@@ -11,7 +11,6 @@ import numpy as np
 
 from milp_verix.certification.input_cases import (
     SPARE,
-    UnsplitError,
     input_splits,
     tree_of_splits,
 )
@@ -149,10 +148,7 @@ def _by_inputs(
             return bare
         return _by_phases(claim, [margin], ends, deadline, deadline)[margin]
 
-    try:
-        splits = {margin: input_splits(claim, margin, turn) for margin in margins}
-    except UnsplitError as error:
-        raise NoProofError(str(error)) from error
+    splits = {margin: input_splits(claim, margin, turn) for margin in margins}
     return {
         margin: tree_of_splits(claim, found, partial(leaf, margin))
         for margin, found in splits.items()
