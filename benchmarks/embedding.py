@@ -6,9 +6,9 @@ Each problem maximises an output over a box. HiGHS solves the models of Pyomo, G
 one thread each, with their defaults. Seconds are those of the CPU; a solve beyond the limit, of the
 wall clock, shows its gap. The gap of a relaxation is its distance to the optimum. Where ReLUs are
 general constraints, as for gurobi-machinelearning and ``general``, it is that of the model after
-Gurobi's presolve, and each general constraint counts as a row and as a binary. Each solution is replayed in
-onnxruntime or scikit-learn; that of trees is moved off thresholds first, as by ``Embedded.check``.
-Exits with 1 where replayed optima of ours differ from the best.
+Gurobi's presolve, and each general constraint counts as a row and as a binary. Each solution is
+replayed in onnxruntime or scikit-learn; that of trees is moved off thresholds first, as by
+``Embedded.check``. Exits with 1 where replayed optima of ours differ from the best.
 """
 
 import logging
