@@ -66,9 +66,9 @@ def _lines(program: ProgramData, cost: FloatArray) -> Iterator[str]:
     if program.maxima:
         yield "General Constraints"
     for one in program.maxima:
-        members = [columns[j] for j in one.columns]
-        members += [] if one.constant is None else [f"{one.constant:.17g}"]
-        yield f" {one.name}: {columns[one.result]} = MAX ( {' , '.join(members)} )"
+        among = [columns[j] for j in one.columns]
+        among += [] if one.constant is None else [f"{one.constant:.17g}"]
+        yield f" {one.name}: {columns[one.result]} = MAX ( {' , '.join(among)} )"
     yield "End"
 
 
