@@ -34,7 +34,7 @@ from milp_verix.problem.request import Request
 from milp_verix.ranges.axes import axes_of
 from milp_verix.ranges.regions import Regions, State
 from milp_verix.ranges.search import End, RangesSearch
-from milp_verix.results.ranges import Ranges
+from milp_verix.results.public import Ranges
 from milp_verix.results.records.verdict import Verdict
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.network.batch import batch_values

@@ -66,27 +66,27 @@ from .report import (
     write_report as write_report,
 )
 from .results.check import Check as Check
-from .results.importance import Importance as Importance
-from .results.public import (
-    Audit as Audit,
+from .results.comparison import (
     Comparison as Comparison,
-    ContrastiveExplanation as ContrastiveExplanation,
-    Enumeration as Enumeration,
-    Explanation as Explanation,
     Run as Run,
 )
-from .results.radii import (
+from .results.public import (
+    Audit as Audit,
+    ContrastiveExplanation as ContrastiveExplanation,
+    Enumeration as Enumeration,
     EpsilonSweep as EpsilonSweep,
+    Explanation as Explanation,
+    Importance as Importance,
+    Ranges as Ranges,
+    Relevance as Relevance,
     RobustnessRadii as RobustnessRadii,
 )
-from .results.ranges import Ranges as Ranges
 from .results.records.base import Counterfactual as Counterfactual
 from .results.records.comparison import Disagreement as Disagreement
 from .results.records.verdict import (
     Answer as Answer,
     Verdict as Verdict,
 )
-from .results.relevance import Relevance as Relevance
 from .results.rules import Rules as Rules
 from .solvers.backends.pyomo_model import to_pyomo as to_pyomo
 from .study.batch import (

@@ -47,6 +47,7 @@ class TieRule:
     step: float
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class LoadedModel(ABC):
     """A model that can be reasoned about (``ir``) and run (:meth:`evaluate`).
 
@@ -58,8 +59,6 @@ class LoadedModel(ABC):
     ``columns`` are the names of the coordinates, None where the model does not tell.
     """
 
-    __slots__ = ()
-
     path: Path | None
     sha256: str
     content_sha256: str
@@ -69,7 +68,7 @@ class LoadedModel(ABC):
     softmax_stripped: bool
     sigmoid_stripped: bool
     facts: KnownFacts
-    columns: tuple[str, ...] | None
+    columns: tuple[str, ...] | None = None
 
     @property
     def name(self) -> str:

@@ -12,7 +12,7 @@ from milp_verix.errors import InputError
 from milp_verix.reporting.comparison_files import write_json
 from milp_verix.reporting.pages.comparison_page import StoredComparison, comparison_page, from_csv
 from milp_verix.reporting.pages.notice_page import notice_page
-from milp_verix.reporting.pages.result_page import result_page, sweep_page
+from milp_verix.reporting.pages.result_page import result_page
 from milp_verix.reporting.pages.solver_study_page import solver_study_page
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.comparison import ComparisonRecord
@@ -69,10 +69,8 @@ def write_report(
     many = _MANY if some is None else some
     if path is not None and isinstance(source, str | Path) and _same(Path(source), Path(path)):
         raise InputError(f"{path} is the source of the report; name another file for the page")
-    if isinstance(source, Result):
+    if isinstance(source, Result | EpsilonSweepRecord):
         text = result_page(source, counterfactuals=many)
-    elif isinstance(source, EpsilonSweepRecord):
-        text = sweep_page(source)
     elif isinstance(source, ComparisonRecord):
         data = parsed(write_json(source))
         text = comparison_page(StoredComparison(source.model, data["runs"], data))
@@ -194,7 +192,4 @@ def _of_json(path: Path, counterfactuals: int) -> str:
         return comparison_page(StoredComparison(path.name, data["runs"], data))
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"{path} holds no result that a report knows; a report needs {FORMS}")
-    found = load(path, KINDS[kind])
-    if isinstance(found, EpsilonSweepRecord):
-        return sweep_page(found)
-    return result_page(found, counterfactuals=counterfactuals)
+    return result_page(load(path, KINDS[kind]), counterfactuals=counterfactuals)

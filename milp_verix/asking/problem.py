@@ -25,8 +25,7 @@ from milp_verix.radius.robustness import radius_of
 from milp_verix.radius.sweep import sweep_of
 from milp_verix.ranges.inflate import inflate_problem
 from milp_verix.reporting.words.wording import counted, joined, number, prediction_text
-from milp_verix.results.public import Audit, Explanation
-from milp_verix.results.ranges import Ranges
+from milp_verix.results.public import Audit, Explanation, Ranges
 from milp_verix.traversal.check import check_problem
 from milp_verix.traversal.explain import explain_problem
 

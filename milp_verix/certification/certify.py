@@ -14,20 +14,23 @@ import onnx
 
 from milp_verix.argument_kinds import checked, instance_of
 from milp_verix.arguments import seconds_of
-from milp_verix.certification.audited import refuting_explanation, sound_explanation
-from milp_verix.certification.boxes import box_explanation
 from milp_verix.certification.certificate import Certificate
 from milp_verix.certification.claims import bits_of, claim_data
+from milp_verix.certification.leaves import NoProofError, Tree
 from milp_verix.certification.lower_bounds import asked_bound, bound_proof
 from milp_verix.certification.points import points_of
-from milp_verix.certification.quick_trees import quick_trees
 from milp_verix.certification.reading import Reading, RoundedClaim, margins_of, read
-from milp_verix.certification.trees import FIRST_TURN, MOST_FREE, NoProofError, Tree, trees_of
+from milp_verix.certification.restated import (
+    box_explanation,
+    refuting_explanation,
+    sound_explanation,
+)
+from milp_verix.certification.trees import FIRST_TURN, MOST_FREE, quick_trees, trees_of
 from milp_verix.clock import Deadline, deadline_in
 from milp_verix.errors import InputError
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader import serialised
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.onnx_reader.sources.model_file import serialised
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.ranges import RangesRecord
@@ -168,12 +171,7 @@ def _refusal(network: OnnxNetwork) -> str | None:
 
 def _bytes_of(network: OnnxNetwork, explanation: ExplanationRecord) -> bytes:
     """Return the bytes that the explanation's hash is of; ``InputError`` if they are others."""
-    if network.sha256 != explanation.model.sha256:
-        raise InputError(
-            f"{network.path or network.name} is not the network explained: its SHA-256 is "
-            f"{network.sha256[:12]}…, that of {explanation.model.file} was "
-            f"{explanation.model.sha256[:12]}…"
-        )
+    explanation.refuse_other(network)
     if network.path is None:
         return serialised(network.model)
     try:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.certification.claims import exact
-from milp_verix.certification.neurons import Neurons
+from milp_verix.certification.neurons import Ends, rounded_claim
 from milp_verix.clock import Deadline
 from milp_verix.oracle.engines.box_search import BoxSearch, Split
 from milp_verix.results.records.statistics import TIME_LIMIT
@@ -19,9 +19,6 @@ from verix_checker.ball import Ball
 from verix_checker.claim import Claim
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.mixed_domain import HalfSpace, MixedDomain
-
-Ends = tuple[list[Any], list[Any]]
-"""The lower and upper ends of the checker's variables."""
 
 SPARE = 1e-6
 """The share of a margin's magnitude that a bound is below zero before it is rounded."""
@@ -33,7 +30,7 @@ class UnsplitError(Exception):
 
 def input_splits(claim: Claim, margin: int, deadline: Deadline) -> dict[bytes, Split]:
     """Return splits of boxes, by their keys, that prove a margin, or raise ``UnsplitError``."""
-    neurons = Neurons.of(claim, [margin])
+    neurons = rounded_claim(claim, [margin])
     network, domain = neurons.network, domain_of(claim.ball)
     splits: dict[bytes, Split] = {}
 

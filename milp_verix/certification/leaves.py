@@ -1,33 +1,51 @@
-"""Leaves that the checker accepts: cases whose slopes and multipliers have few digits.
+"""Leaves that the checker accepts, and trees of them, for margins branched on phases.
 
-A leaf is accepted by its bound in float64, with the numbers as they will be written and all
-rounding counted, if that is below zero by more than the checker's own rounding can change:
+Leaves suppose phases of some neurons, and hold the slopes and multipliers that closed them
+(:mod:`~milp_verix.oracle.engines.phase_search`), with few digits. A leaf is accepted by its bound
+in float64, with the numbers as they will be written and all rounding counted, if that is below zero
+by more than the checker's own rounding can change:
 
     room = 2⁻²² Σ |c_j| (u_j − l_j) + 2⁻³⁰ Σ |c_j| |v_j|     c_j the coefficients met at all values
 
 The checker rounds slopes to 2⁻²⁴, and float64 rounds coefficients to 2⁻⁵³. The exact arithmetic of
-the checker decides leaves that are nearer to zero.
+the checker decides leaves that are nearer to zero, or all of them.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from milp_verix.certification.neurons import Ends
 from milp_verix.certification.reading import RoundedClaim
-from milp_verix.certification.trees import Tree
+from milp_verix.clock import Deadline
+from milp_verix.oracle.engines.phase_search import PhaseNodes, PhaseSearch
+from milp_verix.results.records.statistics import TIME_LIMIT
 from verix_checker.claim import Claim
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 
+Tree: TypeAlias = dict[str, Any]
+"""A leaf with ``slopes`` and ``multipliers``, or a split with ``below`` and ``above``."""
+
+Exactly: TypeAlias = Callable[[Tree, int, Mapping[int, int]], bool]
+"""Whether the checker accepts a leaf of an output, below phases by the checker's variables."""
+
 BARE = 0
 """The digits of a leaf that names no number: the checker takes slopes 0 and 1."""
 
-_DIGITS = (BARE, 2, 4, 8)
+DIGITS = (BARE, 2, 4, 8)
+"""The digits of numbers in leaves, the fewest first."""
+
 _GRID, _FLOAT = 2.0**-22, 2.0**-30
 _ROWS = 64
+
+
+class NoProofError(Exception):
+    """Raised where no tree is found; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,16 +64,17 @@ class Cases:
 
 
 class Leaves:
-    """The leaves of a claim; ``exact`` returns the claim as the checker reads it."""
+    """The leaves of a claim; ``exactly`` decides those near zero, or all if it does ``always``."""
 
-    def __init__(self, claim: RoundedClaim, exact: Callable[[], Claim]) -> None:
-        self.claim, self.exact = claim, exact
+    def __init__(self, claim: RoundedClaim, exactly: Exactly, *, always: bool = False) -> None:
+        self.claim, self._exactly, self._always = claim, exactly, always
         self.relaxed = Relaxed.of(claim.network, claim.bounds)
         named = [claim.variables[one.source][one.free] for one in self.relaxed.layers]
         # the numbers of neurons in certificates, by the place of their dials
-        self.names = np.concatenate([np.zeros(0, dtype=np.intp), *named]) - claim.x.size - 1
+        self._first = claim.network.input_size + 1
+        self.names = np.concatenate([np.zeros(0, dtype=np.intp), *named]) - self._first
 
-    def accepted(self, cases: Cases, digits: Sequence[int] = _DIGITS) -> list[Tree | None]:
+    def accepted(self, cases: Cases, digits: Sequence[int] = DIGITS) -> list[Tree | None]:
         """Return a leaf for each case, with the fewest digits accepted; None where none is."""
         found: list[Tree | None] = [None] * cases.margin.size
         for some in digits:
@@ -92,8 +111,11 @@ class Leaves:
                 "slopes": self._named(cases.dials[row], sloped[row]),
                 "multipliers": self._named(cases.dials[row], multiplied[row]),
             }
-            signs, margin = cases.signs[row], int(cases.margin[row])
-            proven = bound < -far or (bound <= far and self._exactly(leaf, margin, signs))
+            proven = bound < -far and not self._always
+            if not proven and (bound <= far or self._always):
+                split, signs = np.flatnonzero(cases.signs[row]), cases.signs[row]
+                phases = {int(self.names[at]) + self._first: int(signs[at]) for at in split}
+                proven = self._exactly(leaf, int(cases.margin[row]), phases)
             result.append(leaf if proven else None)
         return result
 
@@ -110,18 +132,79 @@ class Leaves:
         pairs = zip(self.names[chosen].tolist(), dials[chosen].tolist(), strict=True)
         return {str(name): int(dial) if dial == int(dial) else dial for name, dial in pairs}
 
-    def _exactly(self, leaf: Tree, margin: int, signs: FloatArray) -> bool:
-        """Return whether the checker accepts a leaf."""
-        try:
-            claim = self.exact()
-            low, high, cases = claim.low[:], claim.high[:], {}
-            for place in np.flatnonzero(signs):
-                variable = int(self.names[place]) + claim.net.size + 1
-                cases[variable] = int(signs[place])
-                low[variable] = max(low[variable], 0) if signs[place] > 0 else low[variable]
-                high[variable] = min(high[variable], 0) if signs[place] < 0 else high[variable]
-            as_read = json.loads(json.dumps(leaf), parse_float=Fraction)
-            claim.leaves(claim.margins[margin], as_read, low, high, cases)
-        except ValueError:
-            return False
-        return True
+
+def checked_exactly(
+    claim: Claim, margin: int, leaf: Tree, phases: Mapping[int, int], ends: Ends
+) -> bool:
+    """Return whether the checker accepts a leaf below ``phases`` of variables within ``ends``."""
+    low, high = ends[0][:], ends[1][:]
+    for variable, sign in phases.items():
+        low[variable] = max(low[variable], 0) if sign > 0 else low[variable]
+        high[variable] = min(high[variable], 0) if sign < 0 else high[variable]
+    as_read = json.loads(json.dumps(leaf), parse_float=Fraction)
+    try:
+        claim.leaves(claim.margins[margin], as_read, low, high, phases)
+    except ValueError:
+        return False
+    return True
+
+
+def searched_cases(
+    claim: RoundedClaim, outputs: IntArray, spare: float, deadline: Deadline
+) -> Cases:
+    """Search for cases that prove the ``outputs``; ``NoProofError`` if there are none.
+
+    ``spare`` is the share of an output's magnitude that a bound is below zero before it is rounded.
+    """
+    network, closed = claim.network, list[PhaseNodes]()
+    known = np.full(network.output_size, -np.inf)
+    known[outputs] = np.inf  # none of these is closed without a node
+    search = PhaseSearch(
+        network,
+        claim.region,
+        claim.bounds,
+        known,
+        spare * claim.bounds[-1].magnitude,
+        lambda point: bool(np.max(network.evaluate(point)) >= 0),
+        closed,
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        proven = search.run(deadline.passed)
+    if not proven:
+        if search.tried.found:
+            raise NoProofError("a point of the ball has another prediction in float64")
+        open_ = "phases are split, and bounds still leave a margin open"
+        raise NoProofError(TIME_LIMIT if deadline.passed() else open_)
+    nodes = PhaseNodes.joined(closed)
+    return Cases(nodes.margin, nodes.signs, nodes.dials)
+
+
+def trees_of_cases(leaves: Leaves, cases: Cases, digits: Sequence[int] = DIGITS) -> dict[int, Tree]:
+    """Return the tree of each output that ``cases`` prove; ``NoProofError`` if one is not."""
+    found = leaves.accepted(cases, digits)
+    every = np.unique(cases.margin).tolist()
+    return {one: _tree(leaves, cases, found, np.flatnonzero(cases.margin == one)) for one in every}
+
+
+def _tree(
+    leaves: Leaves,
+    cases: Cases,
+    found: Sequence[Tree | None],
+    rows: IntArray,
+    above: tuple[int, ...] = (),
+) -> Tree:
+    """Return the tree of the cases ``rows``, below splits of the places ``above``."""
+    common: BoolArray = np.all(cases.signs[rows] != 0, axis=0)
+    common[list(above)] = False
+    if not common.any():
+        leaf = found[int(rows[0])]
+        if leaf is None:
+            raise NoProofError("exact arithmetic does not confirm a case")
+        return leaf
+    place = int(np.argmax(common))  # the root of a tree of decisions is in each of its leaves
+    signs = cases.signs[rows, place]
+    halves = {
+        side: _tree(leaves, cases, found, rows[signs == sign], (*above, place))
+        for side, sign in (("below", -1), ("above", 1))
+    }
+    return {"neuron": int(leaves.names[place]), **halves}

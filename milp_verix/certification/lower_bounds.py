@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from milp_verix.certification.claims import exact
+from milp_verix.certification.leaves import NoProofError
 from milp_verix.certification.refuted_sets import Refuter
 from milp_verix.certification.selection_lp import Case, SelectionLp
-from milp_verix.certification.trees import NoProofError
 from milp_verix.clock import Deadline
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.statistics import TIME_LIMIT

@@ -93,6 +93,16 @@ def _products(graph: onnx.GraphProto) -> int:
 
 
 def _rounded(exact: ExactNetwork, bits: int, odd: int) -> Reading:
+    return Reading(*rounded_network(exact, exact.forms), bits, odd)
+
+
+def rounded_network(
+    exact: ExactNetwork, outputs: Sequence[Form]
+) -> tuple[Network, tuple[IntArray, ...]]:
+    """Return the neurons and ``outputs`` as a network, with coefficients rounded to float64.
+
+    The second part holds, for each value but the last, the checker's number of each of its entries.
+    """
     count = 1 + exact.size + len(exact.rows)
     # the value of each variable, and its place there
     home, place = np.zeros(count, dtype=np.intp), np.zeros(count, dtype=np.intp)
@@ -105,8 +115,8 @@ def _rounded(exact: ExactNetwork, bits: int, odd: int) -> Reading:
         home[layer], place[layer] = len(nodes), np.arange(len(layer))
         variables += [np.asarray(layer)] * 2
         sizes += [len(layer)] * 2
-    nodes += [_affine(exact.forms, home, place, sizes, exact.one)]
-    return Reading(Network((exact.size,), tuple(nodes)), tuple(variables), bits, odd)
+    nodes += [_affine(outputs, home, place, sizes, exact.one)]
+    return Network((exact.size,), tuple(nodes)), tuple(variables)
 
 
 def _affine(
@@ -127,16 +137,15 @@ def _affine(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundedClaim:
-    """A network whose outputs are the margins of a claim, its region, and bounds on all values.
+    """A network whose outputs are margins of a claim, its region, and bounds on all values.
 
-    ``variables`` are those of the reading; ``x`` is the input of the claim.
+    ``variables`` holds, for each value but the last, the checker's number of each of its entries.
     """
 
     network: Network
     region: Interval | NormBall
     bounds: Bounds
     variables: tuple[IntArray, ...]
-    x: FloatArray
 
     @classmethod
     def of(cls, reading: Reading, claim: Mapping[str, Any]) -> "RoundedClaim":
@@ -154,7 +163,7 @@ class RoundedClaim:
         region = box if norm is None else NormBall(box, x, epsilon, norm)
         network = margins_of(reading.network, claim, x)
         bounds = tuple(_without_tiny(interval) for interval in crown_bounds(network, region))
-        return cls(network, region, bounds, reading.variables, x)
+        return cls(network, region, bounds, reading.variables)
 
 
 def _end(end: Any, unlimited: float) -> FloatArray:

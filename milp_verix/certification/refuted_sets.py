@@ -6,7 +6,7 @@ and stay in the ball.
 
 import numpy as np
 
-from milp_verix.certification.neurons import Neurons
+from milp_verix.certification.reading import rounded_network
 from milp_verix.clock import Deadline
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.perturbation_set import PerturbationSet
@@ -36,7 +36,7 @@ class Refuter:
         feature_of = np.zeros(size, dtype=np.intp)
         for feature, group in enumerate(claim.groups):
             feature_of[group] = feature
-        network = Neurons.of(claim, range(len(claim.margins))).network
+        network, _ = rounded_network(claim.net, claim.margins)
         self.perturbations = PerturbationSet(network, centre, region, feature_of)
         self._deadline, self._coarse = deadline, np.zeros(size, dtype=bool)
         self._coarse[[v - 1 for v in ball.whole]] = True

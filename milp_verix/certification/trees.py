@@ -1,41 +1,37 @@
 """Trees of cases that prove the margins of a claim, found in float64 and checked exactly.
 
 A margin that backward bounds prove has a tree of one leaf. Other margins are branched on phases
-(:mod:`~milp_verix.oracle.engines.phase_search`), or on inputs if few are free
-(:mod:`.input_cases`). Leaves suppose phases of some neurons, and hold
-the slopes and multipliers that closed them. These are rounded to few digits, and to more where the
-exact bound of the checker is not below zero.
+(:mod:`.leaves`), or on inputs if few are free (:mod:`.input_cases`).
 """
 
-import json
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from milp_verix.certification.input_cases import (
     SPARE,
-    Ends,
     UnsplitError,
     input_splits,
     tree_of_splits,
 )
-from milp_verix.certification.neurons import Neurons
+from milp_verix.certification.leaves import (
+    BARE,
+    DIGITS,
+    Cases,
+    Leaves,
+    NoProofError,
+    Tree,
+    checked_exactly,
+    searched_cases,
+    trees_of_cases,
+)
+from milp_verix.certification.neurons import Ends, rounded_claim
+from milp_verix.certification.reading import RoundedClaim
 from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.oracle.engines.phase_search import PhaseNodes, PhaseSearch
 from milp_verix.results.records.statistics import TIME_LIMIT
 from verix_checker.claim import Claim
-from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 
-Tree = dict[str, Any]
-"""A leaf with ``slopes`` and ``multipliers``, or a split with ``below`` and ``above``."""
-
-_DIGITS = (2, 4, 8)
-_ROWS = 64
 MOST_FREE = 32
 """The free inputs beyond which they are not split."""
 
@@ -45,9 +41,36 @@ FIRST_TURN = 2.0
 # the ratio of one turn to the next
 _LONGER = 4.0
 
+_QUICK_SPARE = 4e-6
+"""The share of a margin's magnitude that quick trees leave to the rounding of leaves."""
 
-class NoProofError(Exception):
-    """Raised where no tree is found; the message says why."""
+
+def quick_trees(
+    claim: RoundedClaim, exact: Callable[[], Claim], deadline: Deadline = NO_LIMIT
+) -> list[Tree]:
+    """Return a tree for each margin of a claim that the checker accepts, by bounds in float64.
+
+    ``exact`` returns the claim as the checker reads it; it is called for leaves near zero. Raises
+    ``NoProofError`` if the deadline passes, or bounds and phases do not prove a margin.
+    """
+
+    def exactly(leaf: Tree, margin: int, phases: Mapping[int, int]) -> bool:
+        try:
+            read = exact()
+        except ValueError:
+            return False
+        return checked_exactly(read, margin, leaf, phases, (read.low, read.high))
+
+    leaves = Leaves(claim, exactly)
+    with np.errstate(over="ignore", invalid="ignore"):
+        count = claim.network.output_size
+        dials = leaves.relaxed.first_dials(count)
+        whole = Cases(np.arange(count), np.zeros_like(dials), dials)
+        trees = dict(enumerate(leaves.accepted(whole, [BARE])))
+        left = np.array([margin for margin, tree in trees.items() if tree is None], dtype=np.intp)
+        if left.size:
+            trees |= trees_of_cases(leaves, searched_cases(claim, left, _QUICK_SPARE, deadline))
+    return [tree for tree in trees.values() if tree is not None]
 
 
 def trees_of(claim: Claim, deadline: Deadline = NO_LIMIT) -> list[Tree]:
@@ -59,8 +82,8 @@ def trees_of(claim: Claim, deadline: Deadline = NO_LIMIT) -> list[Tree]:
     margins = range(len(claim.margins))
     ends = claim.low, claim.high
     for margin in margins:
-        with suppress(ValueError):
-            trees[margin] = _exact_leaf(claim, margin, Leaf(), ends)
+        if (leaf := _bare(claim, margin, ends)) is not None:
+            trees[margin] = leaf
         if deadline.passed():
             raise NoProofError(TIME_LIMIT)
     left = [margin for margin in margins if margin not in trees]
@@ -101,18 +124,16 @@ def _by_phases(
     They are searched for until ``turn`` has passed, and proven until ``deadline`` has.
     """
 
-    def proven(margin: int, leaf: Leaf) -> Tree:
+    def exactly(leaf: Tree, output: int, phases: Mapping[int, int]) -> bool:
         if deadline.passed():
             raise NoProofError(TIME_LIMIT)
-        try:
-            return _exact_leaf(claim, margin, leaf, ends)
-        except ValueError as error:
-            raise NoProofError(f"exact arithmetic does not confirm a case: {error}") from error
+        return checked_exactly(claim, margins[output], leaf, phases, ends)
 
-    return {
-        margin: _tree(claim, leaves, {}, partial(proven, margin))
-        for margin, leaves in _leaves(claim, margins, ends, turn).items()
-    }
+    rounded = rounded_claim(claim, margins, ends)
+    cases = searched_cases(rounded, np.arange(len(margins)), SPARE, turn)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = trees_of_cases(Leaves(rounded, exactly, always=True), cases, DIGITS[1:])
+    return {margins[output]: tree for output, tree in found.items()}
 
 
 def _by_inputs(
@@ -124,8 +145,8 @@ def _by_inputs(
         if deadline.passed():
             raise NoProofError(TIME_LIMIT)
         ends = claim.bounds(*within)
-        with suppress(ValueError):
-            return _exact_leaf(claim, margin, Leaf(), ends)
+        if (bare := _bare(claim, margin, ends)) is not None:
+            return bare
         return _by_phases(claim, [margin], ends, deadline, deadline)[margin]
 
     try:
@@ -138,120 +159,7 @@ def _by_inputs(
     }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Leaf:
-    """A case: supposed signs, slopes and multipliers of neurons, by the checker's variables."""
-
-    signs: Mapping[int, int] = field(default_factory=dict)
-    slopes: Mapping[int, float] = field(default_factory=dict)
-    multipliers: Mapping[int, float] = field(default_factory=dict)
-
-
-def _leaves(
-    claim: Claim, margins: list[int], ends: Ends, deadline: Deadline
-) -> dict[int, list[Leaf]]:
-    """Search for cases that prove the ``margins``; ``NoProofError`` if there are none."""
-    neurons = Neurons.of(claim, margins, ends)
-    network, region, last = neurons.network, neurons.region, neurons.bounds[-1]
-    closed: list[PhaseNodes] = []
-    search = PhaseSearch(
-        network,
-        region,
-        neurons.bounds,
-        np.full(len(margins), np.inf),  # no margin is to be closed without a node
-        SPARE * last.magnitude,
-        lambda point: bool(np.max(network.evaluate(point)) >= 0),
-        closed,
-    )
-    relaxed = Relaxed.of(network, neurons.bounds)
-    found: dict[int, list[Leaf]] = {margin: [] for margin in margins}
-    with np.errstate(over="ignore", invalid="ignore"):
-        if not search.run(deadline.passed):
-            raise NoProofError(reason_of(search, deadline))
-        nodes = PhaseNodes.joined(closed)
-        for start in range(0, len(nodes), _ROWS):
-            group = nodes[start : start + _ROWS]
-            ways = np.eye(len(margins))[group.margin]
-            rows = RowSlopes(relaxed, ways, group.dials, group.signs)
-            rows.extremes(region)
-            for row, margin in enumerate(group.margin):
-                found[margins[margin]].append(_leaf(neurons, rows, row))
-    return found
-
-
-def _leaf(neurons: Neurons, rows: RowSlopes, row: int) -> Leaf:
-    """Return the case of one row; slopes that the checker chooses itself are left out."""
-    signs: dict[int, int] = {}
-    slopes: dict[int, float] = {}
-    multipliers: dict[int, float] = {}
-    for layer in rows.relaxed.layers:
-        variables = neurons.variables[layer.source][layer.free].tolist()
-        dials, usual = rows.dials[row, layer.places], layer.slopes[layer.free]
-        sign = rows.signs[row, layer.places]
-        met = rows.met[layer.value][row, layer.free] if layer.value in rows.met else 0 * dials
-        for place in np.flatnonzero(sign):
-            signs[variables[place]] = int(sign[place])
-            if dials[place] > 0:
-                multipliers[variables[place]] = float(dials[place])
-        for place in np.flatnonzero((sign == 0) & (met < 0) & (dials != usual)):
-            slopes[variables[place]] = float(dials[place])
-    return Leaf(signs, slopes, multipliers)
-
-
-def reason_of(search: PhaseSearch, deadline: Deadline) -> str:
-    """Return why a search has not proven all margins."""
-    if search.tried.found:
-        return "a point of the ball has another prediction in float64"
-    if deadline.passed():
-        return TIME_LIMIT
-    return "phases are split, and bounds still leave a margin open"
-
-
-def _tree(
-    claim: Claim, leaves: list[Leaf], cases: dict[int, int], proven: Callable[[Leaf], Tree]
-) -> Tree:
-    """Return the tree with these leaves, each ``proven``, below the ``cases``."""
-    common = set.intersection(*(set(leaf.signs) for leaf in leaves)) - set(cases)
-    if not common:
-        return proven(leaves[0])
-    variable = min(common)  # the root of a tree of decisions is in each of its leaves
-    halves = {}
-    for side, sign in (("below", -1), ("above", 1)):
-        half = [leaf for leaf in leaves if leaf.signs[variable] == sign]
-        halves[side] = _tree(claim, half, {**cases, variable: sign}, proven)
-    return {"neuron": variable - claim.net.size - 1, **halves}
-
-
-def _exact_leaf(claim: Claim, margin: int, leaf: Leaf, ends: Ends) -> Tree:
-    """Return the leaf as the checker reads it, with the fewest digits that it accepts.
-
-    Raises ``ValueError`` where it accepts none.
-    """
-    low, high = ends[0][:], ends[1][:]
-    for variable, sign in leaf.signs.items():
-        low[variable] = max(low[variable], 0) if sign > 0 else low[variable]
-        high[variable] = min(high[variable], 0) if sign < 0 else high[variable]
-    for digits in _DIGITS:
-        tree = {
-            "slopes": _named(claim, {v: round(s, digits) for v, s in leaf.slopes.items()}),
-            "multipliers": _named(
-                claim, {v: float(f"{m:.{digits}g}") for v, m in leaf.multipliers.items()}
-            ),
-        }
-        as_read = json.loads(json.dumps(tree), parse_float=Fraction)
-        try:
-            claim.leaves(claim.margins[margin], as_read, low, high, leaf.signs)
-        except ValueError:
-            if digits == _DIGITS[-1] or not (leaf.slopes or leaf.multipliers):
-                raise
-            continue
-        break
-    return tree
-
-
-def _named(claim: Claim, dials: Mapping[int, float]) -> dict[str, float]:
-    """Return numbers by the names of neurons in a certificate, zero multipliers left out."""
-    return {
-        str(variable - claim.net.size - 1): int(dial) if dial == int(dial) else dial
-        for variable, dial in dials.items()
-    }
+def _bare(claim: Claim, margin: int, ends: Ends) -> Tree | None:
+    """Return a leaf without numbers if the checker accepts it, else None."""
+    leaf: Tree = {"slopes": {}, "multipliers": {}}
+    return leaf if checked_exactly(claim, margin, leaf, {}, ends) else None

@@ -3,34 +3,35 @@
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from milp_verix.certification.certificate import Certificate
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.results.public import Audit, Explanation
-from milp_verix.results.ranges import Ranges
+from milp_verix.results.methods import Certified, Told
 
 SECONDS = 60.0
 """Time for a certificate that an option of another command asks for."""
 
 
-Certified = TypeVar("Certified", Explanation, Audit, Ranges)
+Found = TypeVar("Found", bound=Told)
 
 
-def certified(result: Certified, network: LoadedModel, path: Path | None) -> Certified:
+def certified(result: Found, network: LoadedModel, path: Path | None) -> Found:
     """Write a certificate of ``result`` to ``path``; return the result with a note about it.
 
     Nothing is done if ``path`` is None. If there is no proof, no file is written, and the note
     says why. Ctrl-C ends the search for a proof, and the result is kept.
     """
-    if path is None:
+    if path is None or not isinstance(result, Certified):
         return result
     try:
         certificate = result.certify(network, time_limit=SECONDS)
         note = written(certificate, network, path)
     except KeyboardInterrupt:
         note = "no certificate: interrupted"
-    return replace(result, notes=(*result.notes, note))
+    given: Any = result
+    noted: Found = replace(given, notes=(*given.notes, note))
+    return noted
 
 
 def written(certificate: Certificate, network: LoadedModel, path: Path) -> str:

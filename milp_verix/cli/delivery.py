@@ -2,12 +2,12 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -15,16 +15,9 @@ from rich.console import Console
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
 from milp_verix.cli.options import CertificatePath, JsonPath, PlotPath, Quiet
 from milp_verix.errors import InputError, MilpVerixError
-from milp_verix.reporting.figures.writing import plot_format
-from milp_verix.reporting.words.fact_table import table_of
+from milp_verix.reporting.figures.parts.writing import plot_format
+from milp_verix.results.methods import Told
 from milp_verix.results.records import statistics
-
-
-class _Stored(Protocol):
-    def to_json(self, path: Path) -> object: ...
-
-
-AnyResult = TypeVar("AnyResult", bound=_Stored)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,17 +33,15 @@ class Delivery:
         for place, path in enumerate(outputs):
             check_folder(path, *inputs, *outputs[:place])
 
-    def deliver(
-        self, result: AnyResult, facts: Callable[[AnyResult], list[tuple[str, str]]]
-    ) -> None:
-        """Write the result, print its ``facts``, and draw it, as far as that is asked for.
+    def deliver(self, result: Told) -> None:
+        """Write the result, print its facts, and draw it, as far as that is asked for.
 
         If one of these fails, the others are still done.
         """
         with ExitStack() as last_first:
             last_first.callback(self.draw, result)
             if not self.quiet:
-                last_first.callback(lambda: Console(highlight=False).print(table_of(facts(result))))
+                last_first.callback(lambda: Console(highlight=False).print(result.summary()))
             if self.json_path is not None:
                 last_first.callback(result.to_json, self.json_path)
 

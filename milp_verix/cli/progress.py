@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -66,16 +66,23 @@ def progress_bar(console: Console) -> Iterator[Callable[[Progress], None]]:
         yield show
 
 
-@contextmanager
 def status_line(
-    console: Console, first: str, text: Callable[[State], str]
-) -> Iterator[Callable[[State], None]]:
-    """Show a line, ``first`` and then the ``text`` of the newest state, on a terminal only."""
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    with console.status(first) as status:
-        yield lambda state: status.update(text(state))
+    first: str, text: Callable[[State], str]
+) -> Callable[[Console], AbstractContextManager[Callable[[State], None]]]:
+    """Return what shows a line on a terminal, and nothing elsewhere.
+
+    The line is ``first``, and then the ``text`` of the newest state.
+    """
+
+    @contextmanager
+    def shown(console: Console) -> Iterator[Callable[[State], None]]:
+        if not console.is_terminal:
+            yield lambda _: None
+            return
+        with console.status(first) as status:
+            yield lambda state: status.update(text(state))
+
+    return shown
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The question that a command poses: its options in groups, and the network and input they name."""
 
+import json
 import re
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -7,11 +8,13 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
+from milp_verix.auditing.feature_sets import groups_for
 from milp_verix.cli.options import (
     Against,
     Delta,
     DomainEnds,
     Epsilon,
+    FeatureNames,
     Groups,
     ImageShape,
     InputPath,
@@ -42,13 +45,14 @@ from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.options import AskedAnywhere
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.records.base import Result
+from milp_verix.results.methods import Told
+from milp_verix.results.public import EpsilonSweep, Explanation
 from milp_verix.stored_numbers import json_in
 from milp_verix.study.described_rows import described_inputs
 from milp_verix.traversal.order import ORDERS
 
 _TABLE = re.compile(r"(?P<path>.+\.(?:csv|parquet))(?::(?P<row>\d+))?", re.IGNORECASE | re.DOTALL)
-Noted = TypeVar("Noted", bound=Result)
+Noted = TypeVar("Noted", bound=Told)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,12 +110,33 @@ class QuestionOptions(CaseOptions):
     epsilon: Epsilon
 
 
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """The names of the features."""
+
+    feature_names: FeatureNames = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedCase(Named, CaseOptions):
+    """The options that pose a question without a radius, and names of the features."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedQuestion(Named, QuestionOptions):
+    """The options that pose a question about a ball, and names of the features."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """The problem that a command poses; ``notes`` say how the input was converted."""
+    """The problem that a command poses; ``notes`` say how the input was converted.
+
+    ``explanation`` is the set of features that it is about, if a file has one.
+    """
 
     problem: PosedProblem
     notes: tuple[str, ...]
+    explanation: Any = None
 
     @property
     def network(self) -> LoadedModel:
@@ -120,29 +145,31 @@ class Question:
 
     def noted(self, result: Noted) -> Noted:
         """Return ``result`` with a note of how the input was converted."""
-        return replace(result, notes=(*result.notes, *self.notes))
+        given: Any = result
+        changed: dict[str, Any] = {}
+        if isinstance(result, EpsilonSweep):
+            changed["levels"] = tuple(map(self.noted, result.levels))
+        else:
+            changed["notes"] = (*given.notes, *self.notes)
+        noted: Noted = replace(given, **changed)
+        return noted
 
 
-def question_of(
-    case: CaseOptions,
-    feature_names: str | None = None,
-    *,
-    network: LoadedModel | None = None,
-    features: FeaturesLike = None,
-) -> Question:
+def question_of(case: CaseOptions, explanation: str | None = None) -> Question:
     """Read the network, the input, the feature groups and the names that a command names.
 
-    ``network`` is that of the case if it was read already; ``features`` are the groups where the
-    case names none. Bytes of the input are scaled to the domain. Without a radius the problem has
-    radius 0. Raises ``InputError`` and ``ModelError``.
+    ``explanation`` is the file of a set of features: if it is a result, its groups are those of the
+    question, unless the case names some. Bytes of the input are scaled to the domain. Without a
+    radius the problem has radius 0. Raises ``InputError`` and ``ModelError``.
     """
-    network = network or network_of(case.model, case)
+    network = network_of(case.model, case)
+    kept: Any = None if explanation is None else explanation_in(explanation, network)
     asked = arguments_of(network, case, case, case)
     if case.features is None and case.inputs is None:
-        asked["features"] = features
+        asked["features"] = groups_for(kept, None)
     epsilon = case.epsilon if isinstance(case, QuestionOptions) else 0.0
-    if feature_names is not None:
-        asked["feature_names"] = names_of(feature_names, network)
+    if isinstance(case, Named) and case.feature_names is not None:
+        asked["feature_names"] = names_of(case.feature_names, network)
     if case.inputs is not None:
         asked["inputs"] = inputs = Inputs.from_file(case.inputs)
         if asked["domain"] == UNIT_DOMAIN:
@@ -155,7 +182,28 @@ def question_of(
         scaled = None if x is given else scaled_note(case.domain)
         told = (decoded_note(case.specification), scaled)
         notes = tuple(note for note in told if note is not None)
-    return Question(PosedProblem(network, x, epsilon=epsilon, **asked), notes)
+    return Question(PosedProblem(network, x, epsilon=epsilon, **asked), notes, kept)
+
+
+def explanation_in(file: str, network: LoadedModel) -> Any:
+    """Return the set in a file: indices, a mask, or the explanation that milp-verix wrote."""
+    path = Path(file)
+    if ".json" not in path.suffixes[-2:]:
+        return numbers_in(file, "--explanation", network)
+    try:
+        content = json_in(path)
+    except OSError as error:
+        raise InputError(f"--explanation: cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"--explanation: cannot read {path}: {error}") from error
+    if isinstance(content, dict):
+        return Explanation.from_json(json.dumps(content))
+    if not isinstance(content, list):
+        raise InputError(
+            f"--explanation: {path} holds {content!r:.40}, expected a list of feature indices, a "
+            "mask, or a result of milp-verix"
+        )
+    return content
 
 
 def _described(

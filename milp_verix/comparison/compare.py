@@ -29,7 +29,7 @@ from milp_verix.problem.options import (
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
-from milp_verix.results.public import Comparison, Run
+from milp_verix.results.comparison import Comparison, Run
 from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.comparison import Pair, Skipped
 from milp_verix.results.records.statistics import INTERRUPTED

@@ -15,7 +15,8 @@ from milp_verix.problem.options import Ordering
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import Search
-from milp_verix.results.public import Explanation, Run
+from milp_verix.results.comparison import Run
+from milp_verix.results.public import Explanation
 from milp_verix.results.records.check_record import CheckRecord
 from milp_verix.results.records.comparison import Pair
 from milp_verix.results.records.explanation import ExplanationRecord

@@ -32,7 +32,7 @@ from milp_verix.problem.search import USUAL, Search
 from milp_verix.reporting.words.wording import counted
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.earlier import EarlierGame, EarlierImportance, earlier_importance
-from milp_verix.results.importance import Importance, index_named
+from milp_verix.results.public import Importance, index_named
 from milp_verix.results.records.enumeration import Contrast
 from milp_verix.results.records.importance import IndexName
 from milp_verix.runner import fields_of

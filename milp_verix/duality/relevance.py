@@ -46,9 +46,9 @@ from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
+from milp_verix.results.public import Relevance
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.verdict import Verdict
-from milp_verix.results.relevance import Relevance
 from milp_verix.runner import AnytimeSearch, fields_of
 from milp_verix.solvers import Session
 from verix_encodings.arrays import FloatArray

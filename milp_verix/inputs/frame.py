@@ -49,6 +49,15 @@ def features_of_frame(
     return features
 
 
+def pandas() -> Any:
+    """Return pandas; ``InputError`` where it is not installed."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise InputError("a table needs pandas: pip install 'milp-verix[pandas]'") from error
+    return pd
+
+
 def refuse_other_kinds(given: Mapping[str, object], kind: type) -> None:
     """Raise ``InputError`` for an argument that is no ``kind``, a mapping or a list of names."""
     for name, value in given.items():

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.errors import InputError
 from milp_verix.inputs.fitted import names_of, width_of
+from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.table_encoding import Column, TableEncoding
 from verix_encodings.arrays import FloatArray
 
@@ -86,3 +88,18 @@ def table_of(fitted: Any, values: dict[str, Any], count: int) -> Any:
     import pandas as pd
 
     return pd.DataFrame({name: values.get(name, np.zeros(count)) for name in names})
+
+
+def rows_of(fitted: Any, frame: Any) -> FloatArray:
+    """Return the numbers of the rows of ``frame``, of which some may be words, one in each row.
+
+    ``fitted`` is the pipeline that describes them. ``InputError`` names a row that it refuses.
+    """
+    inputs = Inputs.from_pipeline(fitted, frame)
+    rows = []
+    for place, row in zip(frame.index, frame.to_dict("records"), strict=True):
+        try:
+            rows.append(inputs.row(row))
+        except InputError as error:
+            raise InputError(f"the frame's row {place!r}: {error}") from error
+    return np.array(rows)

@@ -23,38 +23,3 @@ for a use that cannot be encoded, ``node.malformed(why)`` or ``ValueError`` for 
 specification. An operator that moves or repeats elements is ``rearrange`` with the numpy operation;
 one that multiplies by constants is ``dot``.
 """
-
-from milp_verix.loaded_model import IN_MEMORY
-from milp_verix.onnx_reader.outputs import cut
-from milp_verix.onnx_reader.signature import Signature, read_signature
-from milp_verix.onnx_reader.sources.behind_transformer import behind_transformer
-from milp_verix.onnx_reader.sources.conversion import as_onnx
-from milp_verix.onnx_reader.sources.external_data import embed
-from milp_verix.onnx_reader.sources.model_file import (
-    ModelSource,
-    path_of,
-    read_model,
-    serialised,
-)
-from milp_verix.onnx_reader.sources.several_inputs import JoinedInputs, join_inputs
-from milp_verix.onnx_reader.trace import Anchor, Trace, Watch, trace
-
-__all__ = [
-    "IN_MEMORY",
-    "Anchor",
-    "JoinedInputs",
-    "ModelSource",
-    "Signature",
-    "Trace",
-    "Watch",
-    "as_onnx",
-    "behind_transformer",
-    "cut",
-    "embed",
-    "join_inputs",
-    "path_of",
-    "read_model",
-    "read_signature",
-    "serialised",
-    "trace",
-]

@@ -14,32 +14,23 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.errors import InputError, ModelError
 from milp_verix.inputs.pipeline import coordinate_names
-from milp_verix.loaded_model import IN_MEMORY, KnownFacts, LoadedModel, as_numbers
-from milp_verix.onnx_reader import (
-    Anchor,
-    JoinedInputs,
-    ModelSource,
-    Signature,
-    as_onnx,
-    behind_transformer,
-    cut,
-    embed,
-    join_inputs,
-    path_of,
-    read_model,
-    read_signature,
-    serialised,
-    trace,
-)
+from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
 from milp_verix.onnx_reader.known_facts import facts_of
 from milp_verix.onnx_reader.messages import first_line
+from milp_verix.onnx_reader.outputs import cut
+from milp_verix.onnx_reader.signature import Signature, read_signature
+from milp_verix.onnx_reader.sources.behind_transformer import behind_transformer
+from milp_verix.onnx_reader.sources.conversion import as_onnx
+from milp_verix.onnx_reader.sources.external_data import embed
+from milp_verix.onnx_reader.sources.model_file import ModelSource, path_of, read_model, serialised
+from milp_verix.onnx_reader.sources.several_inputs import JoinedInputs, join_inputs
+from milp_verix.onnx_reader.trace import Anchor, trace
 from milp_verix.onnx_reader.tree_models import has_trees, read_onnx_trees
 from milp_verix.tree_reader import behind_table
 from milp_verix.tree_reader.tree_network import tree_network
-from verix_encodings.network.network import Network
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class OnnxNetwork(LoadedModel):
     """A network that can be reasoned about (``ir``) and run (:meth:`evaluate`).
 
@@ -57,24 +48,14 @@ class OnnxNetwork(LoadedModel):
     several: its input is a vector of them, one after the other.
     """
 
-    path: Path | None
-    sha256: str
-    content_sha256: str
-    ir: Network
     input_name: str
     output_name: str
     scores_name: str
-    input_shape: tuple[int, ...]
-    dtype: np.dtype[np.floating]
-    softmax_stripped: bool
-    sigmoid_stripped: bool
     session: Any
     anchors: tuple[Anchor, ...]
     anchor_session: Any
     model: onnx.ModelProto
     signature: Signature
-    facts: KnownFacts
-    columns: tuple[str, ...] | None = None
     joined: JoinedInputs | None = None
 
     @property

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import ModelError
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader import cut, trace
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork, session_of
+from milp_verix.onnx_reader.outputs import cut
 from milp_verix.onnx_reader.symbol import Symbol
+from milp_verix.onnx_reader.trace import trace
 from milp_verix.problem.ball import Ball
 from milp_verix.tree_reader.guard import require_equal
 from milp_verix.tree_reader.tree_network import TreeNetwork

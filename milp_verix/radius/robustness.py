@@ -23,7 +23,7 @@ from milp_verix.radius.balls import Balls, scale_of
 from milp_verix.radius.bracket import Bracket
 from milp_verix.radius.questions import Questions
 from milp_verix.radius.search import RadiusProgress, RadiusSearch
-from milp_verix.results.radii import RobustnessRadii
+from milp_verix.results.public import RobustnessRadii
 
 
 class Bracketing(TypedDict, total=False):

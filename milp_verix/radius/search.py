@@ -11,7 +11,7 @@ from milp_verix.problem.request import Request
 from milp_verix.radius.bracket import Bracket
 from milp_verix.radius.questions import Questions
 from milp_verix.results.build import shared_fields, statistics_of
-from milp_verix.results.radii import RobustnessRadii
+from milp_verix.results.public import RobustnessRadii
 from milp_verix.results.records.statistics import TIME_LIMIT
 from milp_verix.runner import AnytimeSearch
 

@@ -44,8 +44,7 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.reporting.words.wording import counted, number, radius_text
-from milp_verix.results.public import Explanation
-from milp_verix.results.radii import EpsilonSweep
+from milp_verix.results.public import EpsilonSweep, Explanation
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.traversal.explain_search import ExplainSearch, Progress
 from milp_verix.traversal.order import Order, OrderMaker, resolve_order, without_order

@@ -19,7 +19,7 @@ from milp_verix.ranges.axes import axes_of
 from milp_verix.ranges.regions import Regions
 from milp_verix.ranges.rows import rows_of
 from milp_verix.ranges.search import RangesProgress, RangesSearch
-from milp_verix.results.ranges import Ranges
+from milp_verix.results.public import Ranges
 from milp_verix.traversal.explain import explain_problem
 from verix_encodings.arrays import FloatArray
 

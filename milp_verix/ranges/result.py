@@ -6,7 +6,7 @@ import numpy as np
 
 from milp_verix.ranges.axes import Axis, Span, WordAxis
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
-from milp_verix.results.ranges import Ranges
+from milp_verix.results.public import Ranges
 from milp_verix.results.records.ranges import Beyond, FeatureRange
 from milp_verix.results.records.statistics import TIME_LIMIT
 from verix_encodings.arrays import BoolArray, FloatArray

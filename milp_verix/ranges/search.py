@@ -20,7 +20,7 @@ from milp_verix.ranges.known_points import KnownPoints
 from milp_verix.ranges.quick_bounds import QuickBounds
 from milp_verix.ranges.regions import Regions, State, joined, with_span
 from milp_verix.ranges.result import ranges_of
-from milp_verix.results.ranges import Ranges
+from milp_verix.results.public import Ranges
 from milp_verix.results.records.verdict import Verdict
 from milp_verix.runner import AnytimeSearch
 from verix_encodings.arrays import FloatArray

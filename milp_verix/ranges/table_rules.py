@@ -17,7 +17,7 @@ from milp_verix.problem.search import Search
 from milp_verix.ranges.inflate import ranges_search
 from milp_verix.ranges.result import rows_inside
 from milp_verix.ranges.rows import rows_of
-from milp_verix.results.ranges import Ranges
+from milp_verix.results.public import Ranges
 from milp_verix.results.rules import Rules
 from milp_verix.traversal.explain import explain_problem
 from verix_encodings.arrays import BoolArray, FloatArray

@@ -12,7 +12,13 @@ from typing import Any, cast
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
 from milp_verix.results.records.check_record import CheckRecord, ProgramSize
-from milp_verix.results.records.comparison import ComparisonRecord, Disagreement, Pair, RunRecord
+from milp_verix.results.records.comparison import (
+    ComparisonRecord,
+    Disagreement,
+    Pair,
+    RunRecord,
+    Skipped,
+)
 from milp_verix.results.records.comparison_file import (
     CheckRow,
     ComparedChecks,
@@ -20,6 +26,8 @@ from milp_verix.results.records.comparison_file import (
     Contradiction,
     PairNames,
     RunNumbers,
+    RunRow,
+    SkippedPair,
 )
 from milp_verix.results.records.kinds import Norm
 from milp_verix.results.records.verdict import Answer
@@ -29,39 +37,17 @@ def write_json(
     comparison: ComparisonRecord, path: str | Path | None = None, *, indent: int | None = None
 ) -> str:
     """Return ``comparison`` as JSON text, and write it to ``path`` if given."""
-    data: ComparisonFile = {
+    own = {
         "schema": 1,
         "kind": "comparison",
         "model": {"file": comparison.model, "sha256": comparison.sha256},
-        "prediction": comparison.prediction,
-        "epsilon": comparison.epsilon if math.isfinite(comparison.epsilon) else None,
-        "norm": cast(Norm, comparison.norm),
-        "delta": comparison.delta,
-        "against": comparison.against,
-        "output": comparison.output,
-        "rules": comparison.rules,
-        "features": comparison.features,
-        "checks": comparison.checks,
-        "rounds": comparison.rounds,
-        "task": cast(Any, comparison.task),
-        "conflicts": comparison.conflicts,
-        "agree": comparison.agree,
-        "stopped": comparison.stopped,
-        "runs": tuple(
-            {
-                **record(run),
-                "answers": tuple(answer.value for answer in run.answers),
-                "stopped": run.stopped,
-                "notes": run.notes,
-                "trace": run.trace,
-            }
-            for run in comparison.runs
-        ),
-        "skipped": tuple(
-            {**_pair(skipped.pair), "reason": skipped.reason} for skipped in comparison.skipped
-        ),
+        "epsilon": _finite(comparison.epsilon),
+        "runs": tuple(map(_run, comparison.runs)),
+        "skipped": tuple(map(_skipped, comparison.skipped)),
         "disagreements": tuple(map(_disagreement, comparison.disagreements)),
     }
+    names = ComparisonFile.__annotations__
+    data = {name: own[name] if name in own else getattr(comparison, name) for name in names}
     text = json.dumps(data, indent=indent, allow_nan=False)
     if path is not None:
         write_atomically(Path(path), text)
@@ -109,9 +95,7 @@ def compared_checks(comparison: ComparisonRecord) -> ComparedChecks:
         "norm": cast(Norm, comparison.norm),
         "check_time_limit": comparison.check_time_limit,
         "checks": len(comparison.checks or ()),
-        "skipped": tuple(
-            {**_pair(left.pair), "reason": left.reason} for left in comparison.skipped
-        ),
+        "skipped": tuple(map(_skipped, comparison.skipped)),
         "disagreements": tuple(map(str, comparison.disagreements)),
         "each": tuple(
             cast(CheckRow, {**_pair(run.pair), "version": run.version, **_flat(check)})
@@ -184,30 +168,23 @@ EACH_COLUMNS = (
 
 def record(run: RunRecord) -> RunNumbers:
     """Return the numbers of ``run`` by the names in ``COLUMNS``."""
-    inside = run.inside
-    return {
+    own = {
         **_pair(run.pair),
-        "version": run.version,
-        "size": run.size,
-        "holds": run.count(Answer.HOLDS),
-        "violated": run.count(Answer.VIOLATED),
-        "unknown": run.unknown,
-        "seconds": run.seconds,
-        "build_seconds": inside.build_seconds,
-        "solve_seconds": inside.solve_seconds,
-        "resolve_seconds": inside.resolve_seconds,
-        "checks": run.checks,
-        "builds": inside.builds,
-        "solves": run.solves,
-        "resolves": inside.resolves,
-        "nodes": run.nodes,
-        "iterations": run.iterations,
-        "handed_over": run.handed_over,
-        "handed_to": run.handed_to,
-        "master": run.master,
+        **{answer.value: run.count(answer) for answer in Answer},
         "cost": _finite(run.cost),
         "bound": _finite(run.bound),
     }
+    parts = {
+        name: own[name] if name in own else getattr(run if hasattr(run, name) else run.inside, name)
+        for name in COLUMNS
+    }
+    return cast(RunNumbers, parts)
+
+
+def _run(run: RunRecord) -> RunRow:
+    answers = tuple(answer.value for answer in run.answers)
+    left = {"stopped": run.stopped, "notes": run.notes, "trace": run.trace}
+    return cast(RunRow, {**record(run), "answers": answers, **left})
 
 
 def _finite(cost: float | None) -> float | None:
@@ -216,6 +193,10 @@ def _finite(cost: float | None) -> float | None:
 
 def _pair(pair: Pair) -> PairNames:
     return {"solver": pair.solver, "formulation": pair.formulation}
+
+
+def _skipped(skipped: Skipped) -> SkippedPair:
+    return {**_pair(skipped.pair), "reason": skipped.reason}
 
 
 def _disagreement(found: Disagreement) -> Contradiction:

@@ -9,7 +9,7 @@ claimed it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,19 @@ _PACKAGE = "milp-verix"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Earlier:
+class _EarlierAnswer(Generic[AnyResult]):
+    """An earlier ``result`` of a question."""
+
+    result: AnyResult
+
+    @property
+    def author(self) -> str:
+        """The version of milp-verix that it says it is by."""
+        return f"{_PACKAGE} {self.result.versions.get(_PACKAGE, 'of an unknown version')}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Earlier(_EarlierAnswer[ExplanationRecord]):
     """An earlier ``result`` of a question, with all in it that stands without a proof.
 
     ``counterfactuals`` are those that a replay confirmed; they stand if the features in
@@ -70,14 +82,8 @@ class Earlier:
     (N, d), in float64.
     """
 
-    result: ExplanationRecord
     counterfactuals: Mapping[int, Verdict]
     scenarios: NDArray[np.float64]
-
-    @property
-    def author(self) -> str:
-        """The version of milp-verix that it says it is by."""
-        return _author(self.result)
 
     def bound_for(self, costs: FloatArray, must: Sequence[int], must_not: Sequence[int]) -> float:
         """Return the lower bound that it tells where that is about the same objective, else zero.
@@ -90,16 +96,10 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EarlierContrastSearch:
+class EarlierContrastSearch(_EarlierAnswer[ContrastiveExplanationRecord]):
     """An earlier contrastive ``result`` of a question; ``verdict`` is its replayed contrast."""
 
-    result: ContrastiveExplanationRecord
     verdict: Verdict | None
-
-    @property
-    def author(self) -> str:
-        """The version of milp-verix that it says it is by."""
-        return _author(self.result)
 
     def bound_for(self, costs: FloatArray, must_not: Sequence[int], *, distance: bool) -> float:
         """Return the lower bound that it tells where that would be one here, else zero.
@@ -125,25 +125,19 @@ def earlier_contrast(given: EarlierContrast, problem: PosedProblem) -> EarlierCo
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EarlierGame:
+class EarlierGame(_EarlierAnswer[ImportanceRecord]):
     """The sets of features in an earlier ``result`` on their importance.
 
     ``changing`` are the counterfactuals that a replay confirmed; ``sufficient`` sets are claims
     that need another proof.
     """
 
-    result: ImportanceRecord
     changing: tuple[Verdict, ...]
 
     @property
     def sufficient(self) -> tuple[FeatureSet, ...]:
         """The sets that the earlier run proved to keep the prediction."""
         return self.result.sufficient
-
-    @property
-    def author(self) -> str:
-        """The version of milp-verix that it says it is by."""
-        return _author(self.result)
 
 
 def earlier_importance(given: EarlierImportance, problem: PosedProblem) -> EarlierGame:
@@ -223,10 +217,6 @@ def asked_before(given: Any, kind: type[AnyResult], problem: PosedProblem) -> An
 def _violated(problem: PosedProblem, found: Counterfactual) -> Verdict:
     outputs = problem.network.evaluate(found.input)
     return violated_by(problem.question, found.input, outputs)
-
-
-def _author(result: Result) -> str:
-    return f"{_PACKAGE} {result.versions.get(_PACKAGE, 'of an unknown version')}"
 
 
 def _told(bound: float | None) -> float:

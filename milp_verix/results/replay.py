@@ -108,7 +108,7 @@ def _posed_again(result: Result, network: LoadedModel) -> PosedProblem:
     Raises ``InputError`` where ``network`` is another file than the one explained, or predicts
     something else for the input.
     """
-    require_same(result, network)
+    result.refuse_other(network)
     problem = PosedProblem(network, result.input, **asked_in(result))
     if problem.question.prediction != result.prediction:
         raise InputError(
@@ -116,15 +116,6 @@ def _posed_again(result: Result, network: LoadedModel) -> PosedProblem:
             f"says {result.prediction}"
         )
     return problem
-
-
-def require_same(result: Result, network: LoadedModel) -> None:
-    """Raise ``InputError`` where ``network`` is another file than the one explained."""
-    if network.sha256 != result.model.sha256:
-        raise InputError(
-            f"{network.path or network.name} is not the network explained: its SHA-256 is "
-            f"{network.sha256[:12]}…, that of {result.model.file} was {result.model.sha256[:12]}…"
-        )
 
 
 def asked_in(result: Result) -> Asked:

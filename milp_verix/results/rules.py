@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from milp_verix.errors import InputError
-from milp_verix.results.ranges import Ranges
+from milp_verix.results.public import Ranges
 
 if TYPE_CHECKING:
     from rich.table import Table

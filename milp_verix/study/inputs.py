@@ -18,18 +18,6 @@ from milp_verix.study.tables import number_table
 _FORMS = "give a .npy file, a .npz file with KEY after a colon, a .csv or a .parquet file"
 
 
-def _no_name(_: int) -> None:
-    return None
-
-
-def _numbered(index: int) -> str:
-    return f"input {index}"
-
-
-def _no_notes(_: int) -> tuple[str, ...]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Inputs:
     """``count`` inputs: ``read(i)`` returns one, ``name(i)`` the name of its file, or None.
@@ -40,9 +28,9 @@ class Inputs:
 
     count: int
     read: Callable[[int], NDArray[Any]]
-    name: Callable[[int], str | None] = _no_name
-    notes: Callable[[int], tuple[str, ...]] = _no_notes
-    place: Callable[[int], str] = _numbered
+    name: Callable[[int], str | None] = lambda _: None
+    notes: Callable[[int], tuple[str, ...]] = lambda _: ()
+    place: Callable[[int], str] = "input {}".format
 
 
 def inputs_of(source: Any, size: int, columns: Sequence[str] | None = None) -> Inputs:

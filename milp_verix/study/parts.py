@@ -18,7 +18,7 @@ from milp_verix.inputs.inputs import Inputs as Description, inputs_of as describ
 from milp_verix.inputs.names import listed
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
-from milp_verix.results.public import Comparison
+from milp_verix.results.comparison import Comparison
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.described_rows import described_inputs
 from milp_verix.study.inputs import Inputs, indices_in, inputs_of

@@ -9,8 +9,9 @@ from typing import Any
 from milp_verix.errors import MilpVerixError
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.reporting.comparison_files import compared_checks
+from milp_verix.results.comparison import Comparison
 from milp_verix.results.earlier import EarlierResultError
-from milp_verix.results.public import Comparison, ContrastiveExplanation, Explanation
+from milp_verix.results.public import ContrastiveExplanation, Explanation
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record
 from milp_verix.study.partial import Partial

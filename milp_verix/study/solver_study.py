@@ -11,6 +11,7 @@ import numpy as np
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import path_of, seconds_of
 from milp_verix.errors import InputError
+from milp_verix.inputs.frame import pandas
 from milp_verix.reporting.comparison_files import EACH_COLUMNS, written_as_csv
 from milp_verix.results.records.comparison import Pair
 from milp_verix.results.records.solver_study import PairSummary, SolverTimes
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from milp_verix.reporting.figures.sheet import Drawing
+    from milp_verix.reporting.figures.parts.sheet import Drawing
 
 ABOUT = ("instance", "model", "index", "epsilon", "norm", "check_time_limit")
 CLOCKS = {"wall": "seconds", "cpu": "cpu_seconds"}
@@ -58,11 +59,7 @@ class SolverStudy:
 
         Raises ``InputError`` where pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise InputError("a table needs pandas: pip install 'milp-verix[pandas]'") from error
-        return pd.DataFrame(list(self.rows), columns=list(COLUMNS))
+        return pandas().DataFrame(list(self.rows), columns=list(COLUMNS))
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return a line for each check and pair as CSV, and write it to ``path`` if given."""

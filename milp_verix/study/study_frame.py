@@ -10,7 +10,7 @@ from pandas.plotting import PlotAccessor
 from milp_verix.study.columns import use_of_columns
 
 if TYPE_CHECKING:
-    from milp_verix.reporting.figures.sheet import Drawing
+    from milp_verix.reporting.figures.parts.sheet import Drawing
     from milp_verix.reporting.words.columns import TableUse
 
 

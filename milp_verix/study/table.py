@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import path_of
-from milp_verix.errors import InputError
+from milp_verix.inputs.frame import pandas
 from milp_verix.study.journal import Record, best_records
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ def read_study(path: str | Path, *, warn: Callable[[str], None] = warnings.warn)
     Raises ``InputError`` for a journal that cannot be read or has a record with a wrong field, and
     where pandas is not installed.
     """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise InputError("a table needs pandas: pip install 'milp-verix[pandas]'") from error
+    pd = pandas()
     rows = [_row(record) for record in best_records(path_of(path, "path"), warn)]
     names = list(dict.fromkeys([*COLUMNS, *(name for row in rows for name in row)]))
     from milp_verix.study.study_frame import StudyFrame

@@ -25,7 +25,8 @@ from milp_verix.errors import InputError
 from milp_verix.global_search.minimum import minimum
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.results.public import Comparison, ContrastiveExplanation, Explanation
+from milp_verix.results.comparison import Comparison
+from milp_verix.results.public import ContrastiveExplanation, Explanation
 from milp_verix.results.records.base import array_hash
 from milp_verix.study.inputs import Inputs
 from milp_verix.traversal.explain import explain

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import steps_of, without_search
-from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.made_rows import rows_of
 from milp_verix.inputs.pipeline import coordinate_names
 from milp_verix.inputs.table_encoding import encoding_of
 from milp_verix.tree_reader.branching import Branching, Sides, Words, as_thresholds
@@ -103,7 +103,7 @@ def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
             f"the transformer makes {columns.width} numbers of a row, the trees take {inner.inputs}"
         )
     trees = _pulled_back(inner, columns)
-    given = _rows_of(fitted, frame) if hasattr(frame, "columns") else np.zeros((0, columns.size))
+    given = rows_of(fitted, frame) if hasattr(frame, "columns") else np.zeros((0, columns.size))
     return replace(
         inner,
         trees=trees,
@@ -165,14 +165,3 @@ def _points(columns: TableColumns, trees: Sequence[Tree]) -> FloatArray:
             beyond = generator.integers(0, 2, size=_ROWS).astype(bool)
             rows[:, start] = np.where(beyond, np.nextafter(picked, np.inf), picked)
     return rows
-
-
-def _rows_of(fitted: Any, frame: Any) -> FloatArray:
-    inputs = Inputs.from_pipeline(fitted, frame)
-    rows = []
-    for place, row in zip(frame.index, frame.to_dict("records"), strict=True):
-        try:
-            rows.append(inputs.row(row))
-        except InputError as error:
-            raise InputError(f"the frame's row {place!r}: {error}") from error
-    return np.array(rows)

@@ -3,13 +3,12 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import ModelError
-from milp_verix.loaded_model import KnownFacts, LoadedModel, TieRule
+from milp_verix.loaded_model import LoadedModel, TieRule
 from milp_verix.tree_reader.guard import require_equal
 from milp_verix.tree_reader.read_trees import Link, ReadTrees, Runner
 from verix_encodings.arrays import FloatArray
@@ -17,7 +16,7 @@ from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network.network import Network
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class TreeNetwork(LoadedModel):
     """Trees that can be reasoned about (``ir``) and run by their own library (:meth:`evaluate`).
 
@@ -27,22 +26,12 @@ class TreeNetwork(LoadedModel):
     multiples of ``step``, which is 0 where sums are rounded.
     """
 
-    path: Path | None
-    sha256: str
-    content_sha256: str
-    ir: Network
-    input_shape: tuple[int, ...]
-    dtype: np.dtype[np.floating]
-    softmax_stripped: bool
-    sigmoid_stripped: bool
     runner: Runner
     link: Link
     divisor: float
     upper_at_tie: bool
     step: float
-    facts: KnownFacts
     library: str
-    columns: tuple[str, ...] | None = None
     words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from milp_verix.certification.leaves import NoProofError
 from milp_verix.certification.lower_bounds import bound_proof
-from milp_verix.certification.trees import NoProofError
 from milp_verix.clock import NO_LIMIT
 from milp_verix.global_search.minimum import minimum
 from milp_verix.results.records.explanation import ExplanationRecord

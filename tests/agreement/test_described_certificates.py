@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix.certification.trees import NoProofError, trees_of
+from milp_verix.certification.leaves import NoProofError
+from milp_verix.certification.trees import trees_of
 from milp_verix.inputs.features import category, continuous, integer
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.traversal.explain import explain

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.certification.quick_trees import quick_trees
+from milp_verix.certification.leaves import NoProofError
 from milp_verix.certification.reading import RoundedClaim, read
-from milp_verix.certification.trees import NoProofError, trees_of
+from milp_verix.certification.trees import quick_trees, trees_of
 from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.results.public import Explanation
 from milp_verix.traversal.explain import explain

@@ -5,8 +5,8 @@ from benchmarks.paper.figures.panels import Panel, marked, original, panels, sho
 from benchmarks.paper.methods import journal_of
 from benchmarks.paper.scales import Question
 from benchmarks.paper.workplace import Workplace
-from milp_verix.reporting.figures.sheet import Drawing
-from milp_verix.reporting.figures.style import typeset
+from milp_verix.reporting.figures.parts.sheet import Drawing
+from milp_verix.reporting.figures.parts.style import typeset
 from milp_verix.reporting.words.wording import shortened
 
 

@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 
 from benchmarks.paper.figures.panels import Panel, original, panels, view_of
 from benchmarks.paper.workplace import Workplace
-from milp_verix.reporting.figures.image_view import status_masks
-from milp_verix.reporting.figures.sheet import Drawing
-from milp_verix.reporting.figures.style import Status
+from milp_verix.reporting.figures.parts.image_view import status_masks
+from milp_verix.reporting.figures.parts.sheet import Drawing
+from milp_verix.reporting.figures.parts.style import Status
 from milp_verix.results.records.explanation import ExplanationRecord
 
 _IRRELEVANT = "#f2c80f"

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from benchmarks.paper.figures.panels import Panel, marked, original, panels, view_of
 from benchmarks.paper.workplace import Workplace
-from milp_verix.reporting.figures.outline import MARK
-from milp_verix.reporting.figures.sheet import Drawing
+from milp_verix.reporting.figures.parts.outline import MARK
+from milp_verix.reporting.figures.parts.sheet import Drawing
 from milp_verix.results.records.explanation import ExplanationRecord
 
 _CLASSES, _TRIED = 3, 60

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from rich.console import Console
 
 from milp_verix.arguments import radius_in
-from milp_verix.cli.batches.endings import deliver, exit_code
-from milp_verix.cli.batches.progress import tasks_progress
+from milp_verix.cli.batches.progress import deliver, exit_code, tasks_progress
 from milp_verix.cli.exit_codes import DISAGREEMENT
 from milp_verix.cli.help_sections import output_option, question_option, search_option
 from milp_verix.cli.question import QuestionOptions, arguments_of, network_of

@@ -1,9 +1,11 @@
-"""Progress of a study: a bar on a terminal, elsewhere a line every few seconds."""
+"""Progress and end of a study: a bar on a terminal, elsewhere a line every few seconds."""
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -13,9 +15,11 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED
+from milp_verix.errors import InputError
 from milp_verix.reporting.words.solver_study import meaning
 from milp_verix.study.batch import Tally
-from milp_verix.study.solver_study import SolverStudy
+from milp_verix.study.solver_study import SolverStudy, read_solver_study
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -101,3 +105,23 @@ def print_study(study: SolverStudy) -> None:
     told += [f"not asked: {text}" for text in study.skipped]
     for line in (meaning(study.times), *told):
         console.print(line, markup=False)
+
+
+def deliver(tally: Tally, journal: Path, *, quiet: bool) -> None:
+    """Print how a study ended; of one of solvers, the summary of each pair."""
+    if quiet:
+        return
+    typer.echo(f"{summary(tally)}; the journal is {journal}")
+    if tally.failure is not None:
+        typer.echo(f"the first that failed: {tally.failure}")
+    if not tally.done:
+        return
+    with suppress(InputError):  # a study of explanations
+        print_study(read_solver_study(journal, warn=lambda _: None))
+
+
+def exit_code(tally: Tally) -> int:
+    """Return the exit code of a study."""
+    if tally.stopped is not None:
+        return INTERRUPTED
+    return 0 if tally.complete else UNDECIDED

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from milp_verix.arguments import radius_in
-from milp_verix.cli.batches.endings import deliver, exit_code
 from milp_verix.cli.batches.options import Course, Search, Wanted, parts_of
-from milp_verix.cli.batches.progress import tasks_progress
+from milp_verix.cli.batches.progress import deliver, exit_code, tasks_progress
 from milp_verix.cli.delivery import refusals, termination_as_interrupt
 from milp_verix.cli.options import Quiet
 from milp_verix.cli.question import (

@@ -12,8 +12,7 @@ from milp_verix.cli.exit_codes import UNDECIDED
 from milp_verix.cli.help_sections import output_option
 from milp_verix.cli.options import ModelPath, Quiet, TimeLimit
 from milp_verix.cli.question import Reading, network_of
-from milp_verix.results.public import Audit, Explanation
-from milp_verix.results.ranges import Ranges
+from milp_verix.results.public import Audit, Explanation, Ranges
 from milp_verix.results.records.json_format import from_data, read_data
 
 EXIT_CODES = """\

@@ -8,7 +8,7 @@ import typer
 from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.help_sections import output_option
 from milp_verix.cli.options import PlotPath, Quiet
-from milp_verix.reporting.figures.writing import plot_format
+from milp_verix.reporting.figures.parts.writing import plot_format
 from milp_verix.reporting.words.columns import columns_sentence, columns_table
 from milp_verix.study.columns import use_of_columns
 

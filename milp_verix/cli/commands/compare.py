@@ -24,9 +24,9 @@ from milp_verix.cli.search_options import BoundOptions
 from milp_verix.comparison.compare import TASKS, compare_solvers
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import InputError
-from milp_verix.reporting.figures.writing import plot_format
+from milp_verix.reporting.figures.parts.writing import plot_format
 from milp_verix.reporting.words.comparison import remarks
-from milp_verix.results.public import Comparison
+from milp_verix.results.comparison import Comparison
 from milp_verix.results.records.comparison import Pair
 from milp_verix.solvers import CHECKERS, SOLVERS
 from milp_verix.traversal.order import ORDERS
@@ -177,8 +177,8 @@ def compare(
             raise typer.Exit(study.over(many, errors))
         asked = question_of(posed)
         count = asked.problem.features.count
-        status = status_line(errors, "…", _told)
-        with status as show, autosaving(written.json_path, errors) as save:
+        status = status_line("…", _told)
+        with status(errors) as show, autosaving(written.json_path, errors) as save:
             found = compare_solvers(
                 asked.problem,
                 **pairs,

@@ -1,25 +1,25 @@
 """The command ``milp-verix contrastive``: the least change that changes the prediction."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from milp_verix.cli.delivery import DrawnDelivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.answering import answered
+from milp_verix.cli.delivery import DrawnDelivery, exit_code
 from milp_verix.cli.help_sections import question_option, search_option
-from milp_verix.cli.options import Costs, FeatureNames, Resume, features_in
-from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import QuestionOptions, files_of, numbers_in, question_of
+from milp_verix.cli.options import Costs, Resume, features_in
+from milp_verix.cli.progress import status_line
+from milp_verix.cli.question import NamedQuestion, Question, numbers_in
 from milp_verix.cli.search_options import SearchOptions
 from milp_verix.duality.contrast_search import ContrastiveProgress
 from milp_verix.duality.contrastive import MEASURES, contrastive_of
-from milp_verix.reporting.words.contrast import contrast_facts
 from milp_verix.reporting.words.wording import number
+from milp_verix.results.public import ContrastiveExplanation
 
 
 def contrastive(
     *,
-    posed: QuestionOptions,
-    feature_names: FeatureNames = None,
+    posed: NamedQuestion,
     costs: Costs = None,
     must_not: Annotated[
         str,
@@ -55,25 +55,21 @@ def contrastive(
     Exit codes: 0 it is proven that no smaller set does, or that none does at all; 3 it is not;
     130 interrupted, and the best set so far is written; 2 an argument cannot be used.
     """
-    with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths(*files_of(posed, costs))
-        asked = question_of(posed, feature_names)
-        network = asked.network
-        status = status_line(errors, "a first contrast …", _told)
-        with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
-            found = contrastive_of(
-                asked.problem,
-                costs=None if costs is None else numbers_in(costs, "--costs", network),
-                must_not=features_in(must_not),
-                minimise=minimise,
-                count=count,
-                search=search.search(),
-                progress=show,
-                snapshots=save,
-                resume=resume,
-            )
-        found = asked.noted(found)
-        delivery.deliver(found, contrast_facts)
+
+    def search_of(asked: Question, **watching: Any) -> ContrastiveExplanation:
+        return contrastive_of(
+            asked.problem,
+            costs=None if costs is None else numbers_in(costs, "--costs", asked.network),
+            must_not=features_in(must_not),
+            minimise=minimise,
+            count=count,
+            search=search.search(),
+            resume=resume,
+            **watching,
+        )
+
+    shown = status_line("a first contrast …", _told)
+    found = answered(posed, delivery, shown, search_of, costs)
     raise typer.Exit(exit_code(found.proven, found.statistics.stopped))
 
 

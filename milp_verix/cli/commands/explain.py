@@ -1,14 +1,16 @@
 """The command ``milp-verix explain``: the features that keep the prediction."""
 
+from typing import Any
+
 import typer
 
-from milp_verix.cli.certificates import certified
-from milp_verix.cli.delivery import ProvenDelivery, exit_code, refusals, termination_as_interrupt
-from milp_verix.cli.options import FeatureNames, Resume
-from milp_verix.cli.progress import autosaving, progress_bar
-from milp_verix.cli.question import QuestionOptions, files_of, order_of, question_of
+from milp_verix.cli.answering import answered
+from milp_verix.cli.delivery import ProvenDelivery, exit_code
+from milp_verix.cli.options import Resume
+from milp_verix.cli.progress import progress_bar
+from milp_verix.cli.question import NamedQuestion, Question, order_of
 from milp_verix.cli.search_options import OrderName, TraversalOptions
-from milp_verix.reporting.words.explanation import facts
+from milp_verix.results.public import Explanation
 from milp_verix.traversal.explain import explain_problem
 
 EXIT_CODES = """\
@@ -19,33 +21,24 @@ sound and written; 2 an argument, the input, the model or the solver cannot be u
 
 def explain(
     *,
-    posed: QuestionOptions,
-    feature_names: FeatureNames = None,
+    posed: NamedQuestion,
     order: OrderName = "influence",
     resume: Resume = None,
     search: TraversalOptions,
     delivery: ProvenDelivery,
 ) -> None:
     """Find features that, when fixed, keep the prediction while all other features may change."""
-    with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths(*files_of(posed, order))
-        asked = question_of(posed, feature_names)
-        network = asked.network
-        with (
-            progress_bar(errors) as show,
-            autosaving(delivery.json_path, errors, asked.noted) as save,
-        ):
-            result = explain_problem(
-                asked.problem,
-                order=order_of(order, network),
-                transformation=search.transformation,
-                traversal=search.traversal,
-                search=search.search(),
-                progress=show,
-                snapshots=save,
-                resume=resume,
-            )
-        result = asked.noted(result)
-        result = certified(result, network, delivery.certificate_path)
-        delivery.deliver(result, facts)
-    raise typer.Exit(exit_code(result.minimal, result.statistics.stopped))
+
+    def search_of(asked: Question, **watching: Any) -> Explanation:
+        return explain_problem(
+            asked.problem,
+            order=order_of(order, asked.network),
+            transformation=search.transformation,
+            traversal=search.traversal,
+            search=search.search(),
+            resume=resume,
+            **watching,
+        )
+
+    found = answered(posed, delivery, progress_bar, search_of, order)
+    raise typer.Exit(exit_code(found.minimal, found.statistics.stopped))

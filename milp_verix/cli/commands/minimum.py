@@ -1,26 +1,26 @@
 """The command ``milp-verix minimum``: the explanation with the fewest features."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from milp_verix.cli.certificates import certified
-from milp_verix.cli.delivery import ProvenDelivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.answering import answered
+from milp_verix.cli.delivery import ProvenDelivery, exit_code
 from milp_verix.cli.help_sections import question_option, search_option
-from milp_verix.cli.options import Costs, FeatureNames, Resume, features_in, number_of
-from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import QuestionOptions, files_of, numbers_in, question_of
+from milp_verix.cli.options import Costs, Resume, features_in, number_of
+from milp_verix.cli.progress import status_line
+from milp_verix.cli.question import NamedQuestion, Question, numbers_in
 from milp_verix.cli.search_options import SearchOptions
 from milp_verix.global_search.minimum import MASTERS, METHODS, minimum_of
 from milp_verix.global_search.search import MinimumProgress
-from milp_verix.reporting.words.explanation import facts, trace_lines
+from milp_verix.reporting.words.explanation import trace_lines
+from milp_verix.results.public import Explanation
 
 
 def minimum(
     *,
-    posed: QuestionOptions,
-    feature_names: FeatureNames = None,
+    posed: NamedQuestion,
     method: Annotated[
         str, search_option(metavar="|".join(METHODS), help="What proves the lower bound.")
     ] = "scenarios",
@@ -55,31 +55,26 @@ def minimum(
     exit codes are those of explain: 0 says that the explanation is locally minimal, not that it is
     proven to be a minimum.
     """
-    with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths(*files_of(posed, costs))
-        asked = question_of(posed, feature_names)
-        network = asked.network
-        status = status_line(errors, "a first explanation …", _told)
-        with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
-            result = minimum_of(
-                asked.problem,
-                costs=None if costs is None else numbers_in(costs, "--costs", network),
-                must=features_in(must),
-                must_not=features_in(must_not),
-                gap=gap,
-                method=method,
-                master=master,
-                search=search.search(),
-                progress=show,
-                snapshots=save,
-                resume=resume,
-            )
-        result = asked.noted(result)
-        result = certified(result, network, delivery.certificate_path)
-        delivery.deliver(result, facts)
-        if not delivery.quiet and not sys.stdout.isatty():
-            typer.echo("\n".join(trace_lines(result.statistics)))
-    raise typer.Exit(exit_code(result.minimal, result.statistics.stopped))
+
+    def search_of(asked: Question, **watching: Any) -> Explanation:
+        return minimum_of(
+            asked.problem,
+            costs=None if costs is None else numbers_in(costs, "--costs", asked.network),
+            must=features_in(must),
+            must_not=features_in(must_not),
+            gap=gap,
+            method=method,
+            master=master,
+            search=search.search(),
+            resume=resume,
+            **watching,
+        )
+
+    shown = status_line("a first explanation …", _told)
+    found = answered(posed, delivery, shown, search_of, costs)
+    if not delivery.quiet and not sys.stdout.isatty():
+        typer.echo("\n".join(trace_lines(found.statistics)))
+    raise typer.Exit(exit_code(found.minimal, found.statistics.stopped))
 
 
 def _told(state: MinimumProgress) -> str:

@@ -1,18 +1,19 @@
 """The command ``milp-verix relevance``: the part of protected features in a decision."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.answering import answered
+from milp_verix.cli.delivery import Delivery, exit_code
 from milp_verix.cli.help_sections import question_option
-from milp_verix.cli.options import FeatureNames, features_in
-from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import QuestionOptions, files_of, question_of
+from milp_verix.cli.options import features_in
+from milp_verix.cli.progress import status_line
+from milp_verix.cli.question import NamedQuestion, Question
 from milp_verix.cli.search_options import SearchOptions
 from milp_verix.duality.relevance import RelevanceProgress, relevance_of
-from milp_verix.reporting.words.relevance import relevance_facts
 from milp_verix.reporting.words.wording import counted
+from milp_verix.results.public import Relevance
 
 EXIT_CODES = """\
 Exit codes: 0 both answers are proven; 3 one is left open (time limit, or the solver could not
@@ -22,7 +23,7 @@ model or the solver cannot be used."""
 
 def relevance(
     *,
-    posed: QuestionOptions,
+    posed: NamedQuestion,
     protected: Annotated[
         str,
         question_option(
@@ -30,25 +31,16 @@ def relevance(
             help="The protected features, by name or number; several count as one.",
         ),
     ],
-    feature_names: FeatureNames = None,
     search: SearchOptions,
     delivery: Delivery,
 ) -> None:
     """Tell if protected features are in every explanation of a decision, in some, or in none."""
-    with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths(*files_of(posed))
-        asked = question_of(posed, feature_names)
-        status = status_line(errors, "a first check …", _told)
-        with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
-            found = relevance_of(
-                asked.problem,
-                features_in(protected),
-                search=search.search(),
-                progress=show,
-                snapshots=save,
-            )
-        found = asked.noted(found)
-        delivery.deliver(found, relevance_facts)
+
+    def search_of(asked: Question, **watching: Any) -> Relevance:
+        features = features_in(protected)
+        return relevance_of(asked.problem, features, search=search.search(), **watching)
+
+    found = answered(posed, delivery, status_line("a first check …", _told), search_of)
     raise typer.Exit(exit_code(found.settled, found.statistics.stopped))
 
 

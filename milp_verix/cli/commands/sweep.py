@@ -1,19 +1,18 @@
 """The command ``milp-verix sweep``: the features that keep the prediction, at several radii."""
 
-from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from milp_verix.cli.delivery import DrawnDelivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.answering import answered
+from milp_verix.cli.delivery import DrawnDelivery, exit_code
 from milp_verix.cli.help_sections import question_option, search_option
-from milp_verix.cli.options import FeatureNames, radius_of
-from milp_verix.cli.progress import autosaving, progress_bar
-from milp_verix.cli.question import CaseOptions, files_of, order_of, question_of
+from milp_verix.cli.options import radius_of
+from milp_verix.cli.progress import progress_bar
+from milp_verix.cli.question import NamedCase, Question, order_of
 from milp_verix.cli.search_options import CheckOptions, OrderName
 from milp_verix.radius.sweep import sweep_of
-from milp_verix.reporting.words.radius import sweep_facts
-from milp_verix.results.radii import EpsilonSweep
+from milp_verix.results.public import EpsilonSweep
 from milp_verix.traversal.strategies import STRATEGIES
 
 EXIT_CODES = """\
@@ -24,7 +23,7 @@ sound and written; 2 an argument, the input, the model or the solver cannot be u
 
 def sweep(
     *,
-    posed: CaseOptions,
+    posed: NamedCase,
     epsilons: Annotated[
         str,
         question_option(
@@ -38,7 +37,6 @@ def sweep(
             "--alone", help="Explain each radius by itself, so that the sets are not nested."
         ),
     ] = False,
-    feature_names: FeatureNames = None,
     order: OrderName = "influence",
     traversal: Annotated[
         str, search_option(metavar="|".join(STRATEGIES), help="Which checks are asked.")
@@ -47,24 +45,17 @@ def sweep(
     delivery: DrawnDelivery,
 ) -> None:
     """Explain at several radii: features irrelevant at one are irrelevant at all smaller ones."""
-    with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths(*files_of(posed, order))
-        asked = question_of(posed, feature_names)
 
-        def noted(found: EpsilonSweep) -> EpsilonSweep:
-            return replace(found, levels=tuple(asked.noted(level) for level in found.levels))
+    def search_of(asked: Question, **watching: Any) -> EpsilonSweep:
+        return sweep_of(
+            asked.problem,
+            [radius_of(part) for part in epsilons.split(",")],
+            nested=not alone,
+            order=order_of(order, asked.network),
+            traversal=traversal,
+            search=search.search(),
+            **watching,
+        )
 
-        with progress_bar(errors) as show, autosaving(delivery.json_path, errors, noted) as save:
-            found = sweep_of(
-                asked.problem,
-                [radius_of(part) for part in epsilons.split(",")],
-                nested=not alone,
-                order=order_of(order, asked.network),
-                traversal=traversal,
-                search=search.search(),
-                progress=show,
-                snapshots=save,
-            )
-        found = noted(found)
-        delivery.deliver(found, sweep_facts)
+    found = answered(posed, delivery, progress_bar, search_of, order)
     raise typer.Exit(exit_code(found.minimal, found.stopped))

@@ -24,6 +24,9 @@ from verix_encodings.bounds.smooth_functions import SIGMOID, SOFTPLUS, SOFTSIGN,
 
 _ATTRIBUTES = ("activations", "clip", "direction", "hidden_size", "layout")
 
+_OWN = {"GRU": "linear_before_reset", "LSTM": "input_forget"}
+"""Attributes of one layer alone."""
+
 State: TypeAlias = tuple[Symbol, ...]
 Cell: TypeAlias = Callable[[Symbol, State], State]
 
@@ -110,36 +113,8 @@ _CELLS = {
 }
 
 
-@operator("RNN", attributes=_ATTRIBUTES)
-def rnn(  # noqa: PLR0917 (the inputs of the node)
-    node: NodeContext,
-    x: Tensor,
-    w: Tensor,
-    r: Tensor,
-    b: Tensor | None = None,
-    lengths: Tensor | None = None,
-    hidden: Tensor | None = None,
-) -> tuple[Tensor, ...]:
-    """A recurrent layer: all hidden states, and the last one."""
-    return _unrolled(node, x, (w, r, b), lengths, (hidden,))
-
-
-@operator("GRU", attributes=(*_ATTRIBUTES, "linear_before_reset"))
-def gru(  # noqa: PLR0917 (the inputs of the node)
-    node: NodeContext,
-    x: Tensor,
-    w: Tensor,
-    r: Tensor,
-    b: Tensor | None = None,
-    lengths: Tensor | None = None,
-    hidden: Tensor | None = None,
-) -> tuple[Tensor, ...]:
-    """A layer of gated recurrent units: all hidden states, and the last one."""
-    return _unrolled(node, x, (w, r, b), lengths, (hidden,))
-
-
-@operator("LSTM", attributes=(*_ATTRIBUTES, "input_forget"))
-def lstm(  # noqa: PLR0917 (the inputs of the node)
+@operator("RNN", "GRU", "LSTM", attributes=(*_ATTRIBUTES, *_OWN.values()))
+def recurrent(  # noqa: PLR0917 (the inputs of the node)
     node: NodeContext,
     x: Tensor,
     w: Tensor,
@@ -150,7 +125,11 @@ def lstm(  # noqa: PLR0917 (the inputs of the node)
     cell: Tensor | None = None,
     peepholes: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
-    """A long short-term memory: all hidden states, the last one, and the last cell."""
+    """A recurrent layer: all hidden states, the last one, and of an LSTM the last cell."""
+    foreign = {*_OWN.values()} & {*node.attributes} - {_OWN.get(node.operator)}
+    more = cell is not None or peepholes is not None
+    if foreign or (more and node.operator != "LSTM"):
+        raise node.malformed("it has an attribute or an input of another recurrent layer")
     if peepholes is not None or node.integer("input_forget", 0):
         raise node.unsupported("it has peepholes, or one gate for input and forgetting")
     return _unrolled(node, x, (w, r, b), lengths, (hidden, cell))

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import InputError, ModelError
-from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.made_rows import made_rows
+from milp_verix.inputs.made_rows import made_rows, rows_of
 from milp_verix.inputs.table_encoding import TableEncoding
 from milp_verix.onnx_reader.messages import first_line
 from verix_encodings.arrays import FloatArray
@@ -47,22 +46,11 @@ def require_equal(
                 f"network ({first_line(error)}): give rows of its table as example=frame"
             ) from error
     if given:
-        inputs.append(_inputs_of(fitted, frame))
+        inputs.append(rows_of(fitted, frame))
         known.append(_rows(expected(frame), len(frame)))
         labels += [*frame.index]
     computed = _rows(found(np.concatenate(inputs)), len(labels))
     _require_same(computed, np.concatenate(known), labels, rounding)
-
-
-def _inputs_of(fitted: Any, frame: Any) -> FloatArray:
-    inputs = Inputs.from_pipeline(fitted, frame)
-    rows = []
-    for place, row in zip(frame.index, frame.to_dict("records"), strict=True):
-        try:
-            rows.append(inputs.row(row))
-        except InputError as error:
-            raise InputError(f"the frame's row {place!r}: {error}") from error
-    return np.array(rows)
 
 
 def _rows(numbers: Any, count: int) -> FloatArray:

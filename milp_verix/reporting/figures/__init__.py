@@ -1,1 +1,1 @@
-"""Figures of results: the parts of a figure, and a module for each kind of result."""
+"""Figures of results: a module for each kind of result; ``parts`` has what figures share."""

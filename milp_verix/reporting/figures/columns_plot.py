@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import INK, LABEL, MUTED, bar_rows, legend, typeset
-from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.figures.parts.bars import key_above, right_of, short_names
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import INK, LABEL, MUTED, bar_rows, typeset
+from milp_verix.reporting.figures.parts.writing import drawn
 from milp_verix.reporting.words.columns import (
     ColumnUse,
     TableUse,
@@ -16,7 +17,7 @@ from milp_verix.reporting.words.wording import counted, shortened
 
 _MOST, _ROW, _CAPTION, _BELOW = 30, 0.34, 0.7, 0.6
 _BARS, _GAP, _SHARE, _TYPICAL = 3.9, 0.25, 1.05, 2.7
-_LONGEST_NAME, _LONGEST_TEXT, _INCHES_PER_CHARACTER = 30, 42, 0.07
+_LONGEST_TEXT = 42
 _NO_PART = "#c9ced4"
 CLASS_COLOURS = ("#31688e", "#e08214", "#5aae61", "#9b4dca", "#b2182b", "#6d6d6d")
 """The colours of classes, which differ in lightness too; a seventh class begins anew."""
@@ -34,8 +35,8 @@ def class_colour(place: int) -> str:
 
 def _figure(use: TableUse) -> Drawing:
     shown = use.columns[:_MOST]
-    names = [typeset(shortened(column.name, _LONGEST_NAME)) for column in shown]
-    left = MARGIN + max(map(len, names)) * _INCHES_PER_CHARACTER + 0.2
+    names = short_names([column.name for column in shown])
+    left = right_of(names)
     top, height = HEADER + _CAPTION, _ROW * len(shown)
     no_part = left + _BARS + _GAP
     typical = no_part + _SHARE + _GAP
@@ -61,7 +62,7 @@ def _figure(use: TableUse) -> Drawing:
         f"{shortened(name, 24)} ({counted(n, 'decision')})": class_colour(place)
         for place, (name, n) in enumerate(use.classes)
     }
-    legend(bars, keys, loc="lower left", bbox_to_anchor=(0.0, 1 + 0.07 / height), ncols=2)
+    key_above(bars, height, keys, 2)
     _no_part(sheet, (no_part, top, _SHARE, height), shown)
     sheet.text(typical, top - 0.24, "typical values where it is needed", fontsize=8.5)
     for place, column in enumerate(shown):

@@ -7,9 +7,10 @@ from matplotlib.axes import Axes
 
 from milp_verix.errors import InputError
 from milp_verix.reporting.figures.gap_plot import gap_figure
-from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import LABEL, MUTED, bar_rows, legend
-from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.figures.parts.bars import key_above
+from milp_verix.reporting.figures.parts.sheet import MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import LABEL, MUTED, bar_rows
+from milp_verix.reporting.figures.parts.writing import drawn
 from milp_verix.reporting.words.wording import counted, norm_text, number, seconds_text, shortened
 from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
 from milp_verix.results.records.verdict import Answer
@@ -57,8 +58,7 @@ def _figure(comparison: ComparisonRecord) -> Drawing:
     axes = sheet.axes(left, _TOP, _BARS, height)
     _bars(axes, runs)
     bar_rows(axes, labels, pad=6)
-    corner = (0.0, 1 + 0.07 / height)
-    legend(axes, _PARTS, loc="lower left", bbox_to_anchor=corner, ncols=len(_PARTS))
+    key_above(axes, height, _PARTS, len(_PARTS))
     for place, text in enumerate(beside):
         middle = _TOP + _ROW * (place + 0.5)
         sheet.text(left + _BARS + 0.2, middle, text, va="center", fontsize=8.5)

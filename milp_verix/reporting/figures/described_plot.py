@@ -4,17 +4,16 @@ A grey bar is the room that a feature has, a dot its value, and a square a value
 line leads to a ring: a value with which the prediction is another. The sentence above is the claim.
 """
 
-from dataclasses import dataclass
 from textwrap import wrap
-from typing import Any
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
-from milp_verix.reporting.figures.audit_status import AuditStatus, audit_statuses
-from milp_verix.reporting.figures.described_rows import DescribedRow, described_row
-from milp_verix.reporting.figures.outline import MARK
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import INK, MUTED, Status, statuses, typeset
+from milp_verix.reporting.figures.parts.audit_status import AuditStatus, audit_statuses
+from milp_verix.reporting.figures.parts.described_rows import DescribedRow, described_row
+from milp_verix.reporting.figures.parts.outline import MARK
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import INK, MUTED, Status, statuses, typeset
 from milp_verix.reporting.words.audit import audit_headline, audit_outcome, audit_sentence
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
 from milp_verix.reporting.words.sentences import contrast_sentence, explanation_sentence
@@ -46,8 +45,7 @@ _SENTENCE_CHARACTER = 0.081
 _LONGEST_CHANGE = 34
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     """A row with its colour, the text beside its arrow, and whether it stands out."""
 
     row: DescribedRow
@@ -57,8 +55,7 @@ class _Line:
     bar: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(NamedTuple):
     """An entry of the legend: a marker, with the bar behind it or not, and its meaning."""
 
     marker: str
@@ -67,8 +64,7 @@ class _Key:
     bar: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Panel:
+class _Panel(NamedTuple):
     """The rows, the heading of their other values, the legend, and facts for the second line."""
 
     lines: list[_Line]
@@ -77,8 +73,7 @@ class _Panel:
     facts: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
+class _Columns(NamedTuple):
     """The left ends of the columns, in inches from the left edge."""
 
     value: float

@@ -2,8 +2,8 @@
 
 from matplotlib.axes import Axes
 
-from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import FRAME, GRID, INK, LABEL, MUTED
+from milp_verix.reporting.figures.parts.sheet import MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import FRAME, GRID, INK, LABEL, MUTED
 from milp_verix.reporting.words.wording import counted, norm_text, number, shortened
 from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
 

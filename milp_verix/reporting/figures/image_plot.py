@@ -4,23 +4,21 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from matplotlib.axes import Axes
 
-from milp_verix.reporting.figures.image_view import (
+from milp_verix.reporting.figures.parts.image_view import (
     ImageView,
     overlay,
     sensitivity_map,
     status_masks,
 )
-from milp_verix.reporting.figures.outline import mark
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.shown_counterfactuals import chosen
-from milp_verix.reporting.figures.style import (
-    INK,
+from milp_verix.reporting.figures.parts.outline import mark
+from milp_verix.reporting.figures.parts.picture_row import GAP, PANEL, PictureRow, titled
+from milp_verix.reporting.figures.parts.sheet import MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.shown_counterfactuals import chosen
+from milp_verix.reporting.figures.parts.style import (
     Status,
     colour_bar,
     colour_scale,
-    frame,
     gallery_heading,
     legend,
     sensitivity_label,
@@ -30,14 +28,9 @@ from milp_verix.reporting.figures.style import (
 from milp_verix.reporting.words.feature_labels import FeatureLabels, labels_of
 from milp_verix.reporting.words.wording import changed_text, shortened
 from milp_verix.results.records.explanation import ExplanationRecord
-from verix_encodings.arrays import FloatArray
 
 _TILES = 8
-_TITLE = 10.0
 _TILE_TITLE = 7.5
-_PANEL = 2.9
-_GAP = 0.25
-_CAPTION = 0.25
 _BELOW, _BELOW_LEGEND = 0.78, 0.5
 """Room below the panels for the colour bar and the legend, or for the legend alone."""
 _HEADING = 0.3
@@ -47,8 +40,6 @@ _TILE_BAR = 0.5
 """Room below the tiles for their colour bar."""
 _INCHES_PER_CHARACTER = 0.06
 _WIDE = 1.4
-_FLATTEST, _TALLEST = 0.1, 1.3
-"""Height of a box in terms of its width; an image beyond that is drawn narrower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,36 +81,27 @@ def image_figure(
     A counterfactual by itself looks like the input where the ball is small.
     """
     scores = sensitivity_map(view, explanation)
-    panels = 2 if scores is None else 3
-    content = panels * _PANEL + (panels - 1) * _GAP
-    ratio = min(_TALLEST, max(_FLATTEST, view.height / view.width))
+    panels, below = (2, _BELOW_LEGEND) if scores is None else (3, _BELOW)
     labels = labels_of(explanation, image_shape)
-    gallery = _gallery(explanation, view, labels, content, ratio)
-    top, height = HEADER + _CAPTION, _PANEL * ratio
-    end = top + height
-    tiles = end + (_BELOW_LEGEND if scores is None else _BELOW)
-    sheet = Sheet(content + 2 * MARGIN, tiles + gallery.height + MARGIN / 3)
-    sheet.header(explanation)
-    boxes = [
-        sheet.axes(MARGIN + place * (_PANEL + _GAP), top, _PANEL, height) for place in range(panels)
-    ]
-    _picture(boxes[0], view.rgb(explanation.input), "Input")
+    row = PictureRow(view, panels, below)
+    gallery = _gallery(explanation, view, labels, row)
+    row = PictureRow(view, panels, below + gallery.height + MARGIN / 3)
+    row.sheet.header(explanation)
+    row.picture(0, view.rgb(explanation.input), "Input")
     if scores is not None:
-        bar = sheet.axes(MARGIN + _PANEL + _GAP, end + 0.09, _PANEL, 0.1)
-        _sensitivity(boxes[1], bar, scores, explanation)
-    _explanation(boxes[-1], view, explanation, below=0.09 / height)
-    _counterfactuals(sheet, tiles, gallery, view, explanation)
-    return sheet.figure
+        row.mapped(1, scores, "Sensitivity", sensitivity_label(explanation))
+    _explanation(row, panels - 1, view, explanation)
+    _counterfactuals(row.sheet, row.bottom + below, gallery, view, explanation)
+    return row.sheet.figure
 
 
 def _gallery(
     explanation: ExplanationRecord,
     view: ImageView,
     labels: FeatureLabels,
-    content: float,
-    ratio: float,
+    row: PictureRow,
 ) -> _Gallery:
-    one_row = content > 2 * _PANEL + _GAP and view.width < _WIDE * view.height
+    one_row = row.content > 2 * PANEL + GAP and view.width < _WIDE * view.height
     columns = _TILES if one_row else _TILES // 2
     changed = {
         feature: typeset(changed_text(explanation, explanation.counterfactuals[feature]))
@@ -129,7 +111,7 @@ def _gallery(
         feature: f"{labels[feature]}{' ' if text.startswith('→') else ': '}{text}"
         for feature, text in changed.items()
     }
-    gallery = _Gallery(captions, columns, content, ratio)
+    gallery = _Gallery(captions, columns, row.content, row.ratio)
     longest = max((len(caption) for caption in captions.values()), default=0)
     if longest * _INCHES_PER_CHARACTER <= gallery.width:
         return gallery
@@ -140,24 +122,9 @@ def _gallery(
     return replace(gallery, captions=captions)
 
 
-def _picture(axes: Axes, colours: FloatArray, title: str, size: float = _TITLE) -> None:
-    axes.imshow(colours, interpolation="nearest")
-    _finish(axes, title, size)
-
-
-def _finish(axes: Axes, title: str, size: float = _TITLE) -> None:
-    axes.set_title(title, fontsize=size, pad=4, color=INK)
-    frame(axes)
-
-
-def _sensitivity(axes: Axes, bar: Axes, scores: FloatArray, explanation: ExplanationRecord) -> None:
-    colours, norm = colour_scale(scores)
-    image = axes.imshow(scores, cmap=colours, norm=norm, interpolation="nearest")
-    _finish(axes, "Sensitivity")
-    colour_bar(image, bar, sensitivity_label(explanation))
-
-
-def _explanation(axes: Axes, view: ImageView, explanation: ExplanationRecord, below: float) -> None:
+def _explanation(
+    row: PictureRow, place: int, view: ImageView, explanation: ExplanationRecord
+) -> None:
     masks = status_masks(view, explanation)
     tinted = overlay(
         view.rgb(explanation.input),
@@ -165,9 +132,9 @@ def _explanation(axes: Axes, view: ImageView, explanation: ExplanationRecord, be
         masks[Status.UNDECIDED],
         masks[Status.STILL],
     )
-    _picture(axes, tinted, "Explanation")
+    axes = row.picture(place, tinted, "Explanation")
     keys = status_keys([status for status, mask in masks.items() if mask.any()])
-    legend(axes, keys, loc="upper center", bbox_to_anchor=(0.5, -below))
+    legend(axes, keys, loc="upper center", bbox_to_anchor=(0.5, -0.09 / row.height))
 
 
 def _counterfactuals(
@@ -189,7 +156,7 @@ def _counterfactuals(
             gallery.width * gallery.ratio,
         )
         image = axes.imshow(changes[feature], cmap=colours, norm=norm, interpolation="nearest")
-        _finish(axes, caption, _TILE_TITLE)
+        titled(axes, caption, _TILE_TITLE)
         mark(axes, view.covered(list(explanation.groups[feature])))
-    bar = sheet.axes(MARGIN, top + gallery.height - _TILE_BAR, _PANEL, 0.1)
+    bar = sheet.axes(MARGIN, top + gallery.height - _TILE_BAR, PANEL, 0.1)
     colour_bar(image, bar, "change, in input units")

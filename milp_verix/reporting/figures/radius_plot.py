@@ -1,27 +1,22 @@
 """The figure of robustness radii: a map or bars of the features, or the one counterfactual."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import Normalize
-from matplotlib.patches import Patch
 
-from milp_verix.reporting.figures.image_view import ImageView, image_view
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import (
-    FRAME,
-    INK,
-    LABEL,
-    bar_rows,
-    colour_bar,
-    colour_scale,
-    frame,
-    legend,
-    typeset,
+from milp_verix.reporting.figures.parts.bars import (
+    OPEN,
+    PROVEN,
+    key_above,
+    right_of,
+    short_names,
+    told_beside,
+    width_of,
 )
-from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.figures.parts.image_view import ImageView
+from milp_verix.reporting.figures.parts.picture_row import PictureRow
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import LABEL, bar_rows, legend, typeset
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.radius import (
     bracket_text,
@@ -43,35 +38,10 @@ from milp_verix.reporting.words.wording import (
 from milp_verix.results.records.radius import RadiusBracket, RobustnessRadiiRecord
 from verix_encodings.arrays import FloatArray
 
-_PANEL, _GAP, _CAPTION = 3.2, 0.3, 0.3
-_BELOW = 0.85
-_TALLEST, _FLATTEST = 1.3, 0.1
+_CAPTION, _BELOW = 0.3, 0.85
 _MOST, _ROW, _NARROWEST, _BARS = 60, 0.22, 7.5, 4.0
-_LONGEST_NAME = 32
-_INCHES_PER_CHARACTER = 0.068
-_BESIDE: dict[str, Any] = {"va": "center", "fontsize": 8.5, "color": INK, "parse_math": False}
 _NEVER = "#d9d9d9"
-_PROVEN, _OPEN = "#31688e", "#fdae61"
-
-
-def plot_radii(
-    found: RobustnessRadiiRecord,
-    path: str | Path | None = None,
-    *,
-    image_shape: tuple[int, ...] | None = None,
-) -> Drawing:
-    """Draw ``found``; write it to ``path`` if given, in the format of its suffix.
-
-    Raises ``InputError`` as :func:`.explanation_plot.plot_explanation` does.
-    """
-
-    def draw() -> Drawing:
-        view = image_view(found, image_shape)
-        if view is None:
-            return _bars(found)
-        return _images(found, view)
-
-    return drawn(draw, path)
+_COLOURS = colormaps["viridis"]
 
 
 def _headed(sheet: Sheet, found: RobustnessRadiiRecord) -> None:
@@ -92,52 +62,26 @@ def _headed(sheet: Sheet, found: RobustnessRadiiRecord) -> None:
     )
 
 
-def _images(found: RobustnessRadiiRecord, view: ImageView) -> Drawing:
+def images(found: RobustnessRadiiRecord, view: ImageView, _shape: object) -> Drawing:
     """Draw the input, and the map of radii or the counterfactual with its difference."""
-    ratio = min(_TALLEST, max(_FLATTEST, view.height / view.width))
-    height, panels = _PANEL * ratio, 2 if found.each else 3
-    width = panels * _PANEL + (panels - 1) * _GAP + 2 * MARGIN
-    sheet = Sheet(width, HEADER + _CAPTION + height + _BELOW)
-    _headed(sheet, found)
-    top, below = HEADER + _CAPTION, HEADER + _CAPTION + height + 0.09
-    boxes = [
-        sheet.axes(MARGIN + place * (_PANEL + _GAP), top, _PANEL, height)
-        for place in range(1 if not found.each and found.bracket.counterfactual is None else panels)
-    ]
-    boxes[0].imshow(view.rgb(found.input), interpolation="nearest")
-    titles = ["Input"]
+    row = PictureRow(view, 2 if found.each else 3, _BELOW)
+    _headed(row.sheet, found)
+    first = row.picture(0, view.rgb(found.input), "Input")
     if found.each:
-        colours, norm = colormaps["viridis"], _scale(found)
-        radii = _map(found, view)
-        image = boxes[1].imshow(radii, cmap=colours, norm=norm, interpolation="nearest")
-        boxes[1].set_facecolor(_NEVER)
-        titles.append("Proven radius of each feature alone")
-        if len(found.irrelevant) < len(found.groups):
-            bar = sheet.axes(MARGIN + _PANEL + _GAP, below, _PANEL, 0.1)
-            colour_bar(image, bar, "radius, in input units")
-        never = f"irrelevant at all radii: {counted(len(found.irrelevant), 'feature')}"
-        boxes[0].legend(
-            handles=[Patch(facecolor=_NEVER, edgecolor=FRAME, label=never)],
-            loc="upper left",
-            bbox_to_anchor=(0.0, -0.03),
-            frameon=False,
-            fontsize=9,
-            labelcolor=INK,
-            borderaxespad=0.0,
+        some = len(found.irrelevant) < len(found.groups)
+        label, scale = "radius, in input units" if some else "", (_COLOURS, _scale(found))
+        radii = row.mapped(
+            1, _map(found, view), "Proven radius of each feature alone", label, scale
         )
+        radii.set_facecolor(_NEVER)
+        never = f"irrelevant at all radii: {counted(len(found.irrelevant), 'feature')}"
+        legend(first, {never: _NEVER}, loc="upper left", bbox_to_anchor=(0.0, -0.03))
     elif found.bracket.counterfactual is not None:
         after = found.bracket.counterfactual
-        change = view.change(found.input, after.input)
-        colours, norm = colour_scale(change)
-        image = boxes[1].imshow(change, cmap=colours, norm=norm, interpolation="nearest")
-        colour_bar(image, sheet.axes(MARGIN + _PANEL + _GAP, below, _PANEL, 0.1), "in input units")
-        boxes[2].imshow(view.rgb(after.input), interpolation="nearest")
-        changed = changed_text(found, after)
-        titles += ["Change", f"Nearest counterfactual found {changed}"]
-    for axes, title in zip(boxes, titles, strict=True):
-        axes.set_title(typeset(title), fontsize=10.0, pad=4, color=INK)
-        frame(axes)
-    return sheet.figure
+        row.mapped(1, view.change(found.input, after.input), "Change", "in input units")
+        changed = typeset(changed_text(found, after))
+        row.picture(2, view.rgb(after.input), f"Nearest counterfactual found {changed}")
+    return row.sheet.figure
 
 
 def _map(found: RobustnessRadiiRecord, view: ImageView) -> FloatArray:
@@ -156,21 +100,22 @@ def _scale(found: RobustnessRadiiRecord) -> Normalize:
     return Normalize(0.0, max(lower, default=1.0) or 1.0)
 
 
-def _bars(found: RobustnessRadiiRecord) -> Drawing:
+def bars(found: RobustnessRadiiRecord) -> Drawing:
     """Draw a bar for each bracket: proven up to the lower end, open up to the upper one."""
     ranked = sorted(found.brackets, key=lambda one: (one.irrelevant, _ends(found, one)))
     shown, labels = ranked[:_MOST], labels_of(found)
-    names = [
-        shortened(labels[one.features[0]], _LONGEST_NAME)
-        if len(one.features) == 1
-        else counted(len(one.features), "feature") + " together"
-        for one in shown
-    ]
-    left = MARGIN + max(map(len, names)) * _INCHES_PER_CHARACTER + 0.2
+    names = short_names(
+        [
+            labels[one.features[0]]
+            if len(one.features) == 1
+            else counted(len(one.features), "feature") + " together"
+            for one in shown
+        ]
+    )
+    left = right_of(names)
     height = _ROW * len(shown)
-    beside = 0.0
-    if found.inputs is not None:
-        beside = max(len(bracket_text(found, one)) for one in shown) * _INCHES_PER_CHARACTER + 0.15
+    texts = [bracket_text(found, one) for one in shown if found.inputs is not None]
+    beside = width_of(texts) + 0.15 * bool(texts)
     width = max(_NARROWEST, left + _BARS + beside + MARGIN)
     sheet = Sheet(width, HEADER + _CAPTION + height + _BELOW)
     _headed(sheet, found)
@@ -181,22 +126,20 @@ def _bars(found: RobustnessRadiiRecord) -> Drawing:
     ends = [_ends(found, one) for one in shown]
     lower = np.array([low for low, _ in ends])
     open_ = [high - low for low, high in ends]
-    colours = [_NEVER if one.irrelevant else _PROVEN for one in shown]
+    colours = [_NEVER if one.irrelevant else PROVEN for one in shown]
     axes.barh(places, lower, height=0.7, color=colours, zorder=2)
-    axes.barh(places, open_, left=lower, height=0.7, color=_OPEN, zorder=2)
-    bar_rows(axes, [typeset(name) for name in names], pad=4)
+    axes.barh(places, open_, left=lower, height=0.7, color=OPEN, zorder=2)
+    bar_rows(axes, names, pad=4)
     axes.set_xlim(left=0.0)
     axes.set_xlabel(_unit(found), **LABEL)
-    for place, one in enumerate(shown if found.inputs is not None else ()):
-        told = f"  {typeset(bracket_text(found, one))}"
-        axes.text(1.0, place, told, transform=axes.get_yaxis_transform(), **_BESIDE)
+    told_beside(axes, texts)
     kinds = [
-        (f"proven: {kept_text(found)}", _PROVEN, any(not one.irrelevant for one in shown)),
-        ("not decided", _OPEN, any(open_)),
+        (f"proven: {kept_text(found)}", PROVEN, any(not one.irrelevant for one in shown)),
+        ("not decided", OPEN, any(open_)),
         ("irrelevant at all radii", _NEVER, any(one.irrelevant for one in shown)),
     ]
     keys = {word: colour for word, colour, drawn in kinds if drawn}
-    legend(axes, keys, loc="lower left", bbox_to_anchor=(0.0, 1 + 0.07 / height))
+    key_above(axes, height, keys)
     return sheet.figure
 
 

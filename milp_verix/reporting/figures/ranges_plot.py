@@ -1,53 +1,30 @@
 """The figure of ranges: a bar for each kept feature on its own scale, or maps of pixels."""
 
-from pathlib import Path
-
 import numpy as np
 from matplotlib.axes import Axes
 
-from milp_verix.reporting.figures.image_view import ImageView, image_view
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import (
-    FRAME,
-    INK,
-    bar_rows,
-    colour_bar,
-    colour_scale,
-    frame,
-    legend,
-    typeset,
+from milp_verix.reporting.figures.parts.bars import (
+    key_above,
+    right_of,
+    short_names,
+    told_beside,
+    width_of,
 )
-from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.figures.parts.image_view import ImageView
+from milp_verix.reporting.figures.parts.picture_row import PictureRow
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import FRAME, INK, bar_rows, colour_scale
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.ranges import percent, range_text, ranges_headline, ranges_outcome
 from milp_verix.reporting.words.wording import shortened
 from milp_verix.results.records.ranges import FeatureRange, RangesRecord
 from verix_encodings.arrays import FloatArray
 
-_PANEL, _GAP, _CAPTION, _BELOW = 3.2, 0.3, 0.3, 0.6
+_CAPTION, _BELOW = 0.3, 0.6
 _MARGIN_BELOW = 0.25
 _MOST, _ROW, _BARS = 40, 0.3, 3.2
-_LONGEST_NAME, _LONGEST_TEXT = 32, 64
-_INCHES_PER_CHARACTER = 0.068
+_LONGEST_TEXT = 64
 _TRACK, _PROVEN, _MISSING = "#e4e4e4", "#12a05c", "#e4e4e4"
-
-
-def plot_ranges(
-    found: RangesRecord,
-    path: str | Path | None = None,
-    *,
-    image_shape: tuple[int, ...] | None = None,
-) -> Drawing:
-    """Draw ``found``; write it to ``path`` if given, in the format of its suffix.
-
-    Raises ``InputError`` as :func:`.explanation_plot.plot_explanation` does.
-    """
-
-    def draw() -> Drawing:
-        view = image_view(found, image_shape)
-        return _bars(found) if view is None else _images(found, view)
-
-    return drawn(draw, path)
 
 
 def _headed(sheet: Sheet, found: RangesRecord) -> None:
@@ -58,37 +35,27 @@ def _headed(sheet: Sheet, found: RangesRecord) -> None:
     sheet.titled(ranges_headline(found), outcome, found)
 
 
-def _bars(found: RangesRecord) -> Drawing:
+def bars(found: RangesRecord) -> Drawing:
+    """Draw a bar for each kept feature, on its own scale."""
     labels, shown = labels_of(found), found.ranges[:_MOST]
-    names = [shortened(labels[one.feature], _LONGEST_NAME) for one in shown]
+    names = short_names([labels[one.feature] for one in shown])
     texts = [shortened(range_text(found, one), _LONGEST_TEXT) for one in shown]
-    left = MARGIN + max(map(len, names), default=0) * _INCHES_PER_CHARACTER + 0.2
-    beside = max(map(len, texts), default=0) * _INCHES_PER_CHARACTER + 0.3
+    left, beside = right_of(names), width_of(texts) + 0.3
     width, height = max(8.5, left + _BARS + beside + MARGIN), _ROW * max(len(shown), 1)
     sheet = Sheet(width, HEADER + _CAPTION + height + _MARGIN_BELOW)
     _headed(sheet, found)
     if len(shown) < len(found.ranges):
         sheet.text(MARGIN, HEADER - 0.12, f"the first {len(shown)} of {len(found.ranges)} ranges")
     axes = sheet.axes(left, HEADER + _CAPTION, _BARS, height)
-    for row, (one, text) in enumerate(zip(shown, texts, strict=True)):
+    for row, one in enumerate(shown):
         _bar(axes, found, one, row)
-        told = f"  {typeset(text)}"
-        axes.text(
-            1.0,
-            row,
-            told,
-            transform=axes.get_yaxis_transform(),
-            va="center",
-            fontsize=8.5,
-            color=INK,
-            parse_math=False,
-        )
-    bar_rows(axes, [typeset(name) for name in names], pad=4)
+    told_beside(axes, texts)
+    bar_rows(axes, names, pad=4)
     axes.grid(visible=False)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xticks([])
     keys = {"the prediction stays, proven": _PROVEN, "beyond the range": _TRACK, "the input": INK}
-    legend(axes, keys, loc="lower left", bbox_to_anchor=(0.0, 1 + 0.07 / height))
+    key_above(axes, height, keys)
     return sheet.figure
 
 
@@ -117,28 +84,18 @@ def _bar(axes: Axes, found: RangesRecord, one: FeatureRange, row: int) -> None:
     axes.plot((x - one.least) / span, row, "o", color=INK, markersize=4, zorder=4)
 
 
-def _images(found: RangesRecord, view: ImageView) -> Drawing:
+def images(found: RangesRecord, view: ImageView, _shape: object) -> Drawing:
     """Draw the input, and how far each kept pixel may fall and rise."""
-    height = _PANEL * min(1.3, max(0.1, view.height / view.width))
-    width = 3 * _PANEL + 2 * _GAP + 2 * MARGIN
-    sheet = Sheet(width, HEADER + _CAPTION + height + _BELOW)
-    _headed(sheet, found)
-    top, below = HEADER + _CAPTION, HEADER + _CAPTION + height + 0.09
-    boxes = [sheet.axes(MARGIN + i * (_PANEL + _GAP), top, _PANEL, height) for i in range(3)]
-    boxes[0].imshow(view.rgb(found.input), interpolation="nearest")
-    falls, rises = _maps(found, view)
-    most = max(float(np.nanmax(part, initial=0.0)) for part in (falls, rises))
-    for place, part in ((1, falls), (2, rises)):
-        colours, norm = colour_scale(np.array([0.0, most]))
-        image = boxes[place].imshow(part, cmap=colours, norm=norm, interpolation="nearest")
-        boxes[place].set_facecolor(FRAME)
-        bar = sheet.axes(MARGIN + place * (_PANEL + _GAP), below, _PANEL, 0.1)
-        colour_bar(image, bar, "in input units; grey: not kept")
-    titles = ("Input", "A kept pixel may fall by", "A kept pixel may rise by")
-    for axes, title in zip(boxes, titles, strict=True):
-        axes.set_title(title, fontsize=10.0, pad=4, color=INK)
-        frame(axes)
-    return sheet.figure
+    row = PictureRow(view, 3, _BELOW)
+    _headed(row.sheet, found)
+    row.picture(0, view.rgb(found.input), "Input")
+    maps = _maps(found, view)
+    most = max(float(np.nanmax(part, initial=0.0)) for part in maps)
+    scale = colour_scale(np.array([0.0, most]))
+    for place, part, way in zip((1, 2), maps, ("fall", "rise"), strict=True):
+        label, title = "in input units; grey: not kept", f"A kept pixel may {way} by"
+        row.mapped(place, part, title, label, scale).set_facecolor(FRAME)
+    return row.sheet.figure
 
 
 def _maps(found: RangesRecord, view: ImageView) -> tuple[FloatArray, FloatArray]:

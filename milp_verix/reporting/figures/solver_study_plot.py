@@ -9,19 +9,16 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import FRAME, GRID, INK, LABEL, MUTED
-from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.figures.gap_plot import COLOURS
+from milp_verix.reporting.figures.parts.sheet import MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import FRAME, GRID, INK, LABEL, MUTED
+from milp_verix.reporting.figures.parts.writing import drawn
 from milp_verix.reporting.words.wording import counted, number
 from milp_verix.results.records.comparison import Pair
 from milp_verix.results.records.solver_study import SolverTimes
 
 _SIDE, _GAP, _TOP, _BELOW = 3.6, 0.75, 1.15, 0.6
 _LEFT, _KEY = 0.95, 2.6
-_COLOURS = (
-    *("#0b6e8f", "#c2571a", "#12a05c", "#7b3fa0", "#b3261e"),
-    *("#8a7100", "#4a4a4a", "#d05a9a", "#3f6fd0", "#00897b"),
-)
 _DASHES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
 _LEAST = 1e-3  # seconds; shorter times are drawn there
 
@@ -79,7 +76,7 @@ def _styles(pairs: tuple[Pair, ...]) -> Iterator[tuple[Pair, dict[str, Any]]]:
     solvers = list(dict.fromkeys(pair.solver for pair in pairs))
     formulations = list(dict.fromkeys(pair.formulation for pair in pairs))
     for pair in pairs:
-        colour = _COLOURS[solvers.index(pair.solver) % len(_COLOURS)]
+        colour = COLOURS[solvers.index(pair.solver) % len(COLOURS)]
         dash = _DASHES[formulations.index(pair.formulation) % len(_DASHES)]
         yield pair, {"color": colour, "linestyle": dash, "linewidth": 1.5}
 

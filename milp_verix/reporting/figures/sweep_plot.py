@@ -5,7 +5,6 @@ explanation at every radius keep the grey of the image.
 """
 
 import math
-from pathlib import Path
 
 import numpy as np
 from matplotlib import colormaps
@@ -13,47 +12,25 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.patches import Patch
 
-from milp_verix.reporting.figures.image_view import ImageView, image_view
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import FRAME, INK, Status, frame, typeset
-from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.figures.parts.bars import right_of, short_names
+from milp_verix.reporting.figures.parts.image_view import ImageView, greys
+from milp_verix.reporting.figures.parts.picture_row import GAP, PictureRow
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.style import FRAME, INK, Status, typeset
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.radius import sweep_headline, sweep_outcome
 from milp_verix.reporting.words.wording import counted, norm_text, number, radius_text, shortened
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 from verix_encodings.arrays import FloatArray
 
-_PANEL = 3.4
 _GAP = 0.3
 _CAPTION = 0.3
 _LEGEND = 2.6
 _LINE = 0.24
-_TALLEST, _FLATTEST = 1.3, 0.1
 _MOST = 60
 _ROW, _COLUMN = 0.22, 0.75
-_LONGEST_NAME = 32
-_INCHES_PER_CHARACTER = 0.068
 _NARROWEST = 7.5
-_LUMA = (0.299, 0.587, 0.114)
-_EXPLAINED = "#f2f2f2"
-
-
-def plot_sweep(
-    sweep: EpsilonSweepRecord,
-    path: str | Path | None = None,
-    *,
-    image_shape: tuple[int, ...] | None = None,
-) -> Drawing:
-    """Draw ``sweep``; write it to ``path`` if given, in the format of its suffix.
-
-    Raises ``InputError`` as :func:`.explanation_plot.plot_explanation` does.
-    """
-
-    def draw() -> Drawing:
-        view = image_view(sweep.levels[0], image_shape)
-        return _rows(sweep) if view is None else _image(sweep, view)
-
-    return drawn(draw, path)
+_EXPLAINED, _GREY = "#f2f2f2", "#c8c8c8"
 
 
 def level_colours(count: int) -> list[str]:
@@ -126,24 +103,18 @@ def _titled(sheet: Sheet, sweep: EpsilonSweepRecord) -> None:
     )
 
 
-def _image(sweep: EpsilonSweepRecord, view: ImageView) -> Drawing:
-    ratio = min(_TALLEST, max(_FLATTEST, view.height / view.width))
-    height = _PANEL * ratio
-    keys = len(sweep.levels) + 2
-    below = max(height, keys * _LINE)
-    sheet = Sheet(2 * _PANEL + 2 * _GAP + _LEGEND + 2 * MARGIN, HEADER + _CAPTION + below + MARGIN)
-    _titled(sheet, sweep)
-    top = HEADER + _CAPTION
-    pictures = (("Input", view.rgb(sweep.levels[0].input)), ("Irrelevant", _tinted(sweep, view)))
-    for place, (title, colours) in enumerate(pictures):
-        axes = sheet.axes(MARGIN + place * (_PANEL + _GAP), top, _PANEL, height)
-        axes.imshow(colours, interpolation="nearest")
-        axes.set_title(title, fontsize=10.0, pad=4, color=INK)
-        frame(axes)
-    left = MARGIN + 2 * (_PANEL + _GAP)
-    grey = "#c8c8c8"
-    _legend(sheet.axes(left, top, _LEGEND, below), _handles(sweep, grey))
-    return sheet.figure
+def images(sweep: EpsilonSweepRecord, view: ImageView, _shape: object) -> Drawing:
+    """Draw the input, and its irrelevant pixels in the colours of the radii."""
+    keys = (len(sweep.levels) + 2) * _LINE
+    row = PictureRow(view, 2, MARGIN, GAP + _LEGEND)
+    if keys > row.height:
+        row = PictureRow(view, 2, MARGIN + keys - row.height, GAP + _LEGEND)
+    _titled(row.sheet, sweep)
+    row.picture(0, view.rgb(sweep.levels[0].input), "Input")
+    row.picture(1, _tinted(sweep, view), "Irrelevant")
+    box = row.sheet.axes(row.left(2), row.top, _LEGEND, max(row.height, keys))
+    _legend(box, _handles(sweep, _GREY))
+    return row.sheet.figure
 
 
 def _tinted(sweep: EpsilonSweepRecord, view: ImageView) -> FloatArray:
@@ -157,7 +128,7 @@ def _tinted(sweep: EpsilonSweepRecord, view: ImageView) -> FloatArray:
     for group, level in zip(first.groups, sweep.level_of(), strict=True):
         mask = view.covered(list(group))
         levels[mask] = np.maximum(levels[mask], math.inf if level is None else level)
-    grey: FloatArray = np.repeat((view.rgb(first.input) @ np.array(_LUMA))[:, :, None], 3, axis=2)
+    grey = greys(view.rgb(first.input))
     # light greys alone, like the key: no pixel is mistaken for one of a dark level
     tinted = 0.62 + 0.36 * grey
     for level, colour in enumerate(level_colours(len(sweep.levels))):
@@ -165,14 +136,14 @@ def _tinted(sweep: EpsilonSweepRecord, view: ImageView) -> FloatArray:
     return tinted
 
 
-def _rows(sweep: EpsilonSweepRecord) -> Drawing:
+def rows(sweep: EpsilonSweepRecord) -> Drawing:
     """Draw a row for each feature and a column for each radius; the first to be freed on top."""
     first, levels = sweep.levels[0], sweep.level_of()
     ranked = sorted(range(len(levels)), key=lambda f: math.inf if (v := levels[f]) is None else v)
     shown = ranked if len(ranked) <= _MOST else ranked[-_MOST:]
     labels = labels_of(first)
-    names = [typeset(shortened(labels[feature], _LONGEST_NAME)) for feature in shown]
-    left = MARGIN + max(map(len, names)) * _INCHES_PER_CHARACTER + 0.2
+    names = short_names([labels[feature] for feature in shown])
+    left = right_of(names)
     height, width = _ROW * len(shown), _COLUMN * len(sweep.levels)
     below = max(height, (len(sweep.levels) + 2) * _LINE)
     right = left + width + _GAP + _LEGEND

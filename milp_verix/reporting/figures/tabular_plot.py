@@ -1,14 +1,15 @@
 """The figure of an explained input that is no image: a bar per feature, a column per witness."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from milp_verix.reporting.figures.outline import mark
-from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.shown_counterfactuals import chosen
-from milp_verix.reporting.figures.style import (
+from milp_verix.reporting.figures.parts.bars import LONGEST_NAME, key_above, right_of
+from milp_verix.reporting.figures.parts.outline import mark
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.shown_counterfactuals import chosen
+from milp_verix.reporting.figures.parts.style import (
     INK,
     LABEL,
     Status,
@@ -17,7 +18,6 @@ from milp_verix.reporting.figures.style import (
     colour_scale,
     frame,
     gallery_heading,
-    legend,
     sensitivity_label,
     status_keys,
     status_marks,
@@ -31,7 +31,7 @@ from verix_encodings.arrays import FloatArray
 
 MOST = 40
 _MANY_DIGITS = 1e6
-_LONGEST_NAME, _LONGEST_CAPTION = 32, 14
+_LONGEST_CAPTION = 14
 _COLUMNS = 8
 _ROW = 0.22
 _BARS = 3.7
@@ -42,12 +42,10 @@ _LINE = 0.16
 _NARROWEST = 7.5
 _NARROWEST_BAR = 2.4
 _BELOW = 0.65
-_INCHES_PER_CHARACTER = 0.068
 _CAPTION_INCHES_PER_CHARACTER = 0.06
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A feature as a row: its number, label, status, and the length of its bar."""
 
     feature: int
@@ -83,7 +81,7 @@ def rows(explanation: ExplanationRecord, most: int = MOST) -> tuple[Row, ...]:
 
 def _label(explanation: ExplanationRecord, feature: int, value: float) -> str:
     size = len(explanation.groups[feature])
-    label = shortened(labels_of(explanation)[feature], _LONGEST_NAME)
+    label = shortened(labels_of(explanation)[feature], LONGEST_NAME)
     if size == 1:
         whole = value == round(value) and abs(value) < _MANY_DIGITS
         return f"{label} = {round(value) if whole else number(value, 3)}"
@@ -107,8 +105,7 @@ def tabular_figure(explanation: ExplanationRecord) -> Drawing:
     shown, count = rows(explanation), len(explanation.groups)
     columns = _columns(explanation, shown)
     lines = max((caption.count("\n") + 1 for caption in columns.values()), default=1)
-    labels = max(len(row.label) for row in shown) * _INCHES_PER_CHARACTER + 0.25
-    left, height = MARGIN + labels, _ROW * len(shown)
+    left, height = right_of([row.label for row in shown], 0.25), _ROW * len(shown)
     heading = f"{len(shown)} of {count} features: the most important" if len(shown) < count else ""
     top = HEADER + lines * _LINE + (_HEADING if columns or heading else 0.0)
     cells_left, cells_width = left + _BARS + _GAP, len(columns) * _column_width(columns)
@@ -117,12 +114,7 @@ def tabular_figure(explanation: ExplanationRecord) -> Drawing:
     sheet.header(explanation)
     bars = sheet.axes(left, top, _BARS if columns else sheet.width - MARGIN - left, height)
     _bars(bars, shown, explanation)
-    legend(
-        bars,
-        status_keys([row.status for row in shown]),
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1 + 0.07 / height),
-    )
+    key_above(bars, height, status_keys([row.status for row in shown]))
     sheet.text(MARGIN, HEADER, heading)
     if columns:
         sheet.text(cells_left, HEADER, gallery_heading(len(columns), explanation))

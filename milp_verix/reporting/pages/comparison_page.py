@@ -8,7 +8,7 @@ from typing import Any
 
 from milp_verix.errors import InputError
 from milp_verix.reporting.comparison_files import COLUMNS, CSV_COLUMNS, told
-from milp_verix.reporting.figures.style import typeset
+from milp_verix.reporting.figures.parts.style import typeset
 from milp_verix.reporting.pages.parts import PageTable
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.words.comparison import narrowed

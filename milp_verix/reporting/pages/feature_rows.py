@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.reporting.figures.shown_counterfactuals import chosen
-from milp_verix.reporting.figures.style import Status, typeset
+from milp_verix.reporting.figures.parts.shown_counterfactuals import chosen
+from milp_verix.reporting.figures.parts.style import Status, typeset
 from milp_verix.reporting.figures.tabular_plot import rows
 from milp_verix.reporting.pages.parts import Cell, PageTable, View
 from milp_verix.reporting.words.feature_labels import labels_of

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,7 @@ from milp_verix.reporting.words.wording import counted, number
 _MOST_BINS = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(NamedTuple):
     """A bar: its range and count in words, and the heights of its two parts in percent."""
 
     told: str
@@ -21,8 +20,7 @@ class Bin:
     undecided: float
 
 
-@dataclass(frozen=True, slots=True)
-class Histogram:
+class Histogram(NamedTuple):
     """A distribution in words and as bars; ``median`` and ticks stand at percents of the axis."""
 
     told: str

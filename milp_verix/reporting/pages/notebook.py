@@ -1,15 +1,15 @@
 """Pieces of HTML for notebooks, which need no other file."""
 
-from milp_verix.reporting.figures.sheet import Drawing
+from milp_verix.reporting.figures.parts.sheet import Drawing
 from milp_verix.reporting.pages.parts import png
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.words.any_result import facts_of, title
 from milp_verix.reporting.words.comparison import TEXTS, headings, remarks, rows
-from milp_verix.results.records.base import Result
 from milp_verix.results.records.comparison import ComparisonRecord
+from milp_verix.results.records.json_format import StoredResult
 
 
-def result_html(result: Result, figure: Drawing) -> str:
+def result_html(result: StoredResult, figure: Drawing) -> str:
     """Return the headline of ``result``, its ``figure`` and its facts."""
     return rendered(
         "notebook.html",

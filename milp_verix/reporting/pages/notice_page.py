@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from milp_verix.reporting.figures.ranges_plot import plot_ranges
+from milp_verix.reporting.figures.any_result import figure_of
 from milp_verix.reporting.pages.parts import drawn
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.words.notice import (
@@ -42,7 +42,7 @@ def notice_page(
         introduction=f"The {count} for the decision {decision}, {order}:",
         reasons=[reason_text(found, one) for one in shown],
         others=others_text(found, shown),
-        drawing=drawn(plot_ranges(found), "The ranges of what decided").drawing,
+        drawing=drawn(figure_of(found), "The ranges of what decided").drawing,
         changes=[] if contrast is None else changes_of(contrast),
         least=least_text(contrast),
         proven=proven_texts(found, contrast, certificate),

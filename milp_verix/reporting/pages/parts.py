@@ -4,7 +4,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from milp_verix.reporting.figures.sheet import Drawing
+from milp_verix.reporting.figures.parts.sheet import Drawing
 
 _LONG = 30
 """Characters of a text that gets room."""

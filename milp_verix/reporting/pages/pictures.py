@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from milp_verix.reporting.figures.image_view import (
+from milp_verix.reporting.figures.parts.image_view import (
     ImageView,
     image_view,
     sensitivity_map,
     status_masks,
 )
-from milp_verix.reporting.figures.outline import outline
-from milp_verix.reporting.figures.shown_counterfactuals import chosen
-from milp_verix.reporting.figures.style import Status, sensitivity_label, typeset
+from milp_verix.reporting.figures.parts.outline import outline
+from milp_verix.reporting.figures.parts.shown_counterfactuals import chosen
+from milp_verix.reporting.figures.parts.style import Status, sensitivity_label, typeset
 from milp_verix.reporting.pages.parts import Picture
 from milp_verix.reporting.pages.thumbnails import difference, overlaid, picture
 from milp_verix.reporting.words.feature_labels import FeatureLabels, labels_of

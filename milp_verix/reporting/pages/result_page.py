@@ -1,17 +1,17 @@
 """The page of one result or sweep: its pictures, its facts, and what the answer rests on."""
 
-from milp_verix.reporting.figures.sweep_plot import plot_sweep
-from milp_verix.reporting.pages.parts import drawn
+from milp_verix.reporting.figures.any_result import figure_of
+from milp_verix.reporting.pages.parts import View, drawn
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.pages.result_views import view
-from milp_verix.reporting.words.any_result import facts_of, outcome, sentence, title
-from milp_verix.reporting.words.radius import sweep_facts, sweep_headline
+from milp_verix.reporting.words.any_result import facts_of, outcome, title
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.importance import ImportanceRecord
+from milp_verix.results.records.json_format import StoredResult
 from milp_verix.results.records.radius import RobustnessRadiiRecord
 from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
@@ -19,39 +19,34 @@ from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.tolerances import Tolerances
 
 
-def result_page(result: Result, *, counterfactuals: int) -> str:
-    """Return the report of one result as HTML, with so many ``counterfactuals`` at the most."""
+def result_page(result: StoredResult, *, counterfactuals: int) -> str:
+    """Return the report of a result or sweep as HTML, with so many ``counterfactuals`` at most."""
+    facts = facts_of(result)
+    if isinstance(result, EpsilonSweepRecord):
+        first: Result = result.levels[0]
+        heading, grounds = "The radii", "What the answers rest on"
+        lead, shown, tasks = "; ".join(map(outcome, result.levels)), _drawn(result), ["explain"]
+    else:
+        first, heading, grounds = result, "The explanation", "What the answer rests on"
+        lead, tasks = outcome(result), _tasks(result)
+        shown = view(result, counterfactuals, "Features", sensitivity=True)
     return rendered(
         "result.html",
         title=title(result),
-        lead=outcome(result),
-        heading="The explanation",
-        sentence=sentence(result),
-        shown=view(result, counterfactuals, "Features", sensitivity=True),
-        told=facts_of(result),
-        grounds="What the answer rests on",
-        tasks=_tasks(result),
+        lead=lead,
+        heading=heading,
+        sentence=dict(facts).get("in words"),
+        shown=shown,
+        told=facts,
+        grounds=grounds,
+        tasks=tasks,
         tolerances=Tolerances(),
-        versions=_versions(result),
+        versions=_versions(first),
     )
 
 
-def sweep_page(sweep: EpsilonSweepRecord) -> str:
-    """Return the report of a sweep as HTML."""
-    headline = sweep_headline(sweep)
-    return rendered(
-        "result.html",
-        title=headline,
-        lead="; ".join(map(outcome, sweep.levels)),
-        heading="The radii",
-        sentence=None,
-        shown=drawn(plot_sweep(sweep), headline),
-        told=sweep_facts(sweep),
-        grounds="What the answers rest on",
-        tasks=["explain"],
-        tolerances=Tolerances(),
-        versions=_versions(sweep.levels[0]),
-    )
+def _drawn(sweep: EpsilonSweepRecord) -> View:
+    return drawn(figure_of(sweep), title(sweep))
 
 
 def _versions(result: Result) -> list[tuple[str, str]]:

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from milp_verix.reporting.figures.image_view import overlay
-from milp_verix.reporting.figures.style import colour_scale
+from milp_verix.reporting.figures.parts.image_view import greys, overlay
+from milp_verix.reporting.figures.parts.style import colour_scale
 from milp_verix.reporting.pages.parts import png
 from verix_encodings.arrays import BoolArray, FloatArray
 
@@ -17,7 +17,6 @@ _OVERLAY_GREYS = 16
 _COLOURS = 64
 _STEPS = 7
 """Shades of red, and of blue: with white these are 15 colours, four bits a pixel."""
-_LUMA = np.array([0.299, 0.587, 0.114])
 
 
 def picture(colours: FloatArray) -> str:
@@ -31,9 +30,9 @@ def picture(colours: FloatArray) -> str:
 
 
 def overlaid(colours: FloatArray, explained: BoolArray, undecided: BoolArray) -> str:
-    """Return :func:`~milp_verix.reporting.figures.image_view.overlay` as the address of a PNG."""
+    """Return :func:`.image_view.overlay` as the address of a PNG."""
     status = explained + 2 * undecided.astype(np.uint8)
-    levels = _levels(colours @ _LUMA, _OVERLAY_GREYS)
+    levels = _levels(greys(colours)[..., 0], _OVERLAY_GREYS)
     return _address(levels + _OVERLAY_GREYS * status, _overlay_palette())
 
 

@@ -3,20 +3,49 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from milp_verix.reporting.words.audit import audit_facts, audit_headline, audit_outcome
-from milp_verix.reporting.words.contrast import contrast_facts, enumeration_facts
+from milp_verix.reporting.words.audit import (
+    audit_facts,
+    audit_headline,
+    audit_outcome,
+    audit_sentence,
+)
+from milp_verix.reporting.words.contrast import (
+    contrast_facts,
+    enumeration_facts,
+    enumeration_sentence,
+)
 from milp_verix.reporting.words.explanation import facts
 from milp_verix.reporting.words.importance import (
     importance_facts,
     importance_headline,
     importance_outcome,
+    importance_sentence,
 )
-from milp_verix.reporting.words.radius import radii_facts, radii_headline, radii_outcome
-from milp_verix.reporting.words.ranges import ranges_facts, ranges_headline, ranges_outcome
+from milp_verix.reporting.words.radius import (
+    radii_facts,
+    radii_headline,
+    radii_outcome,
+    radii_sentence,
+    sweep_facts,
+    sweep_headline,
+    sweep_outcome,
+    sweep_sentence,
+)
+from milp_verix.reporting.words.ranges import (
+    ranges_facts,
+    ranges_headline,
+    ranges_outcome,
+    ranges_sentence,
+)
 from milp_verix.reporting.words.relevance import (
     relevance_facts,
     relevance_headline,
     relevance_outcome,
+)
+from milp_verix.reporting.words.sentences import (
+    contrast_sentence,
+    explanation_sentence,
+    relevance_sentence,
 )
 from milp_verix.reporting.words.wording import (
     contrast_headline,
@@ -27,19 +56,21 @@ from milp_verix.reporting.words.wording import (
     size_text,
 )
 from milp_verix.results.records.audit import AuditRecord
-from milp_verix.results.records.base import Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.importance import ImportanceRecord
+from milp_verix.results.records.json_format import StoredResult
 from milp_verix.results.records.radius import RobustnessRadiiRecord
 from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
+from milp_verix.results.records.sweep import EpsilonSweepRecord
 
 
 class _Words(NamedTuple):
     title: Callable[[Any], str]
     outcome: Callable[[Any], str]
+    sentence: Callable[[Any], str]
     facts: Callable[[Any], list[tuple[str, str]]]
 
 
@@ -52,37 +83,46 @@ def _contrasted(result: ContrastiveExplanationRecord) -> str:
     return of + contrast_outcome(result)
 
 
-_WORDS: dict[type[Result], _Words] = {
-    ExplanationRecord: _Words(headline, _explained, facts),
-    ContrastiveExplanationRecord: _Words(contrast_headline, _contrasted, contrast_facts),
-    EnumerationRecord: _Words(enumeration_headline, lambda _: "", enumeration_facts),
-    AuditRecord: _Words(audit_headline, audit_outcome, audit_facts),
-    RobustnessRadiiRecord: _Words(radii_headline, radii_outcome, radii_facts),
-    RangesRecord: _Words(ranges_headline, ranges_outcome, ranges_facts),
-    ImportanceRecord: _Words(importance_headline, importance_outcome, importance_facts),
-    RelevanceRecord: _Words(relevance_headline, relevance_outcome, relevance_facts),
+_WORDS: dict[type[StoredResult], _Words] = {
+    ExplanationRecord: _Words(headline, _explained, explanation_sentence, facts),
+    ContrastiveExplanationRecord: _Words(
+        contrast_headline, _contrasted, contrast_sentence, contrast_facts
+    ),
+    EnumerationRecord: _Words(
+        enumeration_headline, lambda _: "", enumeration_sentence, enumeration_facts
+    ),
+    AuditRecord: _Words(audit_headline, audit_outcome, audit_sentence, audit_facts),
+    RobustnessRadiiRecord: _Words(radii_headline, radii_outcome, radii_sentence, radii_facts),
+    EpsilonSweepRecord: _Words(sweep_headline, sweep_outcome, sweep_sentence, sweep_facts),
+    RangesRecord: _Words(ranges_headline, ranges_outcome, ranges_sentence, ranges_facts),
+    ImportanceRecord: _Words(
+        importance_headline, importance_outcome, importance_sentence, importance_facts
+    ),
+    RelevanceRecord: _Words(
+        relevance_headline, relevance_outcome, relevance_sentence, relevance_facts
+    ),
 }
 
 
-def _words(result: Result) -> _Words:
+def _words(result: StoredResult) -> _Words:
     return next(words for kind, words in _WORDS.items() if isinstance(result, kind))
 
 
-def title(result: Result) -> str:
+def title(result: StoredResult) -> str:
     """Return the headline of ``result``."""
     return _words(result).title(result)
 
 
-def outcome(result: Result) -> str:
+def outcome(result: StoredResult) -> str:
     """Return the size of ``result`` and what is proven of it; empty for an enumeration."""
     return _words(result).outcome(result)
 
 
-def facts_of(result: Result) -> list[tuple[str, str]]:
+def sentence(result: StoredResult) -> str:
+    """Return the claim of ``result`` in words."""
+    return _words(result).sentence(result)
+
+
+def facts_of(result: StoredResult) -> list[tuple[str, str]]:
     """Return the facts about ``result``, as pairs of a name and a text."""
     return _words(result).facts(result)
-
-
-def sentence(result: Result) -> str | None:
-    """Return a ``result`` on a described input in words, None for another one."""
-    return next((text for name, text in facts_of(result) if name == "in words"), None)

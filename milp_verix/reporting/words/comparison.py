@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from rich.table import Table
-from rich.text import Text
 
+from milp_verix.reporting.words.fact_table import table_of_rows
 from milp_verix.reporting.words.wording import counted, joined
 from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
 from milp_verix.results.records.verdict import Answer
@@ -51,12 +51,7 @@ def _row(run: RunRecord, comparison: ComparisonRecord) -> tuple[str, ...]:
 
 def table(comparison: ComparisonRecord) -> Table:
     """Return a table without lines, a row for each run."""
-    result = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
-    for number, name in enumerate(headings(comparison)):
-        result.add_column(name, justify="right" if number >= TEXTS else "left", no_wrap=True)
-    for row in rows(comparison):
-        result.add_row(*map(Text, row))
-    return result
+    return table_of_rows(headings(comparison), rows(comparison), TEXTS)
 
 
 def remarks(comparison: ComparisonRecord) -> list[str]:

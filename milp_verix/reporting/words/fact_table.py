@@ -1,6 +1,6 @@
-"""Facts as a table for the terminal."""
+"""Facts, and rows of numbers, as tables for the terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -17,4 +17,14 @@ def table_of(facts: Iterable[tuple[str, str]]) -> Table:
     for name, value in facts:
         # a file name may hold brackets, which rich would take for markup
         table.add_row(Text(name), Text(value))
+    return table
+
+
+def table_of_rows(heads: Iterable[str], rows: Iterable[Sequence[str]], texts: int) -> Table:
+    """Return a table without lines; all but the first ``texts`` columns hold numbers."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    for place, head in enumerate(heads):
+        table.add_column(head, justify="right" if place >= texts else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table

@@ -1,8 +1,8 @@
 """A study of solvers as rows of text, and as a table for the command line."""
 
 from rich.table import Table
-from rich.text import Text
 
+from milp_verix.reporting.words.fact_table import table_of_rows
 from milp_verix.reporting.words.wording import number
 from milp_verix.results.records.solver_study import SHIFT, SolverTimes
 
@@ -28,12 +28,7 @@ def rows(times: SolverTimes) -> list[tuple[str, ...]]:
 
 def table(times: SolverTimes) -> Table:
     """Return a table without lines, a row for each pair."""
-    result = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
-    for place, name in enumerate(HEADS):
-        result.add_column(name, justify="right" if place >= TEXTS else "left", no_wrap=True)
-    for row in rows(times):
-        result.add_row(*map(Text, row))
-    return result
+    return table_of_rows(HEADS, rows(times), TEXTS)
 
 
 def meaning(times: SolverTimes) -> str:

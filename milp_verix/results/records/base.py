@@ -10,8 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.still import still_features
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.results.records.kinds import (
     Amount,
     Count,
@@ -189,6 +191,14 @@ class Result:
         allowed = [i for feature in features for i in self.groups[feature]]
         if changed.sum() > changed[allowed].sum():
             raise ValueError("a counterfactual changes features other than its own")
+
+    def refuse_other(self, network: LoadedModel) -> None:
+        """Raise ``InputError`` where ``network`` is another file than the one explained."""
+        if network.sha256 != self.model.sha256:
+            raise InputError(
+                f"{network.path or network.name} is not the network explained: its SHA-256 is "
+                f"{network.sha256[:12]}…, that of {self.model.file} was {self.model.sha256[:12]}…"
+            )
 
     @property
     def input_sha256(self) -> str:

@@ -3,7 +3,7 @@
 Frozen data; :mod:`milp_verix.comparison.compare` makes it.
 """
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,14 +60,8 @@ class SolverTime:
     resolve_seconds: float = 0.0
 
     def __add__(self, other: "SolverTime") -> "SolverTime":
-        return SolverTime(
-            self.builds + other.builds,
-            self.build_seconds + other.build_seconds,
-            self.solves + other.solves,
-            self.solve_seconds + other.solve_seconds,
-            self.resolves + other.resolves,
-            self.resolve_seconds + other.resolve_seconds,
-        )
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return SolverTime(*(one + more for one, more in pairs))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

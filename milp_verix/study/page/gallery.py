@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from milp_verix.errors import InputError
-from milp_verix.reporting.figures.image_view import image_view
-from milp_verix.reporting.figures.style import typeset
+from milp_verix.reporting.figures.parts.image_view import image_view
+from milp_verix.reporting.figures.parts.style import typeset
 from milp_verix.reporting.pages.parts import View
 from milp_verix.reporting.pages.result_views import view
-from milp_verix.reporting.words.any_result import outcome
-from milp_verix.reporting.words.sentences import contrast_sentence, explanation_sentence
+from milp_verix.reporting.words.any_result import outcome, sentence
 from milp_verix.reporting.words.wording import named_prediction, prediction_text, seconds_text
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
@@ -96,21 +95,13 @@ def card(stored: StoredTask, settings: Settings, counterfactuals: int | None) ->
         if named := bool(result.class_names):
             prediction = named_prediction(result, result.prediction)
         if result.inputs is not None:
-            said = typeset(sentence_of(result))
+            said = typeset(sentence(result))
     except InputError as error:
         told, shown = "its whole result cannot be read", View(note=str(error))
     told = " · ".join(
         filter(None, (settings.short(row), told, row.reason, seconds_text(row.seconds)))
     )
     return Card(row, name, anchor(row), prediction, named, said, told, shown)
-
-
-def sentence_of(result: Result) -> str:
-    """Return the result of a task in words."""
-    if isinstance(result, ContrastiveExplanationRecord):
-        return contrast_sentence(result)
-    assert isinstance(result, ExplanationRecord)
-    return explanation_sentence(result)
 
 
 def predicted(row: TaskRow, missing: str = "") -> str:

@@ -61,51 +61,35 @@ def order_of(row: TaskRow) -> tuple[str, int, str, float, str]:
 
 
 def _row(record: Record, known: dict[str, Mapping[str, Any]]) -> TaskRow:
-    settings = record.get("settings")
-    settings = settings if isinstance(settings, dict) else {}
-    prediction, unknown = record.get("prediction"), record.get("unknown")
+    """Return a record, whose fields the journal has checked, without its lists of features."""
+    settings, prediction = record["settings"], record["prediction"]
+    epsilon, unknown, least = record["epsilon"], record["unknown"], record.get("lower_bound")
     return TaskRow(
         key=record["key"],
         index=record["index"],
-        name=_text(record.get("name")),
-        network=_text(record.get("network")) or "",
-        version=_text(record.get("version")) or "",
-        task=_text(record.get("task")) or "unknown task",
-        epsilon=_radius(record.get("epsilon")),
+        name=record.get("name"),
+        network=record["network"],
+        version=record["version"],
+        task=record["task"],
+        # radii of features are told in words
+        epsilon=value_text(epsilon) if isinstance(epsilon, list | dict) else epsilon,
         setting=known.setdefault(json.dumps(settings, sort_keys=True), settings),
         status=record["status"],
-        reason=_text(record.get("reason")),
+        reason=record.get("reason"),
         prediction=tuple(prediction) if isinstance(prediction, list) else prediction,
-        size=record.get("size") if isinstance(record.get("size"), int) else None,
-        unknown=len(unknown) if isinstance(unknown, list) else 0,
-        lower_bound=_number(record.get("lower_bound")),
+        size=record.get("size"),
+        unknown=len(unknown or ()),
+        lower_bound=None if least is None else float(least),
         robust=record.get("robust") is True,
-        seconds=_number(record.get("seconds")) or 0.0,
-        result=_text(record.get("result")),
-        notes=tuple(map(sys.intern, map(str, record.get("notes") or ()))),
+        seconds=float(record["seconds"]),
+        result=record.get("result"),
+        notes=tuple(map(sys.intern, record["notes"])),
     )
-
-
-def _radius(value: Any) -> float | str:
-    """Return a radius as the journal tells it; those of features are told in words."""
-    radius = _number(value)
-    if radius is not None:
-        return radius
-    return value if isinstance(value, str) else value_text(value)
 
 
 def _size_of(epsilon: float | str) -> tuple[float, str]:
     """Return what radii are sorted by: numbers first, then texts."""
     return (math.inf, epsilon) if isinstance(epsilon, str) else (epsilon, "")
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
-def _number(value: Any) -> float | None:
-    known = isinstance(value, int | float) and math.isfinite(value)
-    return float(value) if known else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 from milp_verix.errors import InputError
 from milp_verix.reporting.figures.columns_plot import class_colour
-from milp_verix.reporting.figures.image_view import image_view
-from milp_verix.reporting.figures.style import typeset
+from milp_verix.reporting.figures.parts.image_view import image_view
+from milp_verix.reporting.figures.parts.style import typeset
 from milp_verix.reporting.pages.parts import Cell, PageTable
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.words.columns import columns_sentence, share_text

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from tests.support.batch_enclosures import assert_boxes_enclose
 from tests.support.scipy_reference import optimum
 from verix_encodings import (
     COS,
@@ -29,11 +30,8 @@ from verix_encodings import (
     slope_bounds,
 )
 from verix_encodings.arrays import FloatArray
-from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.network.batch import batch_gradients, batch_values
 from verix_encodings.proofs.safe_bound import encoding_error, evaluation_error
-from verix_encodings.propagation.batch_crown import BatchCrown
-from verix_encodings.propagation.batch_slopes import slope_ranges
 from verix_encodings.propagation.cone import cone
 
 PAIRS = np.array([[0, 1], [2, 3], [1, 1], [3, 0]])
@@ -134,22 +132,7 @@ def test_backward_bounds_of_narrow_boxes_are_exact_to_the_first_order(kind: str,
 def test_boxes_in_a_batch_have_bounds_of_their_own(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network, box = network_with(kind, rng), some_box(rng)
-    middle = box.lower / 2 + box.upper / 2
-    boxes = Boxes(np.stack([box.lower, middle]), np.stack([middle, box.upper]))
-    crown = BatchCrown(network, crown_bounds(network, box))
-    found = crown.bounds(boxes, {})
-    owner, margin = np.divmod(np.arange(4), 2)
-    upper = crown.margins(boxes, found, owner, margin).upper.reshape(2, 2)
-    centre, half = slope_ranges(network, found, np.zeros(2, dtype=np.intp))
-    assert np.isfinite(centre).all()
-    assert np.all(half >= 0)
-    for number in range(2):
-        part = Interval(boxes.lower[number], boxes.upper[number])
-        values = batch_values(network, inputs(part, rng))
-        for (low, high), value in zip(found, values[:-1], strict=True):
-            assert np.all(low[number][:, None] <= value + off(value))
-            assert np.all(value - off(value) <= high[number][:, None])
-        assert np.all(values[-1] <= upper[number][:, None] + off(values[-1]))
+    assert_boxes_enclose(network, box, lambda part: inputs(part, rng), off)
 
 
 @every_kind

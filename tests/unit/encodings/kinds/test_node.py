@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.support.batch_enclosures import assert_boxes_enclose
 from tests.support.random_networks import cube
 from tests.support.scipy_reference import optimum
 from verix_encodings import (
@@ -23,14 +24,11 @@ from verix_encodings import (
     slope_bounds,
 )
 from verix_encodings.arrays import FloatArray, relative_error
-from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.bounds.interval import Range
 from verix_encodings.kinds.node import Ranges
 from verix_encodings.models.retightened import can_be_retightened, retightened_encoding
 from verix_encodings.network.batch import batch_gradients, batch_values
 from verix_encodings.proofs.safe_bound import encoding_error, evaluation_error
-from verix_encodings.propagation.batch_crown import BatchCrown
-from verix_encodings.propagation.batch_slopes import slope_ranges
 from verix_encodings.propagation.cone import cone
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
@@ -160,22 +158,9 @@ def test_no_value_is_outside_of_its_bounds(kind: str, seed: int) -> None:
 def test_boxes_in_a_batch_have_bounds_of_their_own(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network, box = network_with(kind, rng), some_box(rng)
-    middle = box.lower / 2 + box.upper / 2
-    boxes = Boxes(np.stack([box.lower, middle]), np.stack([middle, box.upper]))
-    crown = BatchCrown(network, crown_bounds(network, box))
-    found = crown.bounds(boxes, {})
-    owner, margin = np.divmod(np.arange(4), 2)
-    upper = crown.margins(boxes, found, owner, margin).upper.reshape(2, 2)
-    centre, half = slope_ranges(network, found, np.zeros(2, dtype=np.intp))
-    assert np.isfinite(centre).all()
-    assert np.all(half >= 0)
-    for number in range(2):
-        part = Interval(boxes.lower[number], boxes.upper[number])
-        values = batch_values(network, inputs(part, rng))
-        for (low, high), value in zip(found, values[:-1], strict=True):
-            assert np.all(low[number][:, None] <= value + 1e-12)
-            assert np.all(value - 1e-12 <= high[number][:, None])
-        assert np.all(values[-1] <= upper[number][:, None] + 1e-12)
+    assert_boxes_enclose(
+        network, box, lambda part: inputs(part, rng), lambda value: np.full(value.shape, 1e-12)
+    )
 
 
 @every_kind

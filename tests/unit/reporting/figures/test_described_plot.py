@@ -12,9 +12,9 @@ from matplotlib.text import Text
 import milp_verix
 from milp_verix import Inputs, binary, integer
 from milp_verix.reporting.figures.described_plot import described_explanation
-from milp_verix.reporting.figures.described_rows import described_row
-from milp_verix.reporting.figures.outline import MARK
-from milp_verix.reporting.figures.style import Status
+from milp_verix.reporting.figures.parts.described_rows import described_row
+from milp_verix.reporting.figures.parts.outline import MARK
+from milp_verix.reporting.figures.parts.style import Status
 from tests.support.described_results import described
 from tests.support.random_networks import as_layers, dense_network
 

@@ -21,11 +21,11 @@ from PIL import Image
 
 from milp_verix import Explanation
 from milp_verix.errors import InputError
-from milp_verix.reporting.figures import explanation_plot
-from milp_verix.reporting.figures.explanation_plot import plot_explanation
-from milp_verix.reporting.figures.outline import MARK
-from milp_verix.reporting.figures.style import Status
-from milp_verix.reporting.figures.writing import FORMATS, plot_format
+from milp_verix.reporting.figures import image_plot
+from milp_verix.reporting.figures.any_result import plot
+from milp_verix.reporting.figures.parts.outline import MARK
+from milp_verix.reporting.figures.parts.style import Status
+from milp_verix.reporting.figures.parts.writing import FORMATS, plot_format
 from milp_verix.results.records.base import Counterfactual
 from tests.support.described_results import described
 from tests.support.handmade_results import made
@@ -98,7 +98,7 @@ CASES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_nothing_overlaps_and_nothing_is_cut_off(case: str) -> None:
-    figure = plot_explanation(CASES[case])
+    figure = plot(CASES[case])
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     undrawn = {text for axes in figure.axes for text in _undrawn(axes)}
@@ -129,7 +129,7 @@ def _undrawn(axes: Axes) -> set[Text]:
 
 
 def test_the_headline_has_the_numbers() -> None:
-    written = texts(plot_explanation(digit(undecided={1: "time limit", 2: "time limit"})))
+    written = texts(plot(digit(undecided={1: "time limit", 2: "time limit"})))
     assert "Prediction 2, explained by 32 of 64 features" in written
     (facts,) = (text for text in written if "ε" in text)
     for fact in ("ε = 0.1 (L∞)", "2 undecided", "model.onnx", "1.50 s with highs"):
@@ -137,12 +137,12 @@ def test_the_headline_has_the_numbers() -> None:
 
 
 def test_a_minimal_explanation_is_called_locally_minimal() -> None:
-    assert any("locally minimal" in text for text in texts(plot_explanation(digit())))
+    assert any("locally minimal" in text for text in texts(plot(digit())))
 
 
 def test_a_regression_has_its_values_and_delta() -> None:
     explanation = digit(prediction=(-1.5,), changed=(-2.25,), delta=0.5)
-    figure = plot_explanation(explanation)
+    figure = plot(explanation)
     assert "Prediction −1.5, explained by 30 of 64 features" in texts(figure)
     assert any("δ = 0.5" in text for text in texts(figure))
     assert titles(figure)[-1].endswith("→ −2.25")
@@ -150,24 +150,24 @@ def test_a_regression_has_its_values_and_delta() -> None:
 
 
 def test_panels_of_an_image() -> None:
-    assert titles(plot_explanation(digit(explained=()))) == ["Input", "Sensitivity", "Explanation"]
-    no_order = plot_explanation(digit(explained=(), sensitivity=None))
+    assert titles(plot(digit(explained=()))) == ["Input", "Sensitivity", "Explanation"]
+    no_order = plot(digit(explained=(), sensitivity=None))
     assert titles(no_order) == ["Input", "Explanation"]
 
 
 def test_the_gallery_says_how_many_there_are() -> None:
-    figure = plot_explanation(digit(changed={i: i % 3 + 3 for i in range(10, 40)}))
+    figure = plot(digit(changed={i: i % 3 + 3 for i in range(10, 40)}))
     assert any(text.startswith("8 of 30 counterfactuals") for text in texts(figure))
     captions = titles(figure)[3:]
     assert len(captions) == 8
     assert [caption[-1] for caption in captions] == sorted("33344455")
     assert captions[0].startswith("row 1, column ")
-    all_shown = texts(plot_explanation(digit(explained=[7])))
+    all_shown = texts(plot(digit(explained=[7])))
     assert any(text.startswith("1 counterfactual ") for text in all_shown)
 
 
 def test_the_freed_feature_is_outlined() -> None:
-    figure = plot_explanation(digit(explained=[19]))
+    figure = plot(digit(explained=[19]))
     (tile,) = (axes for axes in figure.axes if axes.get_title() == "row 2, column 3\n→ 5")
     lines = [a for a in tile.collections if isinstance(a, LineCollection)]
     assert to_hex(lines[-1].get_color()[0]) == MARK
@@ -178,7 +178,7 @@ def test_the_freed_feature_is_outlined() -> None:
 
 def test_a_counterfactual_is_drawn_as_its_difference_from_the_input() -> None:
     explanation = digit(explained=[19, 20], epsilon=0.02)
-    figure = plot_explanation(explanation)
+    figure = plot(explanation)
     (tile,) = (axes for axes in figure.axes if axes.get_title().startswith("row 2, column 3"))
     (image,) = tile.images
     expected = np.zeros((8, 8))
@@ -194,7 +194,7 @@ def test_falls_and_rises_have_different_colours() -> None:
     down = x.copy()
     down[0, 0, 2, 4] -= np.float32(0.05)
     found[20] = Counterfactual(down, 5)
-    figure = plot_explanation(replace(explanation, counterfactuals=found))
+    figure = plot(replace(explanation, counterfactuals=found))
     tiles = {axes.get_title()[:15]: axes.images[0] for axes in figure.axes if axes.images}
     rise, fall = tiles["row 2, column 3"], tiles["row 2, column 4"]
     assert rise.get_clim() == fall.get_clim() == pytest.approx((-0.1, 0.1), rel=1e-5)
@@ -208,32 +208,30 @@ def test_a_colour_pixel_shows_its_strongest_change_and_has_no_channel() -> None:
     changed = explanation.input.copy()
     changed.reshape(-1)[[7, 27, 47]] += np.array([0.01, -0.03, 0.02], dtype=np.float32)
     found = {7: Counterfactual(changed, 5)}
-    figure = plot_explanation(replace(explanation, counterfactuals=found))
+    figure = plot(replace(explanation, counterfactuals=found))
     (tile,) = (axes for axes in figure.axes if axes.get_title().startswith("row 1, column 2"))
     assert "channel" not in tile.get_title()
     assert tile.images[0].get_array()[1, 2] == pytest.approx(-0.03, rel=1e-5)
 
 
 def test_a_proven_minimum_is_called_that() -> None:
-    written = texts(plot_explanation(digit(lower_bound=30)))
+    written = texts(plot(digit(lower_bound=30)))
     assert any("globally minimum, proven" in text for text in written)
     assert not any("locally" in text for text in written)
-    written = texts(plot_explanation(digit(lower_bound=27)))
+    written = texts(plot(digit(lower_bound=27)))
     assert any("at most 3 features above the minimum" in text for text in written)
 
 
 def test_names_of_a_table_keep_their_hyphens() -> None:
     names = ("capital-gain", "x", "y", "z", "a-1", "b")
-    figure = plot_explanation(
-        made((1, 6), x=-np.arange(6.0), explained=[0, 4], feature_names=names)
-    )
+    figure = plot(made((1, 6), x=-np.arange(6.0), explained=[0, 4], feature_names=names))
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == ["capital-gain = 0", "x = −1", "y = −2", "z = −3", "a-1 = −4", "b = −5"]
     assert {"capital-gain\n→ 5", "a-1\n→ 5"} <= set(texts(figure))
 
 
 def test_sensitivity_is_centred_on_zero() -> None:
-    axes = plot_explanation(digit()).axes[1]
+    axes = plot(digit()).axes[1]
     (image,) = axes.images
     assert image.get_clim() == (-3.0, 3.0)
     assert image.get_array()[0, 0] == -2.0
@@ -241,7 +239,7 @@ def test_sensitivity_is_centred_on_zero() -> None:
 
 def test_the_legend_names_what_is_there() -> None:
     def named(explanation: Explanation) -> list[str]:
-        (legend,) = (a.get_legend() for a in plot_explanation(explanation).axes if a.get_legend())
+        (legend,) = (a.get_legend() for a in plot(explanation).axes if a.get_legend())
         return [text.get_text() for text in legend.get_texts()]
 
     assert named(digit()) == ["explanation", "irrelevant"]
@@ -251,7 +249,7 @@ def test_the_legend_names_what_is_there() -> None:
 
 
 def test_a_table_has_a_bar_per_feature_in_the_colour_of_its_status() -> None:
-    figure = plot_explanation(CASES["table"])
+    figure = plot(CASES["table"])
     bars = figure.axes[0]
     assert [bar.get_width() for bar in bars.patches] == [5, 4, 3, 2, 1, 0]
     by_status = {status.colour: status for status in Status}
@@ -262,13 +260,13 @@ def test_a_table_has_a_bar_per_feature_in_the_colour_of_its_status() -> None:
 
 
 def test_a_long_table_shows_the_most_important_features_and_says_so() -> None:
-    figure = plot_explanation(CASES["long table"])
+    figure = plot(CASES["long table"])
     assert len(figure.axes[0].patches) == 40
     assert "40 of 60 features: the most important" in texts(figure)
 
 
 def test_counterfactuals_of_a_table_show_their_changes() -> None:
-    figure = plot_explanation(CASES["table"])
+    figure = plot(CASES["table"])
     assert any(text.startswith("2 counterfactuals") for text in texts(figure))
     assert {"feature 4\n→ 5", "feature 1\n→ 5"} <= set(texts(figure))
     (image,) = (image for axes in figure.axes for image in axes.images)
@@ -278,26 +276,26 @@ def test_counterfactuals_of_a_table_show_their_changes() -> None:
 
 
 def test_a_file_name_is_not_a_formula() -> None:
-    figure = plot_explanation(digit(file="$x_2$ <b>.onnx"))
+    figure = plot(digit(file="$x_2$ <b>.onnx"))
     assert any("$x_2$ <b>.onnx" in text for text in texts(figure))
     assert figure.render()
 
 
 def test_image_shape_makes_an_image_of_a_flat_input() -> None:
     flat = made((1, 64), explained=[3])
-    assert titles(plot_explanation(flat)) == []
-    assert titles(plot_explanation(flat, image_shape=(8, 8)))[0] == "Input"
+    assert titles(plot(flat)) == []
+    assert titles(plot(flat, image_shape=(8, 8)))[0] == "Input"
     assert titles(flat.plot(image_shape=(4, 4, 4)))[0] == "Input"
 
 
 def test_an_image_shape_that_does_not_fit_is_refused() -> None:
     with pytest.raises(InputError, match=r"\(28, 28\) has 784 values, and the input has 64"):
-        plot_explanation(digit(), image_shape=(28, 28))
+        plot(digit(), image_shape=(28, 28))
 
 
 def test_a_saved_picture_has_the_size_of_the_figure(tmp_path: Path) -> None:
     path = tmp_path / "picture.PNG"
-    figure = plot_explanation(digit(), path)
+    figure = plot(digit(), path)
     with Image.open(path) as picture:
         picture.load()
         assert picture.format == "PNG"
@@ -309,7 +307,7 @@ def test_a_saved_picture_has_the_size_of_the_figure(tmp_path: Path) -> None:
 def test_every_format_can_be_written(tmp_path: Path, suffix: str) -> None:
     start = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG", "webp": b"RIFF"}
     path = tmp_path / f"picture.{suffix}"
-    plot_explanation(CASES["table"], str(path))
+    plot(CASES["table"], str(path))
     content = path.read_bytes()
     assert content.startswith(start.get(suffix, b""))
     if suffix not in ("pdf", "svg"):
@@ -322,7 +320,7 @@ def test_every_format_can_be_written(tmp_path: Path, suffix: str) -> None:
 )
 def test_an_unknown_format_is_refused_before_drawing(tmp_path: Path, name: str, seen: str) -> None:
     with pytest.raises(InputError, match=rf"{name}: it has (the )?{seen}.*\.png"):
-        plot_explanation(digit(), tmp_path / name)
+        plot(digit(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -335,21 +333,21 @@ def test_a_file_that_cannot_be_written_is_an_input_error(tmp_path: Path, name: s
     (tmp_path / "file").write_text("")
     (tmp_path / "folder.png").mkdir()
     with pytest.raises(InputError, match=rf"cannot write the plot to .*{name}: \w+"):
-        plot_explanation(digit(), tmp_path / name)
+        plot(digit(), tmp_path / name)
 
 
 def test_drawing_leaves_no_state_behind() -> None:
     explanation = digit()
     before = explanation.input.copy()
     settings = dict(mpl.rcParams)
-    plot_explanation(explanation)
+    plot(explanation)
     assert dict(mpl.rcParams) == settings
     np.testing.assert_array_equal(explanation.input, before)
     assert explanation.plot().render() == explanation.plot().render()
 
 
 def test_pyplot_is_not_imported() -> None:
-    module = explanation_plot.__name__
+    module = image_plot.__name__
     code = f"import sys, {module}; sys.exit('matplotlib.pyplot' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
@@ -357,14 +355,14 @@ def test_pyplot_is_not_imported() -> None:
 
 @pytest.mark.parametrize("case", ["grey image", "table"])
 def test_the_style_of_the_session_does_not_matter(case: str) -> None:
-    expected = plot_explanation(CASES[case]).render()
+    expected = plot(CASES[case]).render()
     coloured = ("figure.facecolor", "savefig.facecolor", "text.color", "axes.labelcolor")
     with mpl.rc_context({**dict.fromkeys(coloured, "red"), "font.size": 20}):
-        assert plot_explanation(CASES[case]).render() == expected
+        assert plot(CASES[case]).render() == expected
 
 
 def test_a_notebook_shows_the_figure_without_pyplot() -> None:
-    figure = plot_explanation(digit())
+    figure = plot(digit())
     data, metadata = figure._repr_png_()
     with Image.open(BytesIO(data)) as picture:
         assert picture.width > metadata["width"] == figure.css_width

@@ -7,16 +7,16 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.reporting.figures.image_view import (
+from milp_verix.reporting.figures.parts.image_view import (
     ImageView,
     image_view,
     overlay,
     sensitivity_map,
     status_masks,
 )
-from milp_verix.reporting.figures.outline import outline
-from milp_verix.reporting.figures.shown_counterfactuals import chosen
-from milp_verix.reporting.figures.style import Status
+from milp_verix.reporting.figures.parts.outline import outline
+from milp_verix.reporting.figures.parts.shown_counterfactuals import chosen
+from milp_verix.reporting.figures.parts.style import Status
 from milp_verix.reporting.figures.tabular_plot import changes, rows
 from tests.support.handmade_results import made
 

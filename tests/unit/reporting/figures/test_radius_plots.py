@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 
 from milp_verix import EpsilonSweep, InputError, RobustnessRadii
 from milp_verix.reporting.figures.sweep_plot import level_colours
-from milp_verix.results.radii import EpsilonSweep as PublicSweep
+from milp_verix.results.public import EpsilonSweep as PublicSweep
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.radius import RadiusBracket
 from milp_verix.results.records.statistics import Statistics

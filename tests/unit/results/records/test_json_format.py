@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Enumeration, Explanation, InputError, explain
-from milp_verix.reporting.figures.explanation_plot import plot_explanation
+from milp_verix.reporting.figures.any_result import plot
 from milp_verix.reporting.words.explanation import facts
 from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.explanation import ExplanationRecord
@@ -55,7 +55,7 @@ def test_a_record_alone_is_read_written_told_and_drawn() -> None:
     assert not hasattr(record, "plot")
     assert dump(record) == explained().to_json()
     assert facts(record) == facts(explained())
-    assert plot_explanation(record).render() == explained().plot().render()
+    assert plot(record).render() == explained().plot().render()
 
 
 def test_a_result_of_another_kind_is_refused() -> None:

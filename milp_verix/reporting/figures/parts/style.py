@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from matplotlib import colormaps
@@ -47,31 +47,30 @@ _DIVERGING = LinearSegmentedColormap.from_list(
 _SEQUENTIAL = LinearSegmentedColormap.from_list("sequential", _DIVERGING(np.linspace(0.5, 1, 129)))
 
 
-class Status(Enum):
+class Coloured(Enum):
+    """Words with the ``colour`` of their tints, bars and legends."""
+
+    colour: str
+
+    def __new__(cls, word: str, colour: str) -> Self:
+        """Make a member whose value is ``word``."""
+        member = object.__new__(cls)
+        member._value_, member.colour = word, colour
+        return member
+
+
+class Status(Coloured):
     """Status of a feature. The colours differ in lightness too, for every eye."""
 
-    EXPLANATION = "explanation"
-    UNDECIDED = "undecided"
-    IRRELEVANT = "irrelevant"
-    STILL = "stays as it is"
-
-    @property
-    def colour(self) -> str:
-        """The colour of bars and legends."""
-        return _COLOURS[self]
+    EXPLANATION = "explanation", "#12a05c"
+    UNDECIDED = "undecided", "#f59b00"
+    IRRELEVANT = "irrelevant", "#b4b4b4"
+    STILL = "stays as it is", "#c8b89a"
 
     @property
     def kept(self) -> bool:
         """True for features of the explanation, decided or not."""
         return self in (Status.EXPLANATION, Status.UNDECIDED)
-
-
-_COLOURS = {
-    Status.EXPLANATION: "#12a05c",
-    Status.UNDECIDED: "#f59b00",
-    Status.IRRELEVANT: "#b4b4b4",
-    Status.STILL: "#c8b89a",
-}
 
 
 def statuses(explanation: ExplanationRecord) -> tuple[Status, ...]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from milp_verix.auditing.audit import audit
-from milp_verix.certification.audited import refuting_explanation, sound_explanation
+from milp_verix.certification.restated import refuting_explanation, sound_explanation
 from tests.support.random_networks import as_layers, dense_network
 
 # the first score is ahead by 1 - x0 - x1/10; x2 has no part in it

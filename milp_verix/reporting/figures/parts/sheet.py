@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from milp_verix.reporting.figures.style import INK, MUTED, typeset
+from milp_verix.reporting.figures.parts.style import INK, MUTED, typeset
 from milp_verix.reporting.words.wording import (
     ball_text,
     headline,

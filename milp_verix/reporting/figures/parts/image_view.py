@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout
-from milp_verix.reporting.figures.style import Status, statuses
+from milp_verix.reporting.figures.parts.style import Status, statuses
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.explanation import ExplanationRecord
 from verix_encodings.arrays import BoolArray, FloatArray
@@ -153,12 +153,18 @@ def overlay(
     Greys, so that no colour of the image itself passes for a status. ``colours`` and the result
     have shape (height, width, 3), the masks (height, width).
     """
-    tinted: FloatArray = np.repeat((colours @ np.array(_LUMA))[:, :, None], 3, axis=2)
+    tinted = greys(colours)
     tints = [(explained, EXPLANATION_RGB), (undecided, UNDECIDED_RGB)]
     tints += [] if still is None else [(still, _STILL_RGB)]
     for mask, colour in tints:
         tinted[mask] = (1.0 - _TINT) * tinted[mask] + _TINT * np.array(colour)
     return tinted
+
+
+def greys(colours: FloatArray) -> FloatArray:
+    """Return an image of shape (height, width, 3) without its colours."""
+    grey: FloatArray = np.repeat((colours @ np.array(_LUMA))[:, :, None], 3, axis=2)
+    return grey
 
 
 def sensitivity_map(view: ImageView, explanation: ExplanationRecord) -> FloatArray | None:

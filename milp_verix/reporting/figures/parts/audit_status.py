@@ -1,32 +1,17 @@
 """The status of a feature in an audit, with its colour."""
 
-from enum import Enum
-
+from milp_verix.reporting.figures.parts.style import Coloured
 from milp_verix.results.records.audit import AuditRecord
 
 
-class AuditStatus(Enum):
+class AuditStatus(Coloured):
     """Status of a feature in an audit."""
 
-    KEPT = "in the set"
-    REMOVABLE = "can be left out"
-    ADDED = "missing"
-    UNDECIDED = "undecided"
-    OUTSIDE = "not in the set"
-
-    @property
-    def colour(self) -> str:
-        """The colour of tints, bars and legends."""
-        return _COLOURS[self]
-
-
-_COLOURS = {
-    AuditStatus.KEPT: "#12a05c",
-    AuditStatus.REMOVABLE: "#56b4e9",
-    AuditStatus.ADDED: "#9b4dca",
-    AuditStatus.UNDECIDED: "#f59b00",
-    AuditStatus.OUTSIDE: "#b4b4b4",
-}
+    KEPT = "in the set", "#12a05c"
+    REMOVABLE = "can be left out", "#56b4e9"
+    ADDED = "missing", "#9b4dca"
+    UNDECIDED = "undecided", "#f59b00"
+    OUTSIDE = "not in the set", "#b4b4b4"
 
 
 def audit_statuses(audit: AuditRecord) -> tuple[AuditStatus, ...]:

@@ -8,7 +8,7 @@ from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
 
 if TYPE_CHECKING:  # Matplotlib takes longer to load than a path to be refused
-    from milp_verix.reporting.figures.sheet import Drawing
+    from milp_verix.reporting.figures.parts.sheet import Drawing
 
 FORMATS = ("jpeg", "jpg", "pdf", "png", "svg", "tif", "tiff", "webp")
 

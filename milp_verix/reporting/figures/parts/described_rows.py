@@ -3,13 +3,13 @@
 Each feature has a track of its own from 0 to 1, so features of different units stand side by side.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import radii_of_coordinates
-from milp_verix.reporting.figures.style import typeset
+from milp_verix.reporting.figures.parts.style import typeset
 from milp_verix.reporting.words.wording import shortened
 from milp_verix.results.records.base import Counterfactual, Result
 from verix_encodings.arrays import FloatArray
@@ -17,8 +17,7 @@ from verix_encodings.arrays import FloatArray
 _LONGEST_NAME, _LONGEST_VALUE, _LONGEST_END = 26, 24, 11
 
 
-@dataclass(frozen=True, slots=True)
-class Track:
+class Track(NamedTuple):
     """The range of one feature as numbers from 0 to 1, with words for its ends.
 
     ``at`` is the place of the value, ``room`` the part of the track that the ball allows, ``to``
@@ -34,8 +33,7 @@ class Track:
     ordered: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedRow:
+class DescribedRow(NamedTuple):
     """A feature of a described input: its name, value, track, and the words of another value."""
 
     feature: int

@@ -1,0 +1,1 @@
+"""The parts of figures: the sheet, its style, pictures, bars and rows."""

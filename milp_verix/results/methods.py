@@ -1,0 +1,106 @@
+"""Methods that all results have: words, JSON, pictures, certificates.
+
+A method loads the modules that do its work when it is called: Matplotlib, Rich and onnxruntime take
+longer to load than a result to be read.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from milp_verix.atomic_write import write_atomically
+from milp_verix.results.records.json_format import StoredResult, dump, load
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from milp_verix.certification.certificate import Certificate
+    from milp_verix.loaded_model import LoadedModel
+    from milp_verix.reporting.figures.parts.sheet import Drawing
+
+
+class Told:
+    """A result in words and in JSON, which is pickled as its JSON."""
+
+    __slots__ = ()
+
+    def sentence(self) -> str:
+        """Return the claim in words, and how far it is proven."""
+        from milp_verix.reporting.words.any_result import sentence
+
+        return sentence(cast(StoredResult, self))
+
+    def summary(self) -> "Table":
+        """Return the facts as a rich table."""
+        from milp_verix.reporting.words.any_result import facts_of
+        from milp_verix.reporting.words.fact_table import table_of
+
+        return table_of(facts_of(cast(StoredResult, self)))
+
+    def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
+        """Return the result as JSON, and write it to ``path`` if given.
+
+        Raises ``InputError`` for a path that cannot be written.
+        """
+        text = dump(cast(StoredResult, self), indent=indent)
+        if path is not None:
+            write_atomically(Path(path), text)
+        return text
+
+    @classmethod
+    def from_json(cls, source: str | Path) -> Self:
+        """Read a result from JSON text or from the path of a JSON file.
+
+        Raises ``InputError`` for JSON of another kind or schema, and where parts contradict.
+        """
+        return cast(Self, load(source, cast(type[StoredResult], cls)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # read-only mappings cannot be pickled or copied; the JSON holds all there is, bit for bit
+        return type(self).from_json, (self.to_json(),)
+
+    def __repr__(self) -> str:
+        from milp_verix.reporting.words.any_result import title
+
+        result = cast(Any, self)
+        about = getattr(result, "levels", [result])[0]
+        return f"{type(self).__name__}({about.model.file}: {title(result)})"
+
+
+class Drawn(Told):
+    """A result with a picture, which notebooks show with its facts."""
+
+    __slots__ = ()
+
+    def plot(
+        self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None
+    ) -> "Drawing":
+        """Draw the result and return the figure; write it to ``path`` if given.
+
+        An input is an image if its shape is (height, width), with 1, 3 or 4 channels first or last,
+        behind a batch dimension or not. ``image_shape``, such as (28, 28) or (3, 32, 32), is the
+        shape of an image in an input of another shape. The suffix of ``path`` chooses the format.
+        The figure belongs to no window: nothing is shown, and nothing is kept.
+
+        Raises ``InputError`` for an ``image_shape`` that does not fit the input, a suffix that
+        names no format that there is, and a file that cannot be written.
+        """
+        from milp_verix.reporting.figures.any_result import plot
+
+        return plot(cast(StoredResult, self), path, image_shape=image_shape)
+
+    def _repr_html_(self) -> str:
+        from milp_verix.reporting.pages.notebook import result_html
+
+        return result_html(cast(StoredResult, self), self.plot())
+
+
+class Certified(Drawn):
+    """A result whose claim can be proven to a program without a solver."""
+
+    __slots__ = ()
+
+    def certify(self, network: "LoadedModel", *, time_limit: float | None = None) -> "Certificate":
+        """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
+        from milp_verix.certification.certify import certify
+
+        return certify(network, cast(Any, self), time_limit=time_limit)

@@ -1,0 +1,40 @@
+"""Boxes in a batch: bounds and slopes of each enclose what a network does there."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from verix_encodings import Interval, Network, crown_bounds
+from verix_encodings.arrays import FloatArray
+from verix_encodings.bounds.boxes import Boxes
+from verix_encodings.network.batch import batch_values
+from verix_encodings.propagation.batch_crown import BatchCrown
+from verix_encodings.propagation.batch_slopes import slope_ranges
+
+
+def assert_boxes_enclose(
+    network: Network,
+    box: Interval,
+    inputs: Callable[[Interval], FloatArray],
+    off: Callable[[FloatArray], FloatArray],
+) -> None:
+    """Assert that two halves of ``box`` have bounds of their own around ``inputs`` of each.
+
+    ``network`` has two outputs; ``off`` is the rounding of values.
+    """
+    middle = box.lower / 2 + box.upper / 2
+    boxes = Boxes(np.stack([box.lower, middle]), np.stack([middle, box.upper]))
+    crown = BatchCrown(network, crown_bounds(network, box))
+    found = crown.bounds(boxes, {})
+    owner, margin = np.divmod(np.arange(4), 2)
+    upper = crown.margins(boxes, found, owner, margin).upper.reshape(2, 2)
+    centre, half = slope_ranges(network, found, np.zeros(2, dtype=np.intp))
+    assert np.isfinite(centre).all()
+    assert np.all(half >= 0)
+    for number in range(2):
+        part = Interval(boxes.lower[number], boxes.upper[number])
+        values = batch_values(network, inputs(part))
+        for (low, high), value in zip(found, values[:-1], strict=True):
+            assert np.all(low[number][:, None] <= value + off(value))
+            assert np.all(value - off(value) <= high[number][:, None])
+        assert np.all(values[-1] <= upper[number][:, None] + off(values[-1]))
