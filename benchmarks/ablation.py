@@ -23,7 +23,7 @@ import milp_verix
 from milp_verix import Explanation, OnnxNetwork
 from milp_verix.clock import Deadline, elapsed_work
 from milp_verix.oracle import oracle
-from milp_verix.oracle.engines import choice, programs
+from milp_verix.oracle.engines import choice
 from milp_verix.oracle.preparation import Preparation
 from milp_verix.oracle.reuse import Memory
 from verix_encodings.work import worked
@@ -43,7 +43,6 @@ TECHNIQUES: Mapping[str, Sequence[tuple[type | ModuleType, str, Any]]] = {
     "forecast": [(oracle.Oracle, "forecast", lambda *_: None)],
     "attacks": [(oracle.Oracle, "attacked", lambda *_: {})],
     "whole ball": [(oracle, "prepared", lambda problem, *_: Preparation(problem.margins))],
-    "tightened programs": [(programs, "retightened_encoding_of", lambda *_: None)],
     "split": _without("split"),
     "beta": _without("beta"),
     "programs": _without(*choice._PROGRAM_SOLVERS),

@@ -101,13 +101,14 @@ def main() -> int:
 
     summary = Table(
         "network | ε | solver | without | images | robust | median size | largest | proven "
-        "| median seconds | most | total | nodes | proven in 10 s | largest gap",
+        "| median seconds | most | total | ratio | nodes | proven in 10 s | largest gap",
         words=4,
         quiet=True,
     )
     tables: list[object] = [summary]
     contradictions = 0
     switches = TECHNIQUES if "all" in arguments.without else arguments.without
+    usual: dict[object, float] = {}
     for name, network, images in cases(arguments):
         for epsilon, without in product(arguments.epsilon, ["", *switches]):
             print(f"{name}, ε = {epsilon:g}, without {without or 'nothing'}\n")
@@ -115,13 +116,16 @@ def main() -> int:
             runs, by_image = search(network, images, epsilon, arguments, limits)
             for solver in arguments.solvers:
                 minima = [run.minima[solver] for run in runs]
-                summary.add(name, f"{epsilon:g}", solver, without or "–", *summed(minima))
+                total = sum(found.statistics.seconds for found in minima)
+                ratio = total / usual.setdefault((name, epsilon, solver), total)
+                cells = summed(minima, ratio)
+                summary.add(name, f"{epsilon:g}", solver, without or "–", *cells)
             contradictions += sum(run.contradicts for run in runs)
             if without:
                 continue
             if arguments.orders:
                 tables += [excess(runs, arguments.orders), by_image]
-            elif arguments.model != "digits":
+            elif arguments.model != "digits" and not switches:
                 tables.append(grid(runs))
     print(f"\n{summary}\n\ncontradictions: {contradictions}")
     if arguments.write:
@@ -171,8 +175,11 @@ def search(
     return runs, table
 
 
-def summed(minima: Sequence[Explanation]) -> tuple[object, ...]:
-    """Return the cells of a summary: how many are proven, how soon, and how open others are."""
+def summed(minima: Sequence[Explanation], ratio: float) -> tuple[object, ...]:
+    """Return the cells of a summary: how many are proven, how soon, and how open others are.
+
+    ``ratio`` is the total of seconds over that with all techniques.
+    """
     seconds = [found.statistics.seconds for found in minima]
     efforts = [found.statistics.search for found in minima]
     soon = sum(found.proven and found.statistics.seconds <= 10 for found in minima)
@@ -182,7 +189,7 @@ def summed(minima: Sequence[Explanation]) -> tuple[object, ...]:
         f"{median(found.size for found in minima):g}",
         max(found.size for found in minima),
         sum(found.proven for found in minima),
-        *(f"{median(seconds):.2f}", f"{max(seconds):.2f}", f"{sum(seconds):.0f}"),
+        *(f"{median(seconds):.2f}", f"{max(seconds):.2f}", f"{sum(seconds):.0f}", f"{ratio:.2f}"),
         sum(effort.nodes for effort in efforts if effort is not None),
         soon,
         f"{max(gaps, default=0.0):.1f} %",

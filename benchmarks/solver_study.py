@@ -31,7 +31,7 @@ from milp_verix.study.parts import Part, part_of
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = [ROOT / "benchmarks" / name for name in ("solver_study.png", "warm_study.png")]
 WARM_CHECKS = 8
-FORMULATIONS = ("big_m", "indicator", "sos1", "partition:2")
+FORMULATIONS = ("big_m", "indicator", "sos1", "general", "partition:2")
 
 
 @dataclass(frozen=True)

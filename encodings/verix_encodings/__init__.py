@@ -19,8 +19,9 @@ from verix_encodings.blocks.input_ball import (
     linf_ball,
     tangent_gaps,
 )
-from verix_encodings.blocks.maxpool import big_m_max
+from verix_encodings.blocks.maxpool import big_m_max, general_max
 from verix_encodings.blocks.relu import big_m_relu
+from verix_encodings.blocks.relu_general import general_relu
 from verix_encodings.blocks.relu_indicator import indicator_relu
 from verix_encodings.blocks.relu_partition import partition_relu
 from verix_encodings.blocks.relu_sos1 import sos1_relu
@@ -41,7 +42,7 @@ from verix_encodings.models.encode import BallEncoding, Encoding, encode, encode
 from verix_encodings.network.maxima import pairwise_maxima
 from verix_encodings.network.network import Network
 from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.logic import Indicator, Sos1
+from verix_encodings.program.logic import Indicator, Maximum, Sos1
 from verix_encodings.program.lp_file import write_lp
 from verix_encodings.program.mps_file import write_mps
 from verix_encodings.program.program import Expressions, Program
@@ -77,6 +78,7 @@ __all__ = [
     "Interval",
     "Leaf",
     "Max",
+    "Maximum",
     "Network",
     "Node",
     "Norm",
@@ -102,6 +104,8 @@ __all__ = [
     "encode",
     "encode_values",
     "formulation_named",
+    "general_max",
+    "general_relu",
     "indicator_relu",
     "interval_bounds",
     "l1_ball",

@@ -16,6 +16,9 @@ from milp_verix.results.public import ContrastiveExplanation
 from milp_verix.results.records.contrast import Alternative
 from milp_verix.results.records.statistics import TIME_LIMIT
 
+_EQUAL = 1e-8
+"""Bounds this close are those of a tie: each is lowered by a solver's tolerance, 1e-9."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Open:
@@ -73,7 +76,8 @@ def with_alternatives(
         used = next((one for one in shown if one <= {*contrast}), None)
         if used is None:
             bound = min(one.bound for one in open_)
-            why = None if best.found.proven and bound >= best.bound else _why(open_)
+            least = best.found.proven and bound >= best.bound * (1 - _EQUAL)
+            why = None if least else _why(open_)
             found.append(Alternative(contrast, best.found.counterfactual, bound, why))
             used = frozenset(contrast)
             shown.append(used)

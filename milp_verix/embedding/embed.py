@@ -63,8 +63,8 @@ def embed(  # noqa: PLR0917 - as people write it
         outputs: variables or expressions that the outputs shall equal; by default the network gets
             variables of its own. A final Softmax or Sigmoid is left out: outputs are the scores
             before it.
-        formulation: how ReLUs are written: ``"big_m"``, ``"indicator"`` (Gurobi), ``"sos1"``
-            (Gurobi, Pyomo) or ``"partition:N"``.
+        formulation: how ReLUs are written: ``"big_m"``, ``"indicator"`` or ``"general"``
+            constraints (Gurobi), ``"sos1"`` (Gurobi, Pyomo) or ``"partition:N"``.
         bounds: how the bounds of neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``,
             ``"lp"`` or ``"milp"``, each tighter and slower; ``"branched"``; or a function.
         segments: number of pieces that enclose a smooth activation.

@@ -69,9 +69,9 @@ class Embedded:
 
     @property
     def rows(self) -> int:
-        """Number of rows, sets and implications included."""
+        """Number of rows; sets, implications and general constraints included."""
         program = self._encoding.program
-        return program.rows + len(program.indicators) + len(program.sos1)
+        return program.rows + sum(map(len, (program.indicators, program.sos1, program.maxima)))
 
     @property
     def columns(self) -> int:

@@ -15,9 +15,6 @@ of these that applies:
 
 Phases come first: with all of them fixed, every margin is linear in the features. The program is
 then a covering problem with few rows, whose relaxation is hardly below its optimum.
-
-From time to time the bounds of a relaxation's neurons are tightened over the sets that are cheaper
-than the incumbent (OBBT), and its subtree starts again from its root with smaller big-Ms.
 """
 
 import heapq
@@ -41,16 +38,11 @@ from verix_encodings.models.restricted import Restriction
 class Subtree:
     """A node with a ``relaxation`` of its own, and all nodes below it.
 
-    ``depth`` is the root node's, and ``parent`` the subtree around it. ``nodes`` counts the nodes
-    solved. The relaxation is tightened when they reach ``next_tightening``, and again after
-    ``period`` more.
+    ``parent`` is the subtree around it; ``nodes`` counts the nodes solved.
     """
 
     relaxation: Relaxation
     parent: "Subtree | None"
-    depth: int
-    next_tightening: int
-    period: int
     nodes: int = 0
 
     def lineage(self) -> Iterator["Subtree"]:
@@ -103,9 +95,7 @@ class BranchAndCut:
         self._separator, self._proposals = search.separator, search.proposals
         self._enumeration = NodeEnumeration(search.incumbent, search.limits, search.until)
         self._attainable = search.incumbent.objective.attainable
-        limits = search.limits
-        first, period = limits.first_tightening, limits.tightening_period
-        self._root = Subtree(relaxation, None, 0, first, period)
+        self._root = Subtree(relaxation, None)
         self._open = [Node(0.0, 0, 0, self._root)]
         self._active: Node | None = None
         self._closed = np.inf
@@ -143,7 +133,7 @@ class BranchAndCut:
         # set before the pop, so that Ctrl-C between the two cannot lose the node
         self._active = node = self._open[0]
         heapq.heappop(self._open)
-        for replacement in self._tightened(node, deadline) or self._replacements(node, deadline):
+        for replacement in self._replacements(node, deadline):
             heapq.heappush(self._open, replacement)
         self._active = None
 
@@ -169,7 +159,7 @@ class BranchAndCut:
         relaxation = node.subtree.relaxation
         violated = relaxation.pool.violated(solution.selection)
         if missing := [number for number in violated if number not in relaxation.held]:
-            relaxation.hold(missing[:1], deadline)
+            relaxation.hold(missing[:1])
             return [node]
         self._proposals.improve(solution.selection, self.bound)
         restriction = relaxation.restriction_by(node.fixings, solution.fixings)
@@ -191,7 +181,7 @@ class BranchAndCut:
         relaxation, pricings = node.subtree.relaxation, node.pricings
         node = replace(node, pricings=pricings + 1)
         if scenarios := self._separator.separate(solution.selection, pricings):
-            relaxation.extend(scenarios, deadline)
+            relaxation.extend(scenarios)
             return [node]
         if node.bound >= self._incumbent.cutoff or solution.whole:
             return self._close(node.bound)
@@ -252,37 +242,8 @@ class BranchAndCut:
         if smaller is None:
             self._rely_on_cutoff()
             return []
-        first, period = limits.first_tightening_inside, limits.tightening_period
-        inside = Subtree(smaller, subtree, -node.height, first, period)
+        inside = Subtree(smaller, subtree)
         return [replace(node, subtree=inside, fixings=NO_FIXINGS, pricings=0)]
-
-    def _tightened(self, node: Node, deadline: Deadline) -> list[Node]:
-        """Tighten a relaxation that is due; return the node that its subtree starts again from.
-
-        No node is returned if none is due. Unless the cutoff has fallen, a subtree that is mostly
-        closed does not restart: it would have to solve its hard nodes again.
-        """
-        cutoff = self._incumbent.cutoff
-        if not self._limits.uses("tightening"):
-            return []
-        for subtree in reversed([*node.subtree.lineage()]):
-            relaxation = subtree.relaxation
-            if subtree.nodes < subtree.next_tightening or not relaxation.loose(cutoff):
-                continue
-            inside = [n for n in [node, *self._open] if subtree in n.subtree.lineage()]
-            open_share = sum(2.0 ** (subtree.depth + n.height) for n in inside)
-            if cutoff >= relaxation.tightened_for and open_share <= self._limits.restart_share:
-                subtree.next_tightening = subtree.nodes + self._limits.tightening_period
-                continue
-            self._rely_on_cutoff()
-            relaxation.tighten(cutoff, deadline)
-            bound = min(n.bound for n in inside)
-            self._open = [n for n in self._open if subtree not in n.subtree.lineage()]
-            heapq.heapify(self._open)
-            subtree.next_tightening = subtree.nodes + subtree.period
-            subtree.period *= 2
-            return [Node(bound, -subtree.depth, 0, subtree)]
-        return []
 
     def _close(self, bound: float) -> list[Node]:
         """Close a node whose sets cost ``bound`` or more; return no node."""

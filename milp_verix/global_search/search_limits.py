@@ -15,7 +15,6 @@ TECHNIQUES = {
     "exact pricing": "the worst perturbation by programs, not by gradients alone",
     "enumeration": "nodes closed by refuting each set that the reduced costs leave",
     "subtrees": "a smaller relaxation for nodes with few free features",
-    "tightening": "optimality-based bound tightening of the scenarios' neurons",
     "reduced-cost fixing": "features fixed in a node by their reduced costs",
     "first scenarios": "a search that begins with the scenarios of a local minimum",
 }
@@ -46,14 +45,6 @@ class SearchLimits:
         final_seconds: the least and the most seconds kept for them.
         most_final_share: the largest share kept for them, however short the time limit is.
         interrupt_seconds: seconds for counterfactuals after Ctrl-C.
-        first_tightening: nodes before the first tightening of the whole tree.
-        first_tightening_inside: nodes before the first tightening of a subtree; 10 or 40 gained
-            nothing (``939db1c``).
-        tightening_period: nodes before the next tightening; doubles each time.
-        tightening_passes: the most passes over all scenarios in one tightening.
-        tightening_gain: a pass must close this share of the gap for another pass to follow.
-        restart_share: without a new cutoff, a tree restarts only if more than this share is open
-            (``b16ba70``); a fifth and a twentieth proved less (``b58400e``, ``43c29db``).
         most_free: the most free features of a subtree, or of a node that is enumerated; 110, 300
             and 400 were no faster (``b58400e``).
         share_free: the most free features of a subtree, as a share of its parent's (``9107551``).
@@ -90,12 +81,6 @@ class SearchLimits:
     final_seconds: tuple[float, float] = (1.0, 5.0)
     most_final_share: float = 0.25
     interrupt_seconds: float = 1.0
-    first_tightening: int = 2
-    first_tightening_inside: int = 20
-    tightening_period: int = 60
-    tightening_passes: int = 5
-    tightening_gain: float = 0.1
-    restart_share: float = 0.5
     most_free: int = 200
     share_free: float = 0.5
     most_sets: int = 50_000

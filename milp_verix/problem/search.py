@@ -49,7 +49,7 @@ class Search:
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
             1,000: more pieces decide more checks, and take longer.
         formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
-            ``"partition"`` or ``"partition:N"``; not every solver takes every one of them.
+            ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver takes each.
         warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
             ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
             change), ``"start"`` (the same, from the worst input known, or the best explanation), or

@@ -197,6 +197,7 @@ def in_words(capabilities: frozenset[str]) -> str:
 
 CAPABILITIES = {
     "indicator": "indicator constraints",
+    "general": "general constraints",
     "partition": "partition formulation",
     "quadratic": "quadratic rows",
     "sos1": "special ordered sets",
@@ -211,7 +212,7 @@ CAPABILITIES = {
 }
 """Capabilities in words: kinds of rows (beyond linear ones, see ``Program.needs``), abilities."""
 
-PROGRAM_NEEDS = frozenset({"indicator", "partition", "quadratic", "sos1"})
+PROGRAM_NEEDS = frozenset({"general", "indicator", "partition", "quadratic", "sos1"})
 """Capabilities that a program may need."""
 
 

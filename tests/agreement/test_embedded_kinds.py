@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import milp_verix
+from tests.support.installed_solvers import needs
 from tests.support.onnx_models import FLOAT, build, node, weights
 
 pyo = pytest.importorskip("pyomo.environ")
@@ -19,6 +20,42 @@ def posed(network: Any, low: Any, high: Any, **options: Any) -> tuple[Any, milp_
     model.x = pyo.Var(range(len(ends)), bounds=lambda _, i: ends[i])
     inside = milp_verix.embed(model, network, model.x, **options)
     return model, inside
+
+
+@needs("gurobi")
+@pytest.mark.parametrize("operator", ["Relu", "LeakyRelu", "Abs", "MaxPool"])
+def test_general_constraints_of_gurobi(operator: str) -> None:
+    import gurobipy as gp
+
+    if operator == "MaxPool":
+        nodes = [
+            node("Reshape", ["x", "shape"], ["h"]),
+            node("MaxPool", ["h"], ["p"], kernel_shape=[1, 2], strides=[1, 1]),
+            node("Flatten", ["p"], ["r"]),
+        ]
+    else:
+        nodes = [node("Gemm", ["x", "A", "a"], ["h"]), node(operator, ["h"], ["r"])]
+    constants = {"A": weights(4, 3), "a": weights(3, seed=1), "B": weights(3, 1, seed=2)}
+    constants["shape"] = np.array([1, 1, 1, 4])
+    nodes.append(node("Gemm", ["r", "B"], ["y"]))
+    network = milp_verix.load_network(
+        build(nodes, inputs={"x": (1, 4)}, constants=constants, elem=FLOAT)
+    )
+    optima = []
+    for formulation in ("big_m", "general"):
+        model = gp.Model(env=gp.Env(params={"OutputFlag": 0, "Threads": 1}))
+        x = model.addMVar(4, lb=-1.0, ub=1.0)
+        inside = milp_verix.embed(model, network, x, formulation=formulation)
+        model.setObjective(inside.outputs[0])
+        for sense in (gp.GRB.MINIMIZE, gp.GRB.MAXIMIZE):
+            model.ModelSense = sense
+            optima.append(inside.solve("gurobi").objective)
+            assert inside.check().difference < 1e-5
+        general = model.NumGenConstrs
+        assert (inside.binaries > 0) == (formulation == "big_m") == (general == 0)
+        inside.remove()
+        assert (model.NumVars, model.NumConstrs, model.NumGenConstrs) == (4, 0, 0)
+    assert optima[:2] == pytest.approx(optima[2:], abs=1e-5)
 
 
 def trees(seed: int) -> Any:

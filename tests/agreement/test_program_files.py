@@ -1,5 +1,6 @@
 """A program is the same whoever reads it: LP and MPS files, Pyomo blocks, the solver in process."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +120,10 @@ def test_readers_find_the_optimum_with_logic(
         assert found == pytest.approx(optimum(program, cost)[0], abs=1e-5)
 
 
-@pytest.mark.parametrize("name", ["sos1", "indicator"])
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [*product(("sos1", "indicator"), SUFFIXES), ("general", ".lp")],
+)
 def test_highs_does_not_read_logic_as_something_else(
     name: str, suffix: str, tmp_path: Path
 ) -> None:
@@ -129,6 +132,17 @@ def test_highs_does_not_read_logic_as_something_else(
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     assert highs.readModel(str(tmp_path / f"check{suffix}")) == highspy.HighsStatus.kError
+
+
+@needs("gurobi")
+def test_maxima_are_in_lp_files_only(tmp_path: Path) -> None:
+    program = encoding_by("general").program
+    for cost in random_costs(program):
+        program.write(tmp_path / "check.lp", cost)
+        found = by_gurobi(tmp_path / "check.lp")
+        assert found == pytest.approx(optimum(program, cost)[0], abs=1e-5)
+    with pytest.raises(ValueError, match=r"the program has maxima: write \.lp"):
+        program.write(tmp_path / "check.mps", cost)
 
 
 def in_a_ball(radius: float) -> Encoding:

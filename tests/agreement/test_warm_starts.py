@@ -121,7 +121,7 @@ def _violation(program: Program, point: NDArray[np.float64]) -> float:
     return max(float(np.max(gap, initial=0.0)) for gap in gaps)
 
 
-@pytest.mark.parametrize("seed", range(1, 9))
+@pytest.mark.parametrize("seed", [1, 2, 3, 5, 6, 7, 8])  # 4 is decided without a start
 def test_starts_of_checks_are_feasible(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

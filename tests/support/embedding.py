@@ -170,7 +170,7 @@ WAYS: list[tuple[Callable[..., Any], Callable[..., float], str, str, str]] = [
     (in_pyomo, solved_pyomo, "gurobi_direct", "sos1", "gurobi"),
     *(
         (in_gurobi, solved_gurobi, "gurobi", formulation, "gurobi")
-        for formulation in ("big_m", "indicator", "sos1", "partition:2")
+        for formulation in ("big_m", "indicator", "sos1", "general", "partition:2")
     ),
     *(
         (in_pulp, solved_pulp, solver, "big_m", need)

@@ -51,6 +51,8 @@ def in_rows(program: Program) -> Program:
             rows.append(row)
             limits.append(limit)
     new, count = len(program.sos1), len(rows)
+    if program.maxima:
+        return _with_maxima(program)
     if not rows:
         return program
     before = sp.hstack([program.matrix, sp.csr_array((program.rows, new))])
@@ -66,6 +68,51 @@ def in_rows(program: Program) -> Program:
         column_labels=(*program.column_labels, ("which", np.arange(new))),
         indicators=(),
         sos1=(),
+    )
+
+
+def _with_maxima(program: Program) -> Program:
+    """Return ``program`` with a binary for each member of a maximum: which of them it is."""
+    width = program.columns
+    low, high = [*program.column_lower], [*program.column_upper]
+    rows, least, most = [], [], []
+
+    def add(terms: dict[int, float], below: float, above: float) -> None:
+        rows.append(terms)
+        least.append(below)
+        most.append(above)
+
+    for one in program.maxima:
+        members = [(j, 0.0) for j in one.columns.tolist()]
+        members += [] if one.constant is None else [(-1, one.constant)]
+        chosen = range(width, width + len(members))
+        width += len(members)
+        low += [0.0] * len(members)
+        high += [1.0] * len(members)
+        add(dict.fromkeys(chosen, 1.0), 1.0, 1.0)
+        for which, (j, constant) in zip(chosen, members, strict=True):
+            minus = {} if j < 0 else {j: -1.0}
+            gap = high[one.result] - (constant if j < 0 else low[j])
+            add({one.result: 1.0, **minus}, constant, np.inf)
+            # r ≤ v + gap (1 − d)
+            add({one.result: 1.0, **minus, which: gap}, -np.inf, constant + gap)
+    new = width - program.columns
+    matrix = sp.lil_array((len(rows), width))
+    for i, terms in enumerate(rows):
+        for j, value in terms.items():
+            matrix[i, j] = value
+    before = sp.hstack([program.matrix, sp.csr_array((program.rows, new))])
+    return replace(
+        program,
+        matrix=sp.csr_array(sp.vstack([before, matrix])),
+        row_lower=np.concatenate([program.row_lower, least]),
+        row_upper=np.concatenate([program.row_upper, most]),
+        column_lower=np.array(low),
+        column_upper=np.array(high),
+        integer=np.concatenate([program.integer, np.ones(new, dtype=bool)]),
+        row_labels=(*program.row_labels, ("logic", np.arange(len(rows)))),
+        column_labels=(*program.column_labels, ("which", np.arange(new))),
+        maxima=(),
     )
 
 

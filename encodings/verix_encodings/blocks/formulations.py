@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from verix_encodings.blocks.relu import big_m_relu
+from verix_encodings.blocks.relu_general import general_relu
 from verix_encodings.blocks.relu_indicator import indicator_relu
 from verix_encodings.blocks.relu_partition import DEFAULT_PARTS, partition_relu
 from verix_encodings.blocks.relu_sos1 import sos1_relu
@@ -41,6 +42,7 @@ FORMULATIONS: Mapping[str, Formulation] = MappingProxyType(
             BIG_M,
             Formulation("indicator", indicator_relu, frozenset({"indicator"})),
             Formulation("sos1", sos1_relu, frozenset({"sos1"})),
+            Formulation("general", general_relu, frozenset({"general"})),
             Formulation("partition", partition_relu, _PARTITION),
         )
     }

@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, frozen_indices, placed
-from verix_encodings.blocks.maxpool import big_m_max
+from verix_encodings.blocks.maxpool import big_m_max, general_max
+from verix_encodings.blocks.relu_general import general_relu
 from verix_encodings.bounds.batch_lines import Products
 from verix_encodings.bounds.interval import Bounds, Interval, Range
 from verix_encodings.bounds.lines import Enclosing, relu_lines
@@ -210,8 +211,12 @@ class Max(Node):
         return Max(number[self.source], number[self.entries], *pairs)
 
     def rows(self, context: EncodingContext) -> Expressions:
-        """Add the maxima, with a binary for each pair that may be ordered either way."""
-        return big_m_max(
+        """Add the maxima, with a binary for each pair that may be ordered either way.
+
+        Beside ReLUs that are general constraints, each is one, too.
+        """
+        encode = general_max if context.relu is general_relu else big_m_max
+        return encode(
             context.builder,
             context.label,
             (self.first, self.second),

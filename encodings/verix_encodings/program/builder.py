@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, frozen
 from verix_encodings.program.data import QuadraticRow
-from verix_encodings.program.logic import Indicator, Sos1
+from verix_encodings.program.logic import Indicator, Maximum, Sos1
 from verix_encodings.program.program import Program
 from verix_encodings.work import spend_entries
 
@@ -24,6 +24,7 @@ class ProgramBuilder:
     _quadratic_rows: list[QuadraticRow] = field(default_factory=list)
     _indicators: list[Indicator] = field(default_factory=list)
     _sos1: list[Sos1] = field(default_factory=list)
+    _maxima: list[Maximum] = field(default_factory=list)
     _blocks: dict[str, tuple[IntArray, int]] = field(default_factory=dict)
     _built: sp.csr_array = field(default_factory=lambda: sp.csr_array((0, 0)))
     _column_count: int = 0
@@ -39,6 +40,7 @@ class ProgramBuilder:
             _quadratic_rows=[*self._quadratic_rows],
             _indicators=[*self._indicators],
             _sos1=[*self._sos1],
+            _maxima=[*self._maxima],
             _blocks={**self._blocks},
         )
 
@@ -117,6 +119,18 @@ class ProgramBuilder:
         for number, members in zip(numbers, columns, strict=True):
             self._sos1.append(Sos1(f"{prefix}_{number}", members))
 
+    def add_maxima(
+        self,
+        prefix: str,
+        numbers: IntArray,
+        results: IntArray,
+        columns: IntArray,
+        constant: float | None = None,
+    ) -> None:
+        """Add ``v_r = max(v_J, constant)`` for each ``r`` of ``results`` and row ``J``."""
+        for number, result, members in zip(numbers, results, columns, strict=True):
+            self._maxima.append(Maximum(f"{prefix}_{number}", int(result), members, constant))
+
     @property
     def column_blocks(self) -> Mapping[str, tuple[IntArray, int]]:
         """The last block of columns of each prefix: its numbers, and its first column's index."""
@@ -149,6 +163,7 @@ class ProgramBuilder:
             quadratic_rows=tuple(self._quadratic_rows),
             indicators=tuple(self._indicators),
             sos1=tuple(self._sos1),
+            maxima=tuple(self._maxima),
         )
 
     def _matrix(self) -> sp.csr_array:

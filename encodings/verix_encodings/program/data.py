@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.program.labels import Labels, names
-from verix_encodings.program.logic import Indicator, Sos1
+from verix_encodings.program.logic import Indicator, Maximum, Sos1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +24,7 @@ class ProgramData:
     ``matrix`` is CSR, shape (rows, columns); ``row_lower``, ``row_upper`` shape (rows,);
     ``column_lower``, ``column_upper`` and ``integer`` shape (columns,). ``row_labels`` and
     ``column_labels`` hold, block by block, a prefix and the numbers behind it. Only some solvers
-    take ``indicators`` and ``sos1``.
+    take ``indicators``, ``sos1`` and ``maxima``.
     """
 
     matrix: sp.csr_array
@@ -38,6 +38,7 @@ class ProgramData:
     quadratic_rows: tuple[QuadraticRow, ...] = ()
     indicators: tuple[Indicator, ...] = ()
     sos1: tuple[Sos1, ...] = ()
+    maxima: tuple[Maximum, ...] = ()
 
     @property
     def rows(self) -> int:

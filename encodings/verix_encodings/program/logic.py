@@ -1,4 +1,4 @@
-"""Constraints besides rows: implications of a binary, and special ordered sets.
+"""Constraints besides rows: implications of a binary, special ordered sets, and maxima.
 
 Not every solver takes them, so a program lists the kinds that it has (``Program.needs``).
 """
@@ -30,3 +30,16 @@ class Sos1:
 
     name: str
     columns: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Maximum:
+    """``v_r = max(v_{j_1}, v_{j_2}, …, c)``.
+
+    ``result`` is ``r``; ``columns`` are ``j``; ``constant`` is ``c``, None where there is none.
+    """
+
+    name: str
+    result: int
+    columns: IntArray
+    constant: float | None

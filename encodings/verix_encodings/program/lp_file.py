@@ -1,8 +1,9 @@
 """Programs as files in the CPLEX LP format, which people read as well.
 
 Numbers are written with 17 significant digits, so that a file holds exactly the program in memory;
-a two-sided row becomes two rows, which all readers take. Quadratic rows, special ordered sets and
-indicator constraints are extensions: Gurobi and CPLEX read them, CBC the sets, HiGHS none of them.
+a two-sided row becomes two rows, which all readers take. Quadratic rows, special ordered sets,
+indicator constraints and maxima are extensions: Gurobi reads them, CPLEX all but the last, CBC the
+sets, HiGHS none of them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -62,6 +63,12 @@ def _lines(program: ProgramData, cost: FloatArray) -> Iterator[str]:
     for chosen in program.sos1:
         members = " ".join(f"{columns[j]}:{k}" for k, j in enumerate(chosen.columns, start=1))
         yield f" {chosen.name}: S1:: {members}"
+    if program.maxima:
+        yield "General Constraints"
+    for one in program.maxima:
+        among = [columns[j] for j in one.columns]
+        among += [] if one.constant is None else [f"{one.constant:.17g}"]
+        yield f" {one.name}: {columns[one.result]} = MAX ( {' , '.join(among)} )"
     yield "End"
 
 

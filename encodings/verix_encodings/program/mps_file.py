@@ -20,10 +20,11 @@ def write_mps(
 ) -> None:
     """Write ``minimise cost·v`` over ``program`` to ``path``, below ``comments``, a line each.
 
-    Raises ``ValueError`` for a program with quadratic rows.
+    Raises ``ValueError`` for a program with quadratic rows or maxima.
     """
-    if program.quadratic_rows:
-        raise ValueError("MPS files here are linear; the program has a quadratic row")
+    for parts, what in ((program.quadratic_rows, "a quadratic row"), (program.maxima, "maxima")):
+        if parts:
+            raise ValueError(f"MPS files here are linear; the program has {what}: write .lp")
     lines = (*(f"* {ascii_text(one)}" for one in comments), *_lines(program, cost))
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
 

@@ -40,6 +40,7 @@ class Program(ProgramData):
             "quadratic": self.quadratic_rows,
             "indicator": self.indicators,
             "sos1": self.sos1,
+            "general": self.maxima,
         }
         return frozenset(feature for feature, constraints in held.items() if constraints)
 
@@ -59,7 +60,8 @@ class Program(ProgramData):
     @property
     def relaxed(self) -> "Program":
         """The linear relaxation: the same rows and bounds, neither integrality nor logic."""
-        return replace(self, integer=np.zeros(self.columns, dtype=bool), indicators=(), sos1=())
+        continuous = np.zeros(self.columns, dtype=bool)
+        return replace(self, integer=continuous, indicators=(), sos1=(), maxima=())
 
     def extends(self, other: "Program") -> bool:
         """Return whether this is ``other``, its bounds included, with columns and rows added.

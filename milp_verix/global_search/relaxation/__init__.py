@@ -1,1 +1,1 @@
-"""The linear program of a node: bound, constraint pool, tightening, branching."""
+"""The linear program of a node: bound, constraint pool, branching."""

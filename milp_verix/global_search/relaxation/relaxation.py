@@ -2,21 +2,18 @@
 
 Features are fixed in, fixed out, or free; the free features are the first columns of the program
 (:mod:`verix_encodings.models.restricted`). Costs, bounds and selections refer to all features. The
-program grows by constraints of the pool that an optimum violates, and its big-Ms are tightened over
-the sets cheaper than the incumbent.
+program grows by constraints of the pool that an optimum violates.
 """
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.global_search.relaxation.bound_tightening import tightened
+from milp_verix.clock import Deadline
 from milp_verix.global_search.relaxation.branching import PhaseBranching
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.lp import (
-    NO_FIXINGS,
     Fixings,
     NodeSolution,
     RelaxedProgram,
@@ -29,10 +26,9 @@ from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.phase.warm_lp import LpCount, LpResult, WarmLp
 from verix_encodings.arrays import IntArray
-from verix_encodings.models.constraints import Constraint, CostLimit, Scenario
+from verix_encodings.models.constraints import Constraint, Scenario
 from verix_encodings.models.restricted import Restriction, fixed_phases, reduced
 from verix_encodings.models.scenario import ScenarioProgram
-from verix_encodings.program.program import Program
 from verix_encodings.propagation.crown import crown_bounds
 
 _WHOLE = 1e-7  # distance of a share from a whole number, within the tolerance of an LP
@@ -44,9 +40,8 @@ class Relaxation:
     """A linear relaxation of constraints on explanations, and the bounds that it proves.
 
     ``restriction`` says which features are free and which are fixed in; None leaves all free.
-    ``constraints`` are the first constraints: pairs of a number in the pool, -1 for none, and the
-    constraint on the free features. ``held`` has the numbers of the pool's constraints in the
-    program. ``tightened_for`` is the cutoff of the last call of :meth:`tighten`, at first infinite.
+    ``constraints`` are the first constraints: pairs of a number in the pool and the constraint on
+    the free features. ``held`` has the numbers of the pool's constraints in the program.
     """
 
     def __init__(
@@ -68,17 +63,12 @@ class Relaxation:
         self.free: IntArray = self._restriction.free
         self._costs = objective.costs[self.free]
         self._fixed_cost = objective.cost(self._restriction.fixed_in)
-        self.tightened_for = np.inf
-        self._known_scenarios = 0
         self._infeasible = False
-        self._last: LpResult | None = None
-        # the first constraint is a limit on the cost, which is not in the pool
-        self._constraints: list[Constraint] = [CostLimit(self._costs, float(self._costs.sum()))]
-        self._numbers = [-1]
+        self._constraints: list[Constraint] = []
+        self._numbers: list[int] = []
         self.held = {number for number, _ in constraints}
+        self._growing = ScenarioProgram(objective.least[self.free], objective.most[self.free])
         self._take(constraints)
-        self._growing = self._grown(self._constraints)
-        self._renew(lp.extend)
         # a subtree's LP is freed with its last node
         self.close = weakref.finalize(self, lp.close)
 
@@ -87,116 +77,32 @@ class Relaxation:
         """Linear programs solved and their iterations, in all subtrees together."""
         return self._lp.count
 
-    def extend(self, constraints: Sequence[Constraint], deadline: Deadline = NO_LIMIT) -> None:
-        """Add ``constraints`` to the pool and to the program; tighten them until ``deadline``."""
-        self.hold(self.pool.add(constraints), deadline)
+    def extend(self, constraints: Sequence[Constraint]) -> None:
+        """Add ``constraints`` to the pool and to the program."""
+        self.hold(self.pool.add(constraints))
 
-    def hold(self, numbers: Sequence[int], deadline: Deadline) -> None:
-        """Add the constraints with these ``numbers`` in the pool to the linear program.
-
-        In the whole tree, their bounds are tightened first, until ``deadline``.
-        """
-        before = len(self._constraints)
+    def hold(self, numbers: Sequence[int]) -> None:
+        """Add the constraints with these ``numbers`` in the pool to the linear program."""
+        taken: list[tuple[int, Constraint]] = []
         for number in numbers:
             constraint = self.pool.constraints[number]
             asked: list[Constraint] | None = [constraint]
             if not self._whole:
                 asked = reduced(constraint, self._restriction, (), crown_bounds)
             self._infeasible |= asked is None
-            # it counts as held even if it does not restrict the free features
-            self.held.add(number)
-            self._take([(number, mine) for mine in asked or []])
-        if self._whole and np.isfinite(self.tightened_for):
-            which = range(before, len(self._constraints))
-            lp = self._lp.another()
-            tight, core = self._below(self.tightened_for)
-            tight = tightened(tight, core, which, self._grown, lp, deadline=deadline)
-            lp.close()
-            self._constraints[before:] = tight[before:]
-            self._update_pool()
-        for constraint in self._constraints[before:]:
-            self._growing.add(constraint)
-        self._renew(self._lp.extend)
+            taken += [(number, mine) for mine in asked or []]
+        # they count as held even if they do not restrict the free features
+        self.held.update(numbers)
+        self._take(taken)
 
     def _take(self, constraints: Sequence[tuple[int, Constraint]]) -> None:
         for number, constraint in constraints:
             self._numbers.append(number)
             self._constraints.append(constraint)
-
-    def _update_pool(self) -> None:
-        """Store the tightened scenarios in the pool, for later subtrees."""
-        for number, constraint in zip(self._numbers, self._constraints, strict=True):
-            if number >= 0:
-                self.pool.constraints[number] = constraint
-
-    def _grown(self, constraints: Sequence[Constraint]) -> ScenarioProgram:
-        objective, free = self._objective, self.free
-        growing = ScenarioProgram(objective.least[free], objective.most[free])
-        for constraint in constraints:
-            growing.add(constraint)
-        return growing
-
-    def loose(self, cutoff: float) -> bool:
-        """Return whether there is a new scenario or another cutoff since the last tightening."""
-        return (self._known_scenarios, self.tightened_for) != (self._scenarios, cutoff)
-
-    @property
-    def _scenarios(self) -> int:
-        return sum(isinstance(constraint, Scenario) for constraint in self._constraints)
-
-    def tighten(self, cutoff: float, deadline: Deadline) -> None:
-        """Tighten the neurons' bounds over all sets of at most ``cutoff``; reload the program.
-
-        In a subtree only binding scenarios are tightened, to save time. Bounds for cheap sets
-        suffice, since no later proof is about dearer sets.
-        """
-        self._known_scenarios, self.tightened_for = self._scenarios, cutoff
-        lp, before = self._lp.another(), -np.inf
-        for _ in range(self._limits.tightening_passes if self._whole else 1):
-            optimum = self._optimum(deadline)
-            # each pass profits from the smaller big-Ms of the one before
-            least_gain = self._limits.tightening_gain * (cutoff - optimum)
-            if optimum >= cutoff or not optimum - before > least_gain:
-                break
-            before = optimum
-            constraints, core = self._below(cutoff)
-            which = range(len(constraints)) if self._whole else core
-            tight = tightened(constraints, core, which, self._grown, lp, deadline=deadline)
-            # the limit on the cost serves the tightening alone: the program keeps its own
-            self._constraints[1:] = tight[1:]
-            self._growing = self._grown(self._constraints)
-            self._renew(self._lp.load)
-        lp.close()
-        if self._whole:
-            self._update_pool()
-
-    def _below(self, cutoff: float) -> tuple[list[Constraint], set[int]]:
-        """Return all constraints, with the cost limited to ``cutoff``, and the places of a core.
-
-        The core is the limit and the binding constraints.
-        """
-        limit = CostLimit(self._costs, cutoff - self._fixed_cost)
-        return [limit, *self._constraints[1:]], {0, *self._active(self._last, NO_FIXINGS)}
-
-    def _optimum(self, deadline: Deadline) -> float:
-        """Return the optimal cost with no column fixed, minus infinity if it is not found.
-
-        The LP's result is kept: its duals say which constraints bind.
-        """
-        self._lp.set_bounds(*self._now.ends(NO_FIXINGS))
-        with deferred_interrupt() as interrupt:
-            result = self._lp.solve(np.inf, deadline, interrupt)
-        if result.status is not SolveStatus.OPTIMAL or result.point is None:
-            return -np.inf
-        self._last = result
-        return float(self._now.cost @ result.point) + self._fixed_cost
-
-    def _renew(self, change: Callable[[Program], None]) -> None:
-        # the duals of the last result belong to the old rows
-        self._last = None
+            self._growing.add(constraint)
         self._now: RelaxedProgram = relaxed_program(self._growing, self._constraints, self._costs)
         self._branching = PhaseBranching(self._now.program, self.free.size)
-        change(self._now.program)
+        self._lp.extend(self._now.program)
         self._lp.set_cost(self._now.cost)
 
     def worst_phase(self, solution: NodeSolution, fixings: Fixings) -> int | None:
@@ -223,14 +129,14 @@ class Relaxation:
     def _active(self, result: LpResult | None, fixings: Fixings) -> set[int]:
         """Return the places of the constraints that bind at ``result``, or have a fixed phase."""
         table = self._now.table
-        active = set(table.constraint[np.isin(table.phase, fixings[0])].tolist())
+        active: set[int] = set(table.constraint[np.isin(table.phase, fixings[0])].tolist())
         if result is not None and result.multipliers is not None:
             rows = np.flatnonzero(np.abs(result.multipliers) > _BINDS)
             active |= set(self._now.constraint_of_rows[rows].tolist())
         for number, constraint in enumerate(self._constraints):
             if isinstance(constraint, Scenario) and constraint.inactive:
                 active.add(number)
-        return active - {0}
+        return active
 
     def restriction_by(self, *fixings: Fixings) -> Restriction:
         """Return the features that are fixed in and those that stay free, given ``fixings``."""
@@ -279,7 +185,7 @@ class Relaxation:
         # the program of the whole tree has all constraints of the pool
         if self._whole and len(self.held) < len(self.pool.constraints):
             missed = set(range(len(self.pool.constraints))) - self.held
-            self.hold(sorted(missed), deadline)
+            self.hold(sorted(missed))
         ends, local_cutoff = self._now.ends(fixings), cutoff - self._fixed_cost
         self._lp.set_bounds(*ends)
         # the LP may stop beyond the cutoff; if its duals do not prove that, it is solved to the end
@@ -294,7 +200,6 @@ class Relaxation:
         bound = local + self._fixed_cost
         if bound >= cutoff or result.point is None:
             return NodeSolution(bound)
-        self._last = result
         shares = np.clip(result.point[: self.free.size], 0.0, 1.0)
         nearest = np.round(shares)
         shares = np.where(np.abs(shares - nearest) <= _WHOLE, nearest, shares)

@@ -33,7 +33,7 @@ name = "gurobi"
 licence = "proprietary, free up to 2000 columns"
 capabilities = frozenset(
     {
-        *("quadratic", "indicator", "sos1", "partition"),
+        *("quadratic", "indicator", "sos1", "general", "partition"),
         *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
         "work_limit",
     }
@@ -262,6 +262,9 @@ def add_logic(gp: Any, model: Any, variables: Any, program: Program) -> list[Any
                 listed[rule.binary], rule.value, body, gp.GRB.LESS_EQUAL, rule.upper
             )
         )
+    for one in program.maxima:
+        members = [listed[j] for j in one.columns]
+        added.append(model.addGenConstrMax(listed[one.result], members, one.constant))
     sets = [[listed[j] for j in chosen.columns] for chosen in program.sos1]
     return [*added, *(model.addSOS(gp.GRB.SOS_TYPE1, members) for members in sets)]
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from milp_verix.argument_kinds import checked, instance_of
 from milp_verix.errors import InputError
+from milp_verix.solvers.session import in_words
 from verix_encodings import Encoding, Expressions, Program
 from verix_encodings.arrays import dense
 
@@ -25,7 +26,7 @@ def to_pyomo(encoding: Encoding) -> Any:
         >>> model.check = milp_verix.to_pyomo(encoding)
         >>> model.worst = pyomo.environ.Objective(expr=model.check.output[0], sense=-1)
 
-    Raises ``InputError`` without Pyomo, and for indicator constraints, which it does not have.
+    Raises ``InputError`` without Pyomo, and for indicator and general constraints, which it lacks.
     """
     try:
         import pyomo.environ as pyo
@@ -46,11 +47,11 @@ def program_block(pyo: Any, program: Program, own: Sequence[Any] = ()) -> tuple[
     """Return ``program`` as a block of ``pyo``, which is ``pyomo.environ``, and its variables.
 
     ``own`` are variables of another block that stand for the first columns. Raises ``InputError``
-    for indicator constraints.
+    for indicator and general constraints.
     """
-    if program.indicators:
+    if lacking := program.needs & {"indicator", "general"}:
         raise InputError(
-            "Pyomo has no indicator constraints: choose the formulation big_m, sos1 or partition"
+            f"Pyomo has no {in_words(lacking)}: choose the formulation big_m, sos1 or partition"
         )
     block = pyo.Block(concrete=True)
     variables = [*own, *_add_variables(pyo, block, program, len(own))]

@@ -120,7 +120,7 @@ def test_a_start_is_the_network_at_an_input(build_task: Callable[..., Any]) -> N
 
 
 @needs("gurobi")
-@pytest.mark.parametrize("formulation", ["big_m", "indicator", "sos1", "partition:2"])
+@pytest.mark.parametrize("formulation", ["big_m", "indicator", "sos1", "general", "partition:2"])
 def test_a_start_is_feasible(formulation: str) -> None:
     model, inside = in_gurobi(drawn(4), formulation=formulation)
     model.update()
@@ -312,6 +312,7 @@ def test_big_ms_that_leak_are_told() -> None:
         ({"outputs": [1.0]}, "outputs has 1 entries, but the network has 2"),
         ({"formulation": "x"}, "unknown formulation"),
         ({"formulation": "indicator"}, "Pyomo has no indicator constraints"),
+        ({"formulation": "general"}, "Pyomo has no general constraints"),
         ({"bounds": "x"}, "unknown bounds"),
         ({"segments": 0}, "segments"),
         ({"name": 1}, "name must be a text"),
@@ -343,7 +344,7 @@ def test_refusals_of_bounds_and_abstract_models() -> None:
 
 
 def test_pulp_refuses_sets_by_name() -> None:
-    for formulation in ("sos1", "indicator"):
+    for formulation in ("sos1", "indicator", "general"):
         with pytest.raises(InputError, match=r"PuLP takes no .*choose the formulation big_m"):
             in_pulp(drawn(0), formulation=formulation)
 

@@ -1,4 +1,4 @@
-"""The tree's bound rests on what was proven, and its relaxations are tightened when that pays."""
+"""The tree's bound rests on what was proven."""
 
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -132,18 +132,8 @@ def test_a_tree_ends_where_sets_are_neither_proven_nor_refuted() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("share_free", [0.0, 0.5, 0.9])
-@pytest.mark.parametrize("tightening", [True, False])
-def test_the_bound_is_the_least_cost_whatever_the_nodes(
-    share_free: float, tightening: bool
-) -> None:
-    left_out = ["enumeration", *([] if tightening else ["tightening"])]
-    limits = without(
-        *left_out,
-        share_free=share_free,
-        first_tightening=1,
-        first_tightening_inside=1,
-        tightening_period=1,
-    )
+def test_the_bound_is_the_least_cost_whatever_the_nodes(share_free: float) -> None:
+    limits = without("enumeration", share_free=share_free)
     search, deltas = _drawn(6.0, limits=limits)
     tree = search.tree(deltas)
     _steps(tree)
@@ -154,47 +144,6 @@ def test_the_bound_is_the_least_cost_whatever_the_nodes(
     ]
     assert 0 < min(survivors) < search.cutoff
     assert tree.bound == min(survivors)
-
-
-@pytest.mark.parametrize(("share", "again"), [(1.0, False), (0.0, True)])
-def test_a_tree_is_given_up_where_much_is_left_or_an_explanation_is_better(
-    share: float, again: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tightened, tighten = [], Relaxation.tighten
-
-    def counted(relaxation: Relaxation, cutoff: float, deadline: float) -> None:
-        tightened.append(cutoff)
-        tighten(relaxation, cutoff, deadline)
-
-    monkeypatch.setattr(Relaxation, "loose", lambda *_: True)
-    monkeypatch.setattr(Relaxation, "tighten", counted)
-    limits = without("enumeration", "subtrees", restart_share=share, tightening_period=1)
-    search, deltas = _drawn(7.0, limits=limits)
-    tree = search.tree(deltas)
-    for _ in range(12):
-        tree.step(NO_LIMIT)
-    assert (len(tightened) > 1) == again
-    assert set(tightened) == {search.cutoff}
-    search.cost = 6.0
-    for _ in range(8):
-        tree.step(NO_LIMIT)
-    assert search.cutoff in tightened
-    tree.close()
-
-
-def test_a_restart_keeps_one_node_with_the_least_bound() -> None:
-    limits = without("enumeration", "subtrees", first_tightening=6)
-    search, deltas = _drawn(7.0, limits=limits)
-    tree = search.tree(deltas)
-    while tree._root.nodes < 6:
-        tree.step(NO_LIMIT)
-    assert len(tree._open) > 1
-    bound = tree.bound
-    tree.step(NO_LIMIT)
-    (node,) = tree._open
-    assert (node.bound, node.fixings[0].size, node.height) == (bound, 0, 0)
-    assert tree.bound == bound
-    tree.close()
 
 
 def test_a_late_step_leaves_its_node() -> None:

@@ -12,6 +12,7 @@ from tests.support.random_networks import (
     cube,
     drawn,
     network_of,
+    pooled,
     random_box,
     random_graph,
     random_layers,
@@ -74,7 +75,8 @@ def test_fixed_input_leaves_one_output(name: str, seed: int) -> None:
 
 @each_formulation
 def test_fixed_input_of_networks_from_files(name: str, tmp_path: Path) -> None:
-    for network in (convolutional(tmp_path).ir, residual(tmp_path).ir):
+    for make in (convolutional, residual, pooled):
+        network = make(tmp_path).ir
         box = cube(network.input_size)
         x = np.random.default_rng(3).uniform(0, 1, network.input_size)
         assert_fixed_input_gives_the_output(encoded(name, network, box), network, box, x)
@@ -147,6 +149,35 @@ def test_size_of_a_drawn_network_by_sets() -> None:
     assert program.largest_big_m == 0
     chosen = [(item.name, [columns[j] for j in item.columns]) for item in program.sos1]
     assert chosen[1] == ("relu_one_1_3", ["a_1_3", "s_1_3"])
+
+
+def test_size_of_a_drawn_network_by_general_constraints() -> None:
+    program = encoded("general", *drawn()).program
+    columns = program.column_names
+    assert program.binaries == 0
+    assert program.needs == {"general"}
+    assert program.row_names == [
+        *("define_z_1_0", "define_z_1_2", "define_z_1_3"),
+        "define_z_3_0",
+    ]
+    told = [
+        (one.name, columns[one.result], *(columns[j] for j in one.columns), one.constant)
+        for one in program.maxima
+    ]
+    assert told == [
+        ("relu_1_2", "a_1_2", "z_1_2", 0.0),
+        ("relu_1_3", "a_1_3", "z_1_3", 0.0),
+        ("relu_3_0", "a_3_0", "z_3_0", 0.0),
+    ]
+    assert not program.relaxed.needs
+
+
+def test_maxima_are_general_constraints_beside_such_relus(tmp_path: Path) -> None:
+    network = pooled(tmp_path).ir
+    program = encoded("general", network, cube(network.input_size)).program
+    assert {len(one.columns) for one in program.maxima if one.name.startswith("max")} == {2}
+    assert program.binaries == 0
+    assert encoded("sos1", network, cube(network.input_size)).program.binaries > 0
 
 
 @pytest.mark.parametrize(
@@ -255,7 +286,9 @@ def test_a_column_that_stands_in_a_sum_twice_is_one_term() -> None:
     "name", ["", "bigm", "partition:", "partition:0", "partition:-1", "sos1:2"]
 )
 def test_unknown_formulations_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="choose one of big_m, indicator, sos1, partition"):
+    with pytest.raises(
+        ValueError, match="choose one of big_m, indicator, sos1, general, partition"
+    ):
         formulation_named(name)
 
 

@@ -24,9 +24,6 @@ _LIMITS = without(
     "descent",
     "enumeration",
     share_free=0.9,
-    first_tightening=1,
-    first_tightening_inside=1,
-    tightening_period=1,
 )
 
 
