@@ -1,14 +1,26 @@
-"""Piecewise linear activation functions, all of them affine maps of ReLUs.
+"""Piecewise linear functions: activations are affine maps of ReLUs; maxima of several tensors.
 
 The chains are chosen so that values between two ReLUs keep the bounds of the function:
 interval arithmetic on ``hi − relu(hi − z)`` knows that it is at most ``hi``.
 """
 
+from functools import reduce
+
 import numpy as np
 
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.registry import operator
-from milp_verix.onnx_reader.symbol import Constant, Symbol, Tensor, add, as_symbol, scale, times
+from milp_verix.onnx_reader.symbol import (
+    Constant,
+    Symbol,
+    Tensor,
+    add,
+    as_symbol,
+    broadcast,
+    join,
+    scale,
+    times,
+)
 
 _STEEP = 2.0**20  # beyond, 1 − slope loses the 1 in float64; two ReLUs lose nothing
 # Beyond, end + relu(x − end) loses x; x + relu(end − x) does not. Exporters write the largest
@@ -89,6 +101,24 @@ def shrink(node: NodeContext, x: Tensor) -> Tensor:
     return add(sides[0], scale(sides[1], -1.0))
 
 
+@operator("Max")
+def max_(node: NodeContext, *xs: Tensor) -> Tensor:
+    """The greatest of any number of tensors, broadcast; constants among them are one ReLU."""
+    symbols = [x for x in xs if isinstance(x, Symbol)]
+    constants = [x for x in xs if not isinstance(x, Symbol)]
+    greatest = _greatest(node, symbols)
+    return at_least(node, greatest, reduce(np.maximum, constants)) if constants else greatest
+
+
+@operator("Min")
+def min_(node: NodeContext, *xs: Tensor) -> Tensor:
+    """The least of any number of tensors, broadcast; constants among them are one ReLU."""
+    symbols = [scale(x, -1.0) for x in xs if isinstance(x, Symbol)]
+    constants = [x for x in xs if not isinstance(x, Symbol)]
+    least = scale(_greatest(node, symbols), -1.0)
+    return at_most(node, least, reduce(np.minimum, constants)) if constants else least
+
+
 def _sloped(node: NodeContext, x: Symbol, slope: Constant) -> Symbol:
     slope = slope.astype(np.float64)
     if np.any(np.abs(slope) > _STEEP):
@@ -117,3 +147,11 @@ def at_least(node: NodeContext, x: Symbol, low: Constant) -> Symbol:
 def at_most(node: NodeContext, x: Symbol, high: Constant) -> Symbol:
     """Return ``min(x, high) = high − relu(high − x)``, broadcast."""
     return scale(at_least(node, scale(x, -1.0), -high.astype(np.float64)), -1.0)
+
+
+def _greatest(node: NodeContext, xs: list[Symbol]) -> Symbol:
+    if len(xs) == 1:
+        return xs[0]
+    shape = np.broadcast_shapes(*(x.shape for x in xs))
+    stacked = join([broadcast(as_symbol(x), shape) for x in xs], lambda index: np.stack(index, -1))
+    return node.builder.maximum(stacked, stacked.indices)
