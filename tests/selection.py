@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 import pytest
 
-DEFAULT = 3
-MARKS = {"slow": 20, "nightly": 200}
+DEFAULT = 2
+MARKS = {"slow": 8, "nightly": 200}
 """The number of seeds from which on a run has the tests with this mark; CI's, and that of night."""
 
 

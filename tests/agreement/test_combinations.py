@@ -131,7 +131,7 @@ def assert_witness(
     assert_changes(network, x, verdict.witness, verdict.prediction, None)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_verdicts(kind: str, norm: str, tmp_path: Path) -> None:

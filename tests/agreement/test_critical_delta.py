@@ -35,7 +35,7 @@ def largest_change(problem: Case) -> float:
     return float(np.max(problem.brute.worst(range(len(problem.groups))))) + problem.delta
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @each_solver
 @pytest.mark.parametrize("factor", [1.0, 128.0])
 def test_delta_is_bracketed(solver: str, factor: float, tmp_path: Path) -> None:

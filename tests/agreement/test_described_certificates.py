@@ -125,7 +125,7 @@ def test_every_claim_is_certified_if_and_only_if_it_is_true(seed: int, tmp_path:
     assert False in over_the_hull
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", SEEDS[:4])
 def test_no_changed_number_makes_a_false_claim_accepted(seed: int, tmp_path: Path) -> None:
     layers, model, data = certified(seed, tmp_path)

@@ -37,6 +37,7 @@ def test_each_stage_of_bounds_leaves_the_optimum(bounds: str, seed: int) -> None
     assert inside.check().difference < 2e-5
 
 
+@pytest.mark.slow
 @needs("gurobi")
 @pytest.mark.parametrize("seed", range(10))
 def test_tighter_bounds_make_smaller_models(seed: int) -> None:

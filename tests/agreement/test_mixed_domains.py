@@ -145,6 +145,7 @@ def test_bounds_over_the_hull_never_free_too_much(
         assert case.holds(found.irrelevant)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", [False, True])
 def test_reuse_changes_no_explanation(rules: bool, tmp_path: Path) -> None:
     for seed in range(40, 46):
@@ -187,7 +188,7 @@ def test_a_comparison_asks_about_the_described_input(tmp_path: Path) -> None:
     assert not found.disagreements
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @_RULES
 @pytest.mark.parametrize("seed", range(50, 54))
 def test_audits_judge_as_enumeration(seed: int, rules: bool, tmp_path: Path) -> None:
@@ -221,7 +222,7 @@ def test_programs_of_checks_have_whole_numbers_and_rules(tmp_path: Path) -> None
     assert worst == pytest.approx(float(case.margins(case.points(every)).max()), abs=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @_RULES
 @pytest.mark.parametrize("solver", [pytest.param(s, marks=needs(s)) for s in ("highs", "split")])
 def test_real_numbers_beside_whole_ones_agree_with_sampling(

@@ -56,6 +56,7 @@ def test_verdicts(seed: int, norm: str, tmp_path: Path) -> None:
             assert_witness(problem, net, free, norm, verdict)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", NORMS)
 def test_verdicts_come_out_both_ways_and_not_by_bounds_alone(norm: str, tmp_path: Path) -> None:
     problems = [case(seed) for seed in SEEDS[:40]]
@@ -69,7 +70,7 @@ def test_verdicts_come_out_both_ways_and_not_by_bounds_alone(norm: str, tmp_path
     assert sum(verdict.holds and verdict.effort.solves > 0 for verdict in verdicts) > 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("solver", OF_NETWORKS)
 def test_solvers_agree(solver: str, norm: str, tmp_path: Path) -> None:
@@ -97,6 +98,7 @@ def test_explanations_of_a_digit(index: int, norm: str) -> None:
         assert moved.reshape(-1)[feature] != 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", NORMS)
 def test_a_smaller_ball_is_inside_a_larger_one(norm: str, tmp_path: Path) -> None:
     # the L1 ball is in the L2 ball is in the L∞ ball of one radius: what holds there, holds here

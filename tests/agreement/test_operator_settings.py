@@ -49,6 +49,7 @@ def agrees(net: Network, runner: onnxruntime.InferenceSession, seed: int) -> boo
     return True
 
 
+@pytest.mark.slow
 def test_operators_are_read_as_they_are_run_or_refused(operator_seed: int) -> None:
     found = Counter[str]()
     for seed in range(operator_seed * _BATCH, (operator_seed + 1) * _BATCH):

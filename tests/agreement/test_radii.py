@@ -60,7 +60,7 @@ def test_brackets_hold_the_radius_of_brute_force(seed: int, tmp_path: Path) -> N
         assert found.replay(network) == ()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", POOLED)
 def test_max_pools_have_the_radius_of_brute_force(seed: int, tmp_path: Path) -> None:
     network, brute = pooled(seed, tmp_path)

@@ -76,6 +76,7 @@ def case(library: str, seed: int) -> TreeCase:
     return TreeCase(model, points, X[rng.integers(len(X))], words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(400))
 @pytest.mark.parametrize("library", [*LIBRARIES])
 @pytest.mark.filterwarnings("ignore")

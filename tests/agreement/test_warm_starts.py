@@ -156,6 +156,7 @@ def test_the_master_starts_at_the_incumbent(
     assert len(costs) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["gurobi", "highs", "scip"])
 @pytest.mark.parametrize("warm", WAYS)
 def test_minima_are_the_same_with_every_way(solver: str, warm: str, tmp_path: Path) -> None:

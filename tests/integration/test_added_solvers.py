@@ -66,6 +66,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+@pytest.mark.slow
 def test_an_installed_package_adds_a_solver(installed: Path) -> None:
     path = os.pathsep.join([str(installed), str(ROOT), str(ROOT / "encodings")])
     done = subprocess.run(

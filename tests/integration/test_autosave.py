@@ -121,6 +121,7 @@ def test_each_snapshot_is_a_sound_explanation(find: Callable[..., Any], index: i
         assert any(result.counterfactuals for result in results)
 
 
+@pytest.mark.slow
 def test_snapshots_of_a_minimum_respect_what_is_asked_for() -> None:
     kept: list[Callable[[], Explanation]] = []
     asked: dict[str, Any] = {"must": [0, 1], "must_not": [2, 3]}
@@ -163,6 +164,7 @@ def test_each_snapshot_of_an_enumeration_holds_what_was_found(tmp_path: Path) ->
         assert Enumeration.from_json(result.to_json()).abductive == result.abductive
 
 
+@pytest.mark.slow
 def test_each_snapshot_of_a_comparison_holds_the_runs_that_are_done() -> None:
     kept: list[Callable[[], Any]] = []
     compare(network(), images()[15], epsilon=0.1, solvers=["phase", "highs"], snapshots=kept.append)

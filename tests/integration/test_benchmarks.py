@@ -31,6 +31,7 @@ def lines(script: str, *arguments: object) -> list[list[str]]:
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
 
 
+@pytest.mark.slow
 def test_solvers_side_by_side() -> None:
     options = ("--indices", "15,0", "--epsilon", 0.1, "--solvers", "phase,cbc")
     head, *rows = lines("solvers.py", MODEL, f"{IMAGES}:images", *options)
@@ -60,6 +61,7 @@ def test_certificates() -> None:
     assert row[:4] == ["digits", "0.1", "20", "20"]
 
 
+@pytest.mark.slow
 def test_contrastive() -> None:
     options = ("--indices", "15,8", "--epsilon", 0.1)
     _, *rows = lines("contrastive.py", MODEL, f"{IMAGES}:images", *options)
@@ -82,6 +84,7 @@ def test_embedding() -> None:
     assert theirs[place - 1].startswith("refused")
 
 
+@pytest.mark.slow
 def test_norms() -> None:
     options = ("--indices", "15,8", "--balls", "l1:0.2,l2:0.3")
     _, *rows = lines("norms.py", MODEL, f"{IMAGES}:images", *options)

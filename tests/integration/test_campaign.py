@@ -16,10 +16,12 @@ def test_a_seed_is_asked_all_questions_and_none_is_wrong() -> None:
     assert {outcome for _, _, outcome, _ in told} <= {"decided", "open"}
 
 
+@pytest.mark.slow
 def test_the_same_seed_asks_the_same() -> None:
     assert outcomes(3) == outcomes(3)
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = FiniteCase.holds
     monkeypatch.setattr(FiniteCase, "holds", lambda self, free: not truth(self, free))

@@ -40,6 +40,7 @@ def test_an_explanation_leaves_a_result_and_a_picture(tmp_path: Path) -> None:
     assert "\x1b" not in done.stdout
 
 
+@pytest.mark.slow
 def test_features_are_called_by_their_names(tmp_path: Path) -> None:
     rows = [list(range(8 * row, 8 * row + 8)) for row in range(8)]
     (tmp_path / "rows.json").write_text(json.dumps(rows))
@@ -56,6 +57,7 @@ def test_features_are_called_by_their_names(tmp_path: Path) -> None:
             assert re.search(r"  row-[0-7]\b", done.stdout)
 
 
+@pytest.mark.slow
 def test_a_console_without_greek_letters() -> None:
     done = run("explain", MODEL, SEVEN, "--epsilon", 0.1, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
@@ -290,6 +292,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(tmp_path: Path) -> None:
             assert len(told.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_help_and_version() -> None:
     told = run("explain", "--help")
     assert told.returncode == 0

@@ -99,6 +99,7 @@ def task_processes() -> list[int]:
     return found
 
 
+@pytest.mark.slow
 def test_the_records_and_results_are_those_of_one_process(
     tmp_path: Path, expected: Path, client: Any
 ) -> None:
@@ -171,7 +172,7 @@ def test_a_task_that_kills_its_worker_twice_has_failed_and_the_others_go_on(
     assert all("the worker that ran it died 2 times" in reason for reason in bad.values())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_tasks_end_with_the_process_that_wants_them(
     tmp_path: Path, expected: Path, client: Any, address: str, sent: signal.Signals

@@ -51,6 +51,7 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_summaries_and_pictures_have_names_and_words(model: Path, tmp_path: Path) -> None:
     inputs = Inputs(FEATURES, ["(contract == 'none').implies(arrears == 'yes')"])
     found = explain(model, PERSON, epsilon={"age": 10, "*": 1}, inputs=inputs, order=[0, 1, 2])

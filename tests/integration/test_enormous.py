@@ -140,6 +140,7 @@ def test_empty_arrays_and_single_numbers(tmp_path: Path) -> None:
     assert array_in(tmp_path / "one.npy", most=64) == 7
 
 
+@pytest.mark.slow
 def test_an_archive_is_unpacked_no_further_than_its_entry(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     bomb(path, 2**24)  # 128 MiB
@@ -242,6 +243,7 @@ def test_commands_refuse_enormous_files(
     assert_one_line(run_here(name, MODEL, SEVEN, *AT, *options), "more than the 64 that fit")
 
 
+@pytest.mark.slow
 def test_memory_that_ends_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     code = (
         "import milp_verix.cli.commands.explain as c, milp_verix.cli.app as cli, numpy as np\n"
@@ -259,6 +261,7 @@ def test_memory_that_ends_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert_one_line(done, "out of memory (Unable to allocate")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_loaded_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "onnxruntime.py").write_text("raise ImportError('cannot map its\\nsegment')")
     path = f"{tmp_path}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"
@@ -276,7 +279,7 @@ FULL: list[list[object]] = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("arguments", FULL, ids=lambda a: str(a[0]))
 def test_an_output_that_takes_nothing(arguments: list[object]) -> None:
     with Path("/dev/full").open("w") as full:
@@ -289,6 +292,7 @@ def test_an_output_that_takes_nothing(arguments: list[object]) -> None:
     assert_one_line(done, "Broken pipe")
 
 
+@pytest.mark.slow
 def test_no_output_at_all() -> None:
     closed = ["sh", "-c", 'exec "$@" >&-', "sh", *command("explain", MODEL, SEVEN, *AT)]
     done = subprocess.run(closed, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT)
@@ -346,6 +350,7 @@ def test_a_disk_that_is_full_leaves_no_half_of_a_file(
     assert left == ({name: "earlier"} if earlier else {})
 
 
+@pytest.mark.slow
 def test_a_result_that_cannot_be_stored_is_still_printed(tmp_path: Path) -> None:
     done = limited({resource.RLIMIT_FSIZE: 100}, *EXPLAIN, "--json", tmp_path / "out.json")
     *saves, last = done.stderr.splitlines()

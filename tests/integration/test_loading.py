@@ -52,11 +52,13 @@ def test_nothing_heavy_is_loaded_before_it_is_used(code: str) -> None:
     assert heavy_after(code) == "[]"
 
 
+@pytest.mark.slow
 def test_figures_are_loaded_where_something_is_drawn() -> None:
     asked = "from milp_verix.cli.app import command_named; command_named('explain')"
     assert heavy_after(asked) == "['numpy', 'onnx', 'onnxruntime', 'rich', 'scipy']"
 
 
+@pytest.mark.slow
 def test_an_explanation_on_the_terminal_loads_no_figures_and_no_pages() -> None:
     example = ROOT / "examples"
     asked = ["explain", str(example / "digits.onnx"), f"{example / 'digits.npz'}:images[15]"]

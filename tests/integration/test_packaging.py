@@ -48,6 +48,7 @@ def test_python_starts_with_the_root_on_its_path() -> None:
     assert not Path(found).is_relative_to(ROOT / "encodings")
 
 
+@pytest.mark.slow
 def test_encodings_need_nothing_of_the_toolkit() -> None:
     others = "{'milp_verix', 'onnx', 'onnxruntime', 'highspy', 'pulp', 'gurobipy', 'pyomo'}"
     code = f"import sys, verix_encodings; print(sorted({others} & set(sys.modules)))"

@@ -51,7 +51,7 @@ def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in kept}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_everything_from_nothing_and_nothing_twice(tmp_path: Path) -> None:
     first = evaluated(tmp_path)
     found = contents(tmp_path)

@@ -59,6 +59,7 @@ def test_the_paper_counts_the_same_neurons_of_mnist_sota() -> None:
     assert counts(ARCHITECTURES["mnist-sota"].layers, (1, 28, 28)) == (50960, 5632)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 @pytest.mark.parametrize("radius", [0.0, 0.05])
 def test_training_learns_and_is_the_same_twice(tmp_path: Path, radius: float) -> None:

@@ -37,6 +37,7 @@ def test_probabilities_are_a_softmax() -> None:
     np.testing.assert_allclose(np.log(found[:, 0] / found[:, 1]), scores[:, 0] - scores[:, 1])
 
 
+@pytest.mark.slow
 def test_runs_are_sound_and_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def runs(count: int) -> list[Run]:
         methods = ("sensitivity", "random")
@@ -78,6 +79,7 @@ def test_the_table_tells_shares_and_means() -> None:
     assert rows[3][-3:] == ["–", "–", "–"]
 
 
+@pytest.mark.slow
 def test_without_the_rivals_packages_the_table_has_our_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ def explained() -> Explanation:
     return explain(network, x, epsilon=EPSILON, order="sensitivity", transformation="reversal")
 
 
+@pytest.mark.slow
 def test_most_is_decided_without_a_program() -> None:
     network, x = mnist()
     found = explain(network, x, epsilon=EPSILON)
@@ -52,6 +53,7 @@ def test_most_is_decided_without_a_program() -> None:
     assert smaller.replay(network) == ()
 
 
+@pytest.mark.slow
 def test_the_explanation_of_a_zero() -> None:
     network, x = mnist()
     found = explained()

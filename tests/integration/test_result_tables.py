@@ -53,6 +53,7 @@ def contrasts(root: Path, place: str) -> subprocess.CompletedProcess[str]:
     return run(root, "contrastive.py", f"{digits}.onnx", f"{digits}.npz:images", *options)
 
 
+@pytest.mark.slow
 def test_a_script_writes_its_table_and_how_it_was_measured(copied: Path) -> None:
     document = copied / "benchmarks" / "RESULTS.md"
     before = document.read_text(encoding="utf-8")
@@ -88,6 +89,7 @@ def test_changed_code_is_told_of_and_a_table_is_replaced_whole(copied: Path) -> 
     assert varying.sub("", second) == varying.sub("", first)
 
 
+@pytest.mark.slow
 def test_a_place_that_is_not_there_is_refused_before_anything_runs(copied: Path) -> None:
     done = contrasts(copied, "nowhere")
     assert (done.returncode, done.stdout) == (2, "")

@@ -47,6 +47,7 @@ def test_jobs_of_an_array_share_a_study(tmp_path: Path) -> None:
     assert comparable(found) == comparable(lines(tmp_path / "whole.jsonl"))
 
 
+@pytest.mark.nightly
 def test_workers_that_dask_jobqueue_starts_do_a_study(tmp_path: Path) -> None:
     distributed: Any = pytest.importorskip("distributed")
     jobqueue: Any = pytest.importorskip("dask_jobqueue")

@@ -165,6 +165,7 @@ def test_ctrl_c_and_sigterm_end_a_study_with_what_is_there(
     assert set(found) <= set(expected)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_long_task_that_is_killed_goes_on_from_what_it_had(tmp_path: Path, workers: int) -> None:
     if workers > 1:

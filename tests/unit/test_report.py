@@ -87,6 +87,7 @@ def test_a_contradiction_is_told(tmp_path: Path) -> None:
     assert "a counterfactual of cbc, big_m refutes (margin 0 is 0.25 there)" in page.words
 
 
+@pytest.mark.slow
 def test_a_comparison_has_a_page_from_each_of_its_forms(tmp_path: Path) -> None:
     found = compare(
         network(), images()[15], epsilon=EPSILON, solvers=["highs", "phase"], formulations=["big_m"]

@@ -172,6 +172,7 @@ def test_soundness_alone() -> None:
     assert found.statistics.checks == 1
 
 
+@pytest.mark.slow
 def test_stored_and_read_again(tmp_path: Path) -> None:
     for features in (explained().explanation, explained().explanation[3:]):
         found = milp_verix.audit(

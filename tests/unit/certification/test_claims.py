@@ -11,6 +11,7 @@ from milp_verix.certification.claims import bits_of, exact, numbers_of
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
+@pytest.mark.slow
 @given(st.lists(finite))
 def test_floats_come_back_from_their_ratios(numbers: list[float]) -> None:
     assert numbers_of([exact(number) for number in numbers]).tolist() == numbers

@@ -70,6 +70,7 @@ def test_every_solver_answers_the_same_checks_as_by_itself(solver: str, tmp_path
     assert run.inside.solves == run.solves > 0
 
 
+@pytest.mark.slow
 def test_the_checks_of_an_explanation_decide_it() -> None:
     expected = milp_verix.explain(network(), X, epsilon=0.1)
     found = compare(network(), X, epsilon=0.1, solvers=["highs", "phase"])
@@ -84,6 +85,7 @@ def test_the_checks_of_an_explanation_decide_it() -> None:
     assert found.agree
 
 
+@pytest.mark.slow
 def test_regressions_norms_and_groups_are_compared(tmp_path: Path) -> None:
     model = dense_network(random_layers(np.random.default_rng(5), (6, 6, 2)), tmp_path)
     x = np.full(6, 0.5)
@@ -94,6 +96,7 @@ def test_regressions_norms_and_groups_are_compared(tmp_path: Path) -> None:
         assert len(found.runs[0].answers) == len(options.get("features", x))
 
 
+@pytest.mark.slow
 def test_time_is_taken_inside_the_sessions() -> None:
     found = compare(network(), X, epsilon=0.1, solvers=["highs", "cbc"], bounds="interval")
     for run in found.runs:
@@ -129,6 +132,7 @@ def test_a_stopwatch_tells_first_solves_from_others() -> None:
     plain.close()
 
 
+@pytest.mark.slow
 def test_what_is_not_installed_is_named_and_the_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "absent", honest, reason="pip install absent")
     found = compare(network(), X, epsilon=0.1, solvers=["absent", "phase"])
@@ -139,6 +143,7 @@ def test_what_is_not_installed_is_named_and_the_others_run(monkeypatch: pytest.M
         compare(network(), X, epsilon=0.1, solvers=["absent"])
 
 
+@pytest.mark.slow
 def test_by_default_all_that_are_installed_run(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "absent", honest, reason="pip install absent")
     found = compare(network(), X, epsilon=0.1)
@@ -146,6 +151,7 @@ def test_by_default_all_that_are_installed_run(monkeypatch: pytest.MonkeyPatch) 
     assert {name for name in SOLVERS if why_not(name) is None} <= ran
 
 
+@pytest.mark.slow
 def test_an_undecided_feature_is_no_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "shy", at_call(0, no_idea))
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "order": "sequential"}
@@ -200,6 +206,7 @@ def test_ctrl_c_in_an_explanation_and_between_runs(monkeypatch: pytest.MonkeyPat
         found.plot()
 
 
+@pytest.mark.slow
 def test_rounds_take_turns_and_the_median_counts() -> None:
     seen: list[str] = []
     found = compare(
@@ -298,6 +305,7 @@ def test_a_picture_clips_no_label_and_marks_runs_at_the_limit() -> None:
     assert list(marks.get_xdata()) == [run.seconds] * 2
 
 
+@pytest.mark.slow
 def test_the_bars_are_as_long_as_the_seconds() -> None:
     found = compare(network(), X, epsilon=0.1, solvers=["phase", "highs", "cbc"])
     (axes,) = found.plot().axes

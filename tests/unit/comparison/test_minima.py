@@ -28,6 +28,7 @@ def _installed(*names: str) -> list[str]:
     return [name for name in names if why_not(name) is None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_every_solver_finds_the_same_minimum(seed: int, tmp_path: Path) -> None:
     model = _model(tmp_path, seed)
@@ -45,6 +46,7 @@ def test_every_solver_finds_the_same_minimum(seed: int, tmp_path: Path) -> None:
         assert (best[-1], bound[-1]) == (run.cost, run.bound)
 
 
+@pytest.mark.slow
 def test_the_programs_of_the_master_are_timed(tmp_path: Path) -> None:
     clock = SolverClock()
     solver: Any = timed_solver("highs", clock)
@@ -57,6 +59,7 @@ def test_the_programs_of_the_master_are_timed(tmp_path: Path) -> None:
     assert clock.time.solves == found.statistics.solves + programs
 
 
+@pytest.mark.slow
 def test_the_master_is_chosen_by_a_word_and_named(tmp_path: Path) -> None:
     model = _model(tmp_path)
     for master in ("tree", "program"):
@@ -72,6 +75,7 @@ def test_the_master_is_chosen_by_a_word_and_named(tmp_path: Path) -> None:
         compare(model, X, epsilon=0.3, task="minimum", solvers=["highs"], master="hot")
 
 
+@pytest.mark.slow
 def test_every_solver_finds_a_smallest_contrast(tmp_path: Path) -> None:
     model = _model(tmp_path)
     solvers = _installed("highs", "gurobi", "scip")
@@ -85,6 +89,7 @@ def test_every_solver_finds_a_smallest_contrast(tmp_path: Path) -> None:
     assert line["cost"] == ""
 
 
+@pytest.mark.slow
 def test_a_bound_above_a_result_is_a_disagreement(tmp_path: Path) -> None:
     found = compare(_model(tmp_path), X, epsilon=0.3, task="minimum", solvers=["highs", "phase"])
     one, other = found.runs
@@ -95,6 +100,7 @@ def test_a_bound_above_a_result_is_a_disagreement(tmp_path: Path) -> None:
     assert json.loads(wrong.to_json())["conflicts"] == list(wrong.conflicts)
 
 
+@pytest.mark.slow
 def test_traces_are_drawn_written_and_printed(tmp_path: Path) -> None:
     model = _model(tmp_path)
     solvers = _installed("highs", "gurobi", "scip")

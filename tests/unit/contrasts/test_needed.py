@@ -59,6 +59,7 @@ def test_contrasts_that_share_a_feature_count_once(tmp_path: Path) -> None:
     assert several
 
 
+@pytest.mark.slow
 def test_an_explanation_with_undecided_features_brackets_the_smallest() -> None:
     asked = {"epsilon": 0.2, "exactness": "bounds"}
     found = explain(network(), images()[15], **asked)
@@ -70,12 +71,14 @@ def test_an_explanation_with_undecided_features_brackets_the_smallest() -> None:
     assert Explanation.from_json(found.to_json()).needed == found.needed
 
 
+@pytest.mark.slow
 def test_a_minimum_needs_all_of_its_features() -> None:
     found = Problem(network(), images()[15], epsilon=0.1).minimum()
     assert found.proven
     assert found.needed == found.size > 0
 
 
+@pytest.mark.slow
 def test_nothing_is_needed_where_no_time_is_left() -> None:
     problem = Problem(network(), images()[15], epsilon=0.2)
     assert 0 <= _needed(problem, Deadline(-np.inf)) <= 1

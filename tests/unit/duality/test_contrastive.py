@@ -96,7 +96,7 @@ def test_there_is_something_to_find() -> None:
     assert sum(size > 1 for size in sizes) > 10
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_solvers_agree(solver: str, tmp_path: Path) -> None:
     if reason := SOLVERS[solver].unavailable():
@@ -215,6 +215,7 @@ def test_limits_and_interrupts_leave_a_contrast_and_a_bound() -> None:
     assert not late.proven
 
 
+@pytest.mark.slow
 def test_json_and_pickles_hold_everything(tmp_path: Path) -> None:
     for index, epsilon in ((4, 0.2), (8, 0.1)):
         found = contrastive(network(), images()[index], epsilon=epsilon)

@@ -75,6 +75,7 @@ def test_a_contrast_of_a_file_is_not_proven_by_its_bound() -> None:
     assert "by an earlier run of milp-verix" in again.notes[-1]
 
 
+@pytest.mark.slow
 def test_a_bound_on_a_distance_is_none_on_a_number_of_features() -> None:
     ways: dict[str, Any] = {"few": {}, "near": {"minimise": "distance"}}
     found = {

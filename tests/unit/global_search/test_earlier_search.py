@@ -165,6 +165,7 @@ def test_scenarios_are_points_of_the_ball_that_come_back_from_json() -> None:
     assert (again.size, again.lower_bound) == (whole.size, whole.lower_bound)
 
 
+@pytest.mark.slow
 def test_a_proven_minimum_is_proven_again() -> None:
     whole = minimum(network(), images()[15], epsilon=0.1)
     again = minimum(network(), images()[15], epsilon=0.1, resume=whole)

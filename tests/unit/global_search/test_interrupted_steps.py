@@ -144,7 +144,7 @@ class Interrupting:
         return result
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", ["solve", "hold", "restricted"])
 @pytest.mark.parametrize("after", [False, True])
 def test_an_interrupt_of_a_relaxation_leaves_a_valid_bound(

@@ -66,7 +66,7 @@ def test_other_norms(seed: int, norm: str, tmp_path: Path) -> None:
     assert worst_margin(problem.brute, list(found.irrelevant), NORMS[norm], epsilon) < 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("master", ["tree", "program"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_solvers_and_masters_agree(solver: str, master: str, tmp_path: Path) -> None:
@@ -187,6 +187,7 @@ def test_what_was_asked_is_stored() -> None:
     assert (again.must, again.must_not) == ((1, 3), (60,))
 
 
+@pytest.mark.slow
 def test_the_command_line_says_what_is_proven(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     done = run_here("minimum", MODEL, f"{IMAGES}:images[15]", "--epsilon", 0.1, "--json", out)

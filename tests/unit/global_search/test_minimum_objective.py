@@ -221,6 +221,7 @@ def test_a_gap_ends_the_search_early(gap: float) -> None:
     assert least.proven
 
 
+@pytest.mark.slow
 def test_wishes_on_the_command_line(tmp_path: Path) -> None:
     costs, out = tmp_path / "costs.npy", tmp_path / "out.json"
     np.save(costs, np.arange(64.0))
@@ -270,6 +271,7 @@ def test_an_interrupt_before_must_not_is_proven_claims_nothing(
         minimum(network(), images()[15], epsilon=0.1, must_not=[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["_free", "_require"])
 def test_an_interrupt_among_the_last_counterfactuals_leaves_features_unknown(
     step: str, monkeypatch: pytest.MonkeyPatch

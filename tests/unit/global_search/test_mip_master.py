@@ -185,6 +185,7 @@ def test_a_bound_that_is_not_trusted_is_not_taken_and_said(install: Install) -> 
     assert note.startswith("no lower bound rests on big-Ms beyond 0.001, which is as far as highs")
 
 
+@pytest.mark.slow
 def test_what_a_licence_does_not_cover_is_solved_by_another_and_said(install: Install) -> None:
     undisturbed = minimum(network(), images()[13], solver="highs", **DIGIT)
 

@@ -108,6 +108,7 @@ def test_numbered_classes_have_no_names() -> None:
     assert "class " in mv.explain(network, HERE, epsilon=0.1).sentence()
 
 
+@pytest.mark.slow
 def test_what_a_search_has_chosen_is_read() -> None:
     pipeline = make_pipeline(StandardScaler(), LogisticRegression())
     search = GridSearchCV(pipeline, {"logisticregression__C": [1, 99]}, cv=2).fit(X, SIDES)

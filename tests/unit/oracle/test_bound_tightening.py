@@ -37,7 +37,7 @@ def small_box(rng: np.random.Generator, size: int, radius: float = 0.3) -> Inter
     return Interval(centre - radius, centre + radius)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @settings(max_examples=40, deadline=None)
 @given(seeds)
 def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int) -> None:
@@ -70,7 +70,7 @@ def small_box_of(ball: NormBall) -> Interval:
     return Interval(ball.centre - ball.radius, ball.centre + ball.radius)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @settings(max_examples=40, deadline=None)
 @given(seeds)
 def test_each_method_encloses_the_next(seed: int) -> None:
@@ -119,6 +119,7 @@ def test_milp_bounds_are_the_true_range_of_unstable_neurons(seed: int) -> None:
     assert np.all(tight[3].upper[unstable] >= highest[unstable] - 1e-12)
 
 
+@pytest.mark.slow
 def test_a_solvers_own_bounds_are_widened_by_what_separates_a_proof_from_noise() -> None:
     widened = 0
     for seed in range(8):
@@ -237,6 +238,7 @@ def test_a_solver_that_is_missing_shows_at_once(monkeypatch: pytest.MonkeyPatch)
         resolve_bounds("lp")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_explanations_are_the_same_by_every_method(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)

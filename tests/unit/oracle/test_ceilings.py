@@ -48,6 +48,7 @@ def _asked_of_all_sets(problem: Problem, seed: int) -> int:
     return within
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_ceiling_serves_the_parts_of_its_ball(seed: int, tmp_path: Path) -> None:
     assert _asked_of_all_sets(_problem(tmp_path, seed), seed)
@@ -73,6 +74,7 @@ def test_checks_by_deeper_bounds_are_those_of_brute_force(seed: int, tmp_path: P
         assert verdict.violated != verdict.holds
 
 
+@pytest.mark.slow
 def test_a_result_names_the_deepest_stage(tmp_path: Path) -> None:
     problem = _problem(tmp_path, 1)
     found = explain(problem.network, problem.x.reshape(problem.network.input_shape), epsilon=0.4)

@@ -130,6 +130,7 @@ def test_slopes_that_overflow_prove_nothing(solver: str, tmp_path: Path) -> None
     assert not verdict.holds
 
 
+@pytest.mark.slow
 @each_solver
 def test_no_radius_leaves_the_input_alone(solver: str, tmp_path: Path) -> None:
     network = dense_network(random_layers(np.random.default_rng(0), (3, 4, 3)), tmp_path)

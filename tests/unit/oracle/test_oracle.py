@@ -51,6 +51,7 @@ def points(program: Program, cost: Array) -> list[Array | None]:
 COUNT = 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", SolveStatus)
 @pytest.mark.parametrize("epsilon", [HOLDS, VIOLATED])
 def test_no_words_of_a_solver_make_a_wrong_answer(

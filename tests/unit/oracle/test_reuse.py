@@ -46,7 +46,7 @@ def test_bounds_that_grow_with_the_ball_stay_above_brute_force(seed: int, tmp_pa
                 np.testing.assert_array_equal(point[fixed], problem.brute.x[fixed])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
 @pytest.mark.parametrize("order", ["sensitivity", "random"])
 def test_explanations_are_the_same_with_and_without(order: str, norm: str) -> None:
@@ -61,6 +61,7 @@ def test_explanations_are_the_same_with_and_without(order: str, norm: str) -> No
         assert with_memory.statistics.solves <= without.statistics.solves
 
 
+@pytest.mark.slow
 def test_most_counterfactuals_come_without_a_solve() -> None:
     found = explain(network(), images()[16], epsilon=0.1)
     assert found.statistics.flips > 0.7 * len(found.counterfactuals)
@@ -178,6 +179,7 @@ def test_the_features_that_flip_are_told_apart_at_once() -> None:
         assert set(moved.tolist()) <= {*found.irrelevant, feature}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("norm", "epsilon"), [("l1", 0.8), ("l2", 0.35)])
 def test_few_features_of_a_ball_need_a_check_of_their_own(norm: str, epsilon: float) -> None:
     options: dict[str, Any] = {"epsilon": epsilon, "norm": norm}

@@ -62,6 +62,7 @@ def test_answers_are_those_without_the_other_classes(seed: int, tmp_path: Path) 
     assert label == explained.prediction
 
 
+@pytest.mark.slow
 def test_some_classes_matter_and_others_do_not(tmp_path: Path) -> None:
     sizes = set()
     for seed in range(40):

@@ -54,6 +54,7 @@ def ends(ball: Ball, i: int) -> tuple[Fraction, Fraction]:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(balls())
 @example(make_ball(np.array([0.1], np.float32), 0.05))
@@ -67,6 +68,7 @@ def test_the_outer_box_holds_the_ball_and_hardly_more(ball: Ball) -> None:
         assert Fraction(float(np.nextafter(upper, -np.inf))) < high <= Fraction(float(upper))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(balls())
 @example(make_ball(np.array([0.1], np.float32), 0.05))
@@ -101,6 +103,7 @@ def points(draw: st.DrawFn) -> tuple[Ball, NDArray[Any], NDArray[np.intp]]:
     return ball, point, np.array(sorted(free), dtype=np.intp)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(points())
 def test_contains_is_the_definition(drawn: tuple[Ball, NDArray[Any], NDArray[np.intp]]) -> None:
@@ -118,6 +121,7 @@ def test_contains_refuses_another_type() -> None:
     assert not ball.contains(np.array([0.55]), np.array([0]))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(balls(), st.data())
 def test_the_nearest_witness_is_the_nearest_member(ball: Ball, data: st.DataObject) -> None:

@@ -75,6 +75,7 @@ def test_explanations_are_those_of_brute_force(seed: int, sigmoid: bool, tmp_pat
     assert stored.replay(network) == ()
 
 
+@pytest.mark.slow
 def test_both_classes_are_predicted_and_both_answers_given(tmp_path: Path) -> None:
     found = set()
     for seed in range(30):

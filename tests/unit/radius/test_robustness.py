@@ -83,6 +83,7 @@ def test_ctrl_c_keeps_the_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.replay(digits.network()) == ()
 
 
+@pytest.mark.slow
 def test_a_time_limit_leaves_a_wide_bracket(tmp_path: Path) -> None:
     options = {name: value for name, value in HARD_OPTIONS.items() if name != "epsilon"}
     found = robustness_radius(hard_network(tmp_path), HARD_X, time_limit=2, **options)

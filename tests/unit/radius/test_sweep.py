@@ -35,6 +35,7 @@ def test_the_first_level_is_what_explain_finds() -> None:
     assert swept().levels[0].explanation == alone.explanation
 
 
+@pytest.mark.slow
 def test_without_nesting_each_level_is_what_explain_finds() -> None:
     for level in swept(nested=False).levels:
         alone = explain(digits.network(), digits.images()[15], epsilon=level.epsilon)

@@ -148,6 +148,7 @@ def test_a_radius_limits_how_far_kept_features_move(tmp_path: Path) -> None:
     assert found.ranges[0].beyond == ()
 
 
+@pytest.mark.slow
 def test_pixels_of_an_image_may_move_by_their_ranges() -> None:
     image, network = digits.images()[0], digits.network()
     explanation = digits.explained()

@@ -13,6 +13,7 @@ from tests.support.certificates import checked
 from tests.support.mixed_domains import mixed_case
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 3])
 def test_rules_are_right_on_each_row_that_they_cover(seed: int, tmp_path: Path) -> None:
     case = mixed_case(seed, rules=False)

@@ -31,6 +31,7 @@ def test_cells_are_no_formulas(text: str, cell: str) -> None:
     assert harmless(-0.5) == -0.5
 
 
+@pytest.mark.slow
 def test_the_csv_has_no_formulas(tmp_path: Path) -> None:
     found = compare(network(), images()[15], epsilon=0.1, solvers=["phase"])
     (run,) = found.runs

@@ -59,6 +59,7 @@ def test_defaults_of_a_solver_prove_the_same_optimum(name: str, seed: int) -> No
     session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["highs", "gurobi", "scip"])
 def test_a_gap_loosens_the_bound_and_proves_nothing_false(name: str) -> None:
     session = open_session(f"{_installed(name)}?gap=0.5")
@@ -74,6 +75,7 @@ def test_a_gap_loosens_the_bound_and_proves_nothing_false(name: str) -> None:
     session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NATIVE)
 def test_every_option_that_a_name_may_set_is_known_to_the_solver(name: str) -> None:
     _installed(name)
@@ -207,6 +209,7 @@ def test_a_named_solver_answers_checks_and_is_named() -> None:
         assert found.answer is expected
 
 
+@pytest.mark.slow
 def test_solvers_with_options_are_values_and_travel() -> None:
     solver = solver_named("scip?seed=1")
     assert solver == solver_named("scip?seed=1")

@@ -112,6 +112,7 @@ NATIVE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NATIVE)
 def test_optima_and_proofs(name: str) -> None:
     if reason := solver_named(name).unavailable():
@@ -199,6 +200,7 @@ def test_solvers_know_the_options_that_names_may_set(native: str) -> None:
             assert pulp.getSolver(native, msg=False, **{option: value}).optionsDict[option] == value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["pulp:HiGHS?mip_heuristic_effort=0.5&presolve=on", "pyomo?presolve=on", "pulp?strong=3"],

@@ -38,7 +38,7 @@ def test_each_solve_of_a_session_keeps_its_limit(solver: str) -> None:
     session.close()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "solver", [n for n, s in SOLVERS.items() if "work_limit" in s.capabilities]
 )

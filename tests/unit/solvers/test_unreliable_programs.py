@@ -88,7 +88,7 @@ def each_class() -> Any:
     return pytest.mark.parametrize(("family", "native", "name"), marked)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @each_class()
 def test_a_program_without_an_answer_proves_nothing(
     family: str, native: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -134,6 +134,7 @@ def test_a_cbc_that_calls_everything_infeasible_is_refused(
         cbc.open(threads=1, tolerances=Tolerances())
 
 
+@pytest.mark.slow
 def test_a_cbc_without_an_answer_proves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +145,7 @@ def test_a_cbc_without_an_answer_proves_nothing(
             assert bound <= LEAST, (ending, bound)
 
 
+@pytest.mark.slow
 @needs("pulp")
 def test_an_explanation_by_a_program_without_a_licence_frees_nothing_wrongly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

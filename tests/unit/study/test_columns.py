@@ -53,6 +53,7 @@ def test_shares_are_those_of_the_explanations(seed: int, tmp_path: Path) -> None
     )
 
 
+@pytest.mark.slow
 def test_no_part_is_proven_where_each_kept_feature_is_necessary(tmp_path: Path) -> None:
     proven = 0
     for seed in range(100, 115):

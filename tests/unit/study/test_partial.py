@@ -58,6 +58,7 @@ def test_tasks_without_time_leave_what_they_have_until_they_are_done(tmp_path: P
     assert not (tmp_path / "study.partial").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["minimum", "contrastive"])
 def test_other_tasks_go_on(task: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {"task": task, "epsilon": 0.05}

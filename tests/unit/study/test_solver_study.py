@@ -90,6 +90,7 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_study_asks_every_pair_the_same_checks(journal: Path) -> None:
     study = read_solver_study(journal)
     assert {(p.solver, p.formulation) for p in study.times.pairs} == {
@@ -115,6 +116,7 @@ def test_a_study_asks_every_pair_the_same_checks(journal: Path) -> None:
     assert study.table().row_count == 4
 
 
+@pytest.mark.slow
 def test_a_study_goes_on_where_it_was(journal: Path, tmp_path: Path) -> None:
     begun = tmp_path / "study.jsonl"
     begun.write_text(journal.read_text().splitlines()[0] + "\n")
@@ -128,6 +130,7 @@ def test_a_study_goes_on_where_it_was(journal: Path, tmp_path: Path) -> None:
     assert (again.known, again.done) == (0, 2)
 
 
+@pytest.mark.slow
 def test_hard_checks_are_spread_over_those_that_bounds_leave_open() -> None:
     problem = milp_verix.Problem(network(), images()[15], epsilon=0.1)
     checks = checks_of(problem.explain())
@@ -143,6 +146,7 @@ def test_hard_checks_are_spread_over_those_that_bounds_leave_open() -> None:
     assert [len(free) for free in some] == sorted(len(free) for free in some)
 
 
+@pytest.mark.slow
 def test_the_picture_and_the_report(journal: Path, tmp_path: Path) -> None:
     study = read_solver_study(journal)
     figure = study.plot(tmp_path / "study.png")
@@ -167,6 +171,7 @@ def test_a_study_without_answers_has_no_picture() -> None:
         plot_solver_study(_times([[INF, INF]]))
 
 
+@pytest.mark.slow
 def test_contradictions_reach_the_reader(journal: Path, tmp_path: Path) -> None:
     record = json.loads(journal.read_text().splitlines()[0])
     record["comparison"]["disagreements"] = ["a says yes, b says no"]
@@ -176,6 +181,7 @@ def test_contradictions_reach_the_reader(journal: Path, tmp_path: Path) -> None:
     assert "Contradiction: a says yes, b says no" in write_report(wrong)
 
 
+@pytest.mark.slow
 def test_the_command_compares_over_many_inputs(tmp_path: Path) -> None:
     start = ["compare", "examples/digits.onnx", "examples/digits.npz:images", "--epsilon", "0.1"]
     start += ["--solvers", "phase,highs", "--most-checks", "1", "--indices", "15"]

@@ -73,6 +73,7 @@ def test_an_error_that_is_no_record_ends_the_study() -> None:
         list(in_processes(studies.refusing, [opened], some_tasks(2)))
 
 
+@pytest.mark.slow
 def test_one_worker_and_two_give_the_same_records() -> None:
     network, tasks = digits_example.network(), some_tasks(4)
     alone, both = (list(engine_for(network, count, whole=True)(tasks)) for count in (1, 2))

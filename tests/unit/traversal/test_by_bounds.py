@@ -63,6 +63,7 @@ def test_room_is_what_the_linear_form_has_over_the_ball(seed: int, tmp_path: Pat
             assert room.factor(every, doubled) == pytest.approx(2.0)
 
 
+@pytest.mark.slow
 def test_a_deadline_ends_a_pass_and_leaves_what_was_freed(tmp_path: Path) -> None:
     layers = random_layers(np.random.default_rng(0), (400, 700, 700, 700, 3))
     net = dense_network(layers, tmp_path)

@@ -136,6 +136,7 @@ def test_a_false_counterfactual_keeps_no_feature() -> None:
         assert again.replay(digits.network()) == ()
 
 
+@pytest.mark.slow
 def test_an_unproven_claim_never_counts() -> None:
     # bounds alone cannot prove what programs did
     whole = digits.explained(15)
@@ -161,6 +162,7 @@ def test_a_claim_of_another_version_counts_once_it_is_proven_again() -> None:
     assert again.statistics.checks == 1  # the one that proved the claim
 
 
+@pytest.mark.slow
 def test_a_file_without_an_explanation_proves_none_in_no_time(tmp_path: Path) -> None:
     # the empty explanation is false: no feature fixed, the prediction changes
     whole, path = digits.explained(15), tmp_path / "earlier.json"
@@ -193,6 +195,7 @@ def test_an_interrupt_while_the_claim_is_checked_again_is_raised(
     assert saved == []
 
 
+@pytest.mark.slow
 def test_explanations_go_on_from_minima_and_from_files(tmp_path: Path) -> None:
     x, network = digits.images()[15], digits.network()
     least = minimum(network, x, epsilon=0.05)

@@ -37,7 +37,7 @@ def test_each_finds_what_brute_force_finds(seed: int, traversal: str, tmp_path: 
         assert found.replay(net) == ()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("norm", "epsilon"), [("linf", 0.1), ("l1", 0.8), ("l2", 0.35)])
 @pytest.mark.parametrize("index", [11, 16])
 def test_all_agree_on_images(index: int, norm: str, epsilon: float) -> None:

@@ -154,6 +154,7 @@ def test_postponed_features_are_open_at_any_moment() -> None:
     assert Counter(state.order) == Counter({0: 1, 1: 1, 2: 1})
 
 
+@pytest.mark.nightly
 def test_explanations_by_bounds_have_counterfactuals() -> None:
     found = []
     for x in images():

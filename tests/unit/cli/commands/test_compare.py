@@ -56,6 +56,7 @@ def test_a_table_and_every_kind_of_file(tmp_path: Path) -> None:
         assert min(image.size) > 300
 
 
+@pytest.mark.slow
 def test_checks_are_saved_and_answered(tmp_path: Path) -> None:
     checks, out = tmp_path / "checks.json", tmp_path / "out.json"
     done = run("--solvers", "phase", "--save-checks", checks, "--quiet")
@@ -147,6 +148,7 @@ def test_ctrl_c_after_the_runs_leaves_table_and_files(
     assert len(table.read_text().splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_runs_are_held_against_each_other(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

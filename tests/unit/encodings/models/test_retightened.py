@@ -283,7 +283,7 @@ def by_highs(index: int) -> tuple[int, ...]:
     return explain(digits.network(), image, solver="highs", **options).explanation
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("traversal", ["galloping", "sequential", "binary"])
 def test_a_traversal_loads_one_program(traversal: str, monkeypatch: pytest.MonkeyPatch) -> None:
     changed = 0

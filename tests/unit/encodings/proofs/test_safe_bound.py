@@ -147,6 +147,7 @@ def test_a_column_without_an_end_has_no_bound() -> None:
     assert np.isfinite(safe_lower_bound(program, without, nothing))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(seeds)
 def test_exact_trajectories_miss_no_row_by_more_than_the_encoding_error(seed: int) -> None:

@@ -40,7 +40,7 @@ from verix_encodings.propagation.linear_form import upper_form
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @settings(max_examples=300, deadline=None)
 @given(seeds, st.integers(4, 10))
 def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int, nodes: int) -> None:

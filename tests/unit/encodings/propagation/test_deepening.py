@@ -166,5 +166,6 @@ def _encloses_twelve() -> None:
         _encloses(network, region, branched_bounds(network, region, depth=3), seed)
 
 
+@pytest.mark.slow
 def test_without_a_fault_they_enclose() -> None:
     _encloses_twelve()

@@ -120,7 +120,7 @@ def planes() -> Iterator[onnx.ModelProto]:
         yield windowed("ConvTranspose", shape, kernel, given)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("models", "agreeing"),
     [

@@ -79,6 +79,7 @@ def test_a_transformer_that_is_misread_is_refused(monkeypatch: pytest.MonkeyPatc
             load_network(model(), transformer=fitted(), example=frame)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 def test_a_pytorch_module_reads_a_table() -> None:
     import torch

@@ -45,6 +45,7 @@ def fitted(*steps: Any) -> Any:
     return make_pipeline(*steps).fit(x, np.digitize(x @ np.arange(5), [3, 6]))
 
 
+@pytest.mark.slow
 @needs_torch
 def test_a_pytorch_module_loads_as_it_evaluates() -> None:
     import torch
@@ -61,6 +62,7 @@ def test_a_pytorch_module_loads_as_it_evaluates() -> None:
     assert network.ir.relu_count == 108
 
 
+@pytest.mark.slow
 @needs_torch
 def test_a_pytorch_module_is_explained_at_its_input() -> None:
     import torch
@@ -70,6 +72,7 @@ def test_a_pytorch_module_is_explained_at_its_input() -> None:
     assert found.replay(load_network(convolution(), example=x)) == ()
 
 
+@pytest.mark.slow
 @needs_torch
 def test_equal_modules_have_equal_fingerprints_in_every_process(tmp_path: Path) -> None:
     import torch
@@ -121,6 +124,7 @@ def test_a_regressor_of_scikit_learn_loads() -> None:
     )
 
 
+@pytest.mark.slow
 @needs_keras
 def test_a_keras_model_loads(tmp_path: Path) -> None:
     script = tmp_path / "script.py"  # Keras takes its backend from the environment

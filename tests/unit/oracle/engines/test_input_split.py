@@ -158,6 +158,7 @@ def test_open_boxes_come_worst_first_and_last_first_beyond_the_cap() -> None:
     assert queue.upper().tolist() == [-np.inf]
 
 
+@pytest.mark.slow
 def test_every_search_takes_split(tmp_path: Path) -> None:
     layers = random_layers(np.random.default_rng(5), (4, 6, 5, 3))
     network, x = dense_network(layers, tmp_path), np.full(4, 0.5, dtype=np.float32)

@@ -27,7 +27,7 @@ from verix_encodings import interval_bounds
 from verix_encodings.network.batch import batch_values
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_max_pools_are_decided_as_by_brute_force(tmp_path: Path) -> None:
     asked = 0
     for seed in range(24):

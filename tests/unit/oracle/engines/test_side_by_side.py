@@ -122,6 +122,7 @@ class Sleeper:
         raise AssertionError("nobody woke it")
 
 
+@pytest.mark.slow
 def test_a_solve_in_a_process_is_interrupted_from_another_thread() -> None:
     session = RemoteSession(partial(Sleeper, 60.0))  # type: ignore[arg-type]
     builder = ProgramBuilder()
@@ -134,6 +135,7 @@ def test_a_solve_in_a_process_is_interrupted_from_another_thread() -> None:
     session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["highs", "phase"])
 def test_a_session_may_have_a_process_of_its_own(name: str) -> None:
     session = open_session(name, apart=True)

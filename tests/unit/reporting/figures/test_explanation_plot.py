@@ -237,6 +237,7 @@ def test_sensitivity_is_centred_on_zero() -> None:
     assert image.get_array()[0, 0] == -2.0
 
 
+@pytest.mark.slow
 def test_the_legend_names_what_is_there() -> None:
     def named(explanation: Explanation) -> list[str]:
         (legend,) = (a.get_legend() for a in plot(explanation).axes if a.get_legend())
@@ -275,6 +276,7 @@ def test_counterfactuals_of_a_table_show_their_changes() -> None:
     np.testing.assert_allclose(image.get_array(), changes, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_file_name_is_not_a_formula() -> None:
     figure = plot(digit(file="$x_2$ <b>.onnx"))
     assert any("$x_2$ <b>.onnx" in text for text in texts(figure))
@@ -293,6 +295,7 @@ def test_an_image_shape_that_does_not_fit_is_refused() -> None:
         plot(digit(), image_shape=(28, 28))
 
 
+@pytest.mark.slow
 def test_a_saved_picture_has_the_size_of_the_figure(tmp_path: Path) -> None:
     path = tmp_path / "picture.PNG"
     figure = plot(digit(), path)
@@ -328,6 +331,7 @@ def test_the_format_of_a_path_is_its_suffix() -> None:
     assert plot_format("a.b/c.d.SVG") == "svg"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["missing/picture.png", "file/picture.png", "folder.png"])
 def test_a_file_that_cannot_be_written_is_an_input_error(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
@@ -336,6 +340,7 @@ def test_a_file_that_cannot_be_written_is_an_input_error(tmp_path: Path, name: s
         plot(digit(), tmp_path / name)
 
 
+@pytest.mark.slow
 def test_drawing_leaves_no_state_behind() -> None:
     explanation = digit()
     before = explanation.input.copy()
@@ -346,6 +351,7 @@ def test_drawing_leaves_no_state_behind() -> None:
     assert explanation.plot().render() == explanation.plot().render()
 
 
+@pytest.mark.slow
 def test_pyplot_is_not_imported() -> None:
     module = image_plot.__name__
     code = f"import sys, {module}; sys.exit('matplotlib.pyplot' in sys.modules)"
@@ -353,6 +359,7 @@ def test_pyplot_is_not_imported() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["grey image", "table"])
 def test_the_style_of_the_session_does_not_matter(case: str) -> None:
     expected = plot(CASES[case]).render()
@@ -361,6 +368,7 @@ def test_the_style_of_the_session_does_not_matter(case: str) -> None:
         assert plot(CASES[case]).render() == expected
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_the_figure_without_pyplot() -> None:
     figure = plot(digit())
     data, metadata = figure._repr_png_()

@@ -46,6 +46,7 @@ class Page(HTMLParser):
             self.texts.append(data)
 
 
+@pytest.mark.slow
 def test_html_holds_headline_facts_and_picture() -> None:
     explanation = case(notes=("a note",))
     page = Page(explanation._repr_html_())
@@ -60,6 +61,7 @@ def test_html_holds_headline_facts_and_picture() -> None:
         assert decoded.width == pytest.approx(150 * explanation.plot().get_figwidth(), abs=1)
 
 
+@pytest.mark.slow
 def test_html_is_escaped() -> None:
     hostile = "<script>alert('x')</script>&\".onnx"
     explanation = case(explained=[1], undecided={0: "<i>"}, file=hostile, notes=("<b>",))

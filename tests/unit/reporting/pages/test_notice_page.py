@@ -40,6 +40,7 @@ def _text(page: str) -> str:
     return " ".join(unescape(re.sub("<[^>]*>", " ", page.split("<main")[1])).split())
 
 
+@pytest.mark.slow
 def test_a_notice_has_reasons_changes_proof_and_limits(tmp_path: Path) -> None:
     ranges, contrast = _answers(tmp_path)
     path = tmp_path / "notice.html"
@@ -60,6 +61,7 @@ def test_a_notice_has_reasons_changes_proof_and_limits(tmp_path: Path) -> None:
     assert "No file with the proof" in without
 
 
+@pytest.mark.slow
 def test_reasons_follow_importance_and_are_four_at_most(tmp_path: Path) -> None:
     ranges, _ = _answers(tmp_path)
     names = ["arrears", "work", "income"]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import milp_verix
 from milp_verix import Inputs, integer
@@ -14,6 +15,7 @@ from tests.support.handmade_results import made
 from tests.support.mixed_domains import mixed_case
 
 
+@pytest.mark.slow
 def test_an_enumeration_says_if_its_smallest_set_is_the_smallest(tmp_path: Path) -> None:
     known = set()
     for seed in range(500, 504):

@@ -18,7 +18,7 @@ def case(**given: Any) -> Explanation:
     return made((16,), **{"explained": range(5), **given})
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("given", "outcome"),
     [

@@ -49,6 +49,7 @@ def test_an_explanation_is_pickled_and_copied() -> None:
     assert_same(copy.deepcopy(explained()), explained())
 
 
+@pytest.mark.slow
 def test_a_record_alone_is_read_written_told_and_drawn() -> None:
     record = load(explained().to_json(), ExplanationRecord)
     assert type(record) is ExplanationRecord
@@ -171,6 +172,7 @@ def test_a_file_that_contradicts_itself(change: dict[str, Any], message: str) ->
         Explanation.from_json(json.dumps(data))
 
 
+@pytest.mark.slow
 def test_an_explanation_on_its_way_names_its_traversal() -> None:
     snapshots = []
     options: dict[str, Any] = {"epsilon": 0.1, "traversal": "sequential"}

@@ -66,6 +66,7 @@ def explanations(draw: st.DrawFn) -> Explanation:
     )
 
 
+@pytest.mark.slow
 @given(explanations(), st.sampled_from([None, 2]))
 def test_an_explanation_comes_back_from_json(found: Explanation, indent: int | None) -> None:
     again = Explanation.from_json(found.to_json(indent=indent))

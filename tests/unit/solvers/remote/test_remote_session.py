@@ -94,6 +94,7 @@ def test_a_crash_costs_one_solve(
     assert session.minimise(cost, Targets()).bound == pytest.approx(optimum(task, cost)[0])
 
 
+@pytest.mark.slow
 def test_a_solver_that_hangs_is_killed_with_all_it_started(
     odd: Callable[..., RemoteSession], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +122,7 @@ def running() -> str:
     return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it_with_all_it_started(
     odd: Callable[..., RemoteSession], tmp_path: Path
 ) -> None:
@@ -139,6 +141,7 @@ def test_what_a_solver_prints_is_no_answer(odd: Callable[..., RemoteSession]) ->
     assert_works(odd("print"))
 
 
+@pytest.mark.slow
 def test_nothing_opens_where_nothing_can(
     odd: Callable[..., RemoteSession], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +217,7 @@ def test_nothing_outlives_the_process_that_asked(end: str, tmp_path: Path) -> No
     assert sleeper(int(parent)) not in running()
 
 
+@pytest.mark.slow
 def test_a_fork_has_processes_of_its_own(odd: Callable[..., RemoteSession]) -> None:
     session = odd("none")
     assert_works(session)
@@ -289,6 +293,7 @@ def test_a_licence_error_keeps_its_kind(odd: Callable[..., RemoteSession], tmp_p
         session.minimise(np.ones(small_program().columns), Targets())
 
 
+@pytest.mark.slow
 def test_idle_processes_end_with_this_one() -> None:
     process.take(partial(Odd, "none")).kill()
     kept = process.take(partial(Odd, "none"))
