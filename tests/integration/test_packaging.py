@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.selection import MARKS
+from tests.selection import DEFAULT, MARKS
 from tests.support.repository import ROOT
 
 
@@ -92,7 +92,7 @@ def test_ci_and_the_nightly_run_have_the_tests_of_each_mark() -> None:
     workflows = ".github/workflows/ci.yml", ".github/workflows/nightly.yml"
     for name, seeds in zip(workflows, MARKS.values(), strict=True):
         assert f"- run: python -m pytest --seeds {seeds} --strict-skips" in lines(name)
-    assert f".venv/bin/pytest --seeds {MARKS['slow']}" in lines(".ci/run")
+    assert f".venv/bin/pytest --seeds {MARKS['slow']} --after {DEFAULT}" in lines(".ci/run")
 
 
 def test_ci_is_executable() -> None:
