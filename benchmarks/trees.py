@@ -85,6 +85,7 @@ def models(archive: Path | None) -> Iterator[tuple[str, Any, Callable[[], Rows]]
         ("LightGBM 300 × 31", lightgbm(300)),
         ("forest 100 × depth 8", forest(100, 8)),
         ("forest 100, full", forest(100, None)),
+        ("forest 500, full", forest(500, None)),
     ):
         yield f"Adult, {name}", model, lambda: adult(archive)
 
@@ -184,11 +185,13 @@ def main() -> int:
     arguments.add_argument("--rows", type=int, default=20)
     arguments.add_argument("--solvers", default="leaves,highs,scip,gurobi,cbc")
     arguments.add_argument("--only", choices=("models", "growth", "solvers"))
+    arguments.add_argument("--model", default="", help="part of the names of models to run")
     options = parsed(arguments)
     warnings.simplefilter("ignore")  # rows without names
     tables, agree = [], True
     if options.only in (None, "models"):
-        tables.append(explained(models(options.archive), options.rows, "model", least=True))
+        chosen = (one for one in models(options.archive) if options.model in one[0])
+        tables.append(explained(chosen, options.rows, "model", least=True))
     if options.archive is not None and options.only in (None, "growth"):
         tables.append(explained(growth(options.archive), options.rows, "Adult", least=False))
     if options.only in (None, "solvers"):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from milp_verix.errors import InputError
 from milp_verix.problem.objective import whole_numbers
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
@@ -69,7 +70,11 @@ def feature_count(problem: PosedProblem, costs: FloatArray) -> ChangeMeasure:
 def distance(
     problem: PosedProblem, costs: FloatArray, scales: FloatArray, gap: float
 ) -> ChangeMeasure:
-    """Return the distance with ``scales``, (d,), weighted by ``costs`` of features, (features,)."""
+    """Return the distance with ``scales``, (d,), weighted by ``costs`` of features, (features,).
+
+    Raises ``InputError`` where a number may become missing, or a missing value a number.
+    """
+    _refuse_missing(problem)
     unordered = np.zeros(problem.features.count, dtype=bool)
     if problem.inputs is not None:
         unordered[:] = [feature.unordered for feature in problem.inputs.features]
@@ -81,6 +86,17 @@ def distance(
     kept, units = np.unique(owners, return_inverse=True)
     chosen = units, costs[feature_of[kept]], choice[kept]
     return _measure(problem, chosen, scales, gap)
+
+
+def _refuse_missing(problem: PosedProblem) -> None:
+    ball, inputs = problem.ball, problem.inputs
+    for place, last in {} if inputs is None else inputs.missing.items():
+        feature = inputs.features[problem.features.of_coordinate[place]]  # type: ignore[union-attr]
+        if not feature.values and ball.outer.lower[place] <= last < ball.outer.upper[place]:
+            raise InputError(
+                f"{feature.name} may become missing, which is at no distance from a number: ask "
+                "for the fewest changes, or give the feature a finite epsilon"
+            )
 
 
 def directed(problem: PosedProblem) -> PosedProblem:

@@ -22,6 +22,7 @@ from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature, word_of
 from milp_verix.inputs.names import listed, shown
 
+FOR_TREES = "; trees read it if it is described with missing=True"
 _TRUTH = {"false": 0, "no": 0, "0": 0, "true": 1, "yes": 1, "1": 1}
 _MISSING = ("NoneType", "NAType", "NaTType")
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{2,4}", re.ASCII)
@@ -33,6 +34,8 @@ def code_in(feature: Feature, cell: Any) -> float:
 
     Raises ``InputError`` that names the feature, the value seen and those expected.
     """
+    if feature.missing and is_missing(cell):
+        return feature.top
     value = plain_cell(feature.name, cell)
     if not feature.values:
         truth = feature.kind == "fixed" or (feature.lower, feature.upper) == (0.0, 1.0)
@@ -59,11 +62,11 @@ def plain_cell(name: str, cell: Any) -> Any:
         and cell.dtype.kind not in "mM"
     ):
         value = cell.item()
-    missing = type(value).__name__ in _MISSING or (isinstance(value, float) and isnan(value))
-    if missing or (isinstance(value, str) and not value.strip()):
+    if is_missing(value) or (isinstance(value, str) and not value.strip()):
         told = f"{name} is {shown(value)}" if isinstance(value, str) else f"{name} is missing"
         raise InputError(
             f"{told}, expected a value ({shown(value)} was seen): fill it in, or leave the row out"
+            f"{FOR_TREES}"
         )
     if not isinstance(value, (str, bytes)) and hasattr(value, "__len__"):
         raise InputError(
@@ -71,6 +74,12 @@ def plain_cell(name: str, cell: Any) -> Any:
             "df.iloc[i] or df.to_dict('records')[i] is such a row"
         )
     return value
+
+
+def is_missing(cell: Any) -> bool:
+    """Return whether a cell is None, NaN, or a missing value of pandas."""
+    number = isinstance(cell, float | np.floating) and isnan(cell)
+    return number or type(cell).__name__ in _MISSING
 
 
 def number_in_cell(name: str, value: Any, *, text: bool, truth: bool) -> float:
@@ -98,7 +107,7 @@ def number_in_cell(name: str, value: Any, *, text: bool, truth: bool) -> float:
         raise InputError(told + remedy_for(value)) from error
     if isnan(number):
         raise InputError(
-            f"{name} is missing ({value!r} was seen): fill it in, or leave the row out"
+            f"{name} is missing ({value!r} was seen): fill it in, or leave the row out{FOR_TREES}"
         )
     if isinf(number):
         raise InputError(f"{told} that is finite: correct it, or leave the row out")
@@ -128,7 +137,8 @@ def refuse_value(feature: Feature, x: NDArray[np.floating]) -> None:
     """Raise ``InputError`` unless ``x``, the feature's coordinates, is a value of it."""
     told = f"the input's {feature.name} is {x[0] if x.size == 1 else x.tolist()}"
     if not np.isfinite(x).all():
-        raise InputError(f"{told}, expected finite numbers: fill it in, or leave the row out")
+        way = FOR_TREES if np.isnan(x).any() else ""
+        raise InputError(f"{told}, expected finite numbers: fill it in, or leave the row out{way}")
     if feature.one_hot:
         if not (np.all((x == 0) | (x == 1)) and x.sum() == 1):
             raise InputError(f"{told}: a one-hot block has one 1, and 0 elsewhere")
@@ -140,7 +150,7 @@ def refuse_value(feature: Feature, x: NDArray[np.floating]) -> None:
         )
         raise InputError(f"{told}, which is none of its codes: {codes}")
     # NumPy would round the ends to the type of x
-    elif not feature.lower <= float(x[0]) <= feature.upper:
+    elif not feature.lower <= float(x[0]) <= feature.top:
         raise InputError(f"{told}, outside of [{feature.lower:g}, {feature.upper:g}]")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,11 @@ from milp_verix.inputs.names import listed, meant, shown
 
 DIRECTIONS = ("up", "down")
 KINDS = ("continuous", "integer", "binary", "category", "ordinal", "fixed")
+MISSING = "missing"
+"""The word for a value that is missing."""
 _LARGEST_WHOLE = 2.0**53
+_NO_END = 2.0**100
+"""The largest number of a fixed feature that may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +31,9 @@ class Feature:
     which a person can change it, ``"up"`` or ``"down"``, or None: contrasts keep to it, and
     explanations do not.
     ``values`` are the words behind the whole numbers ``codes``, one each, empty for numbers. With
-    ``one_hot`` there is a coordinate for each value, in their order. Made by the functions of this
-    module.
+    ``one_hot`` there is a coordinate for each value, in their order. A value that is ``missing`` is
+    the last word, or the number next to the largest one: any beyond ``last`` stands for NaN. Made
+    by the functions of this module.
     """
 
     name: str
@@ -40,6 +46,7 @@ class Feature:
     one_hot: bool = False
     deviation: float | None = None
     only: str | None = None
+    missing: bool = False
     width: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,7 +68,34 @@ class Feature:
             raise InputError(f"{self.name}: only is 'up' or 'down', got {shown(self.only)}")
         if self.only is not None and self.kind in ("category", "fixed"):
             raise InputError(f"{self.name}: a {self.kind} feature has no direction, as only says")
+        if self.missing:
+            self._refuse_missing()
         object.__setattr__(self, "width", len(self.values) if self.one_hot else 1)
+
+    def _refuse_missing(self) -> None:
+        if self.missing is not True:
+            raise InputError(f"{self.name}: missing is true or false, got {shown(self.missing)}")
+        if self.only is not None:
+            raise InputError(
+                f"{self.name}: a value that may be missing has no direction, as only says: leave "
+                "one of them out"
+            )
+        if not (np.isfinite(self.upper) or self.kind == "fixed"):
+            raise InputError(f"{self.name} may be missing: give the upper end of its numbers, too")
+
+    @property
+    def last(self) -> float:
+        """The largest coordinate that is no missing value."""
+        if self.missing and self.values:
+            return self.upper - 1.0
+        return _NO_END if self.missing and np.isinf(self.upper) else self.upper
+
+    @property
+    def top(self) -> float:
+        """The upper end of its coordinates: that of a missing value if there may be one."""
+        if not self.missing:
+            return self.upper
+        return self.last + 1.0 if self.whole else float(np.nextafter(self.last, np.inf))
 
     @property
     def whole(self) -> bool:
@@ -96,6 +130,8 @@ class Feature:
         if self.one_hot:
             return self.values[int(np.argmax(values))]
         value = float(values[0])
+        if self.missing and not value <= self.last:
+            return MISSING
         if self.values and value in self.codes:
             return self.values[self.codes.index(int(value))]
         number = str(int(value)) if value == np.rint(value) else f"{value:.6g}"
@@ -118,14 +154,18 @@ def continuous(
     *,
     deviation: float | None = None,
     only: str | None = None,
+    missing: bool = False,
 ) -> Feature:
     """Return a feature of real numbers between ``lower`` and ``upper``, in words with ``unit``.
 
     ``deviation`` is its standard deviation, for radii such as ``"0.5sd"``. ``only="up"`` or
-    ``"down"`` is the one direction in which contrasts change it.
+    ``"down"`` is the one direction in which contrasts change it. With ``missing`` a value may be
+    NaN, which trees read: with the radius infinity another value may become missing, and a missing
+    one any other; with a finite one neither does.
     """
     low, high = _ends(name, lower, upper)
-    return Feature(name, "continuous", low, high, unit, deviation=deviation, only=only)
+    kind = partial(Feature, name, "continuous", deviation=deviation, only=only)
+    return kind(low, high, unit, missing=missing)
 
 
 @checked(name=TEXT)
@@ -137,11 +177,11 @@ def integer(
     *,
     deviation: float | None = None,
     only: str | None = None,
+    missing: bool = False,
 ) -> Feature:
     """Return a feature of whole numbers from ``lower`` to ``upper``.
 
-    ``deviation`` is its standard deviation, for radii such as ``"0.5sd"``. ``only="up"`` or
-    ``"down"`` is the one direction in which contrasts change it.
+    ``deviation``, ``only`` and ``missing`` are as for :func:`continuous`.
     """
     low, high = _ends(name, lower, upper)
     for end in (low, high):
@@ -153,7 +193,8 @@ def integer(
                 f"float64 has all of them, got {end:g}: subtract an offset, leave the column out "
                 "if it only counts rows, or call it continuous"
             )
-    return Feature(name, "integer", low, high, unit, deviation=deviation, only=only)
+    kind = partial(Feature, name, "integer", deviation=deviation, only=only)
+    return kind(low, high, unit, missing=missing)
 
 
 @checked(name=TEXT)
@@ -175,18 +216,26 @@ def category(
     *,
     codes: Sequence[int] | None = None,
     one_hot: bool = False,
+    missing: bool = False,
 ) -> Feature:
     """Return a feature with one of ``values``, none nearer to one than to another.
 
     The network's input has the codes of the values in one coordinate, 0, 1, … unless ``codes`` are
     given; or, with ``one_hot``, a coordinate for each value, 1 for its own and 0 for the others.
+    With ``missing`` a value may be NaN, for trees: it is the word "missing", with the next code.
     """
     words = _words(name, values)
-    if one_hot and codes is not None:
-        raise InputError(f"{name}: a one-hot block has no codes")
+    if one_hot and (codes is not None or missing):
+        raise InputError(
+            f"{name}: a one-hot block has no codes and no missing value: list the word that stands "
+            "for it"
+        )
     found = _codes(name, codes, len(words))
+    if missing:
+        words, found = _words(name, [*words, MISSING]), (*found, max(found) + 1)
     low, high = (0.0, 1.0) if one_hot else (float(min(found)), float(max(found)))
-    return Feature(name, "category", low, high, values=words, codes=found, one_hot=one_hot)
+    block = partial(Feature, name, "category", one_hot=one_hot, missing=missing)
+    return block(low, high, values=words, codes=found)
 
 
 @checked(name=TEXT)
@@ -206,9 +255,9 @@ def ordinal(
 
 
 @checked(name=TEXT)
-def fixed(name: str, unit: str | None = None) -> Feature:
-    """Return a feature that keeps the value of the input explained."""
-    return Feature(name, "fixed", unit=unit)
+def fixed(name: str, unit: str | None = None, *, missing: bool = False) -> Feature:
+    """Return a feature that keeps the value of the input explained, which may be ``missing``."""
+    return Feature(name, "fixed", unit=unit, missing=missing)
 
 
 def _ends(name: str, lower: float, upper: float) -> tuple[float, float]:

@@ -22,17 +22,18 @@ def features_of_frame(
     ranges: Mapping[str, tuple[float, float]],
     units: Mapping[str, str],
     fixed_names: Iterable[str],
+    missing: Iterable[str],
 ) -> list[Feature]:
     """Return a feature for each column; see :meth:`milp_verix.Inputs.from_frame`."""
     frame = frame_with_rows(frame)
     names = list(frame.columns)
     refuse_other_kinds({"categories": categories, "ranges": ranges, "units": units}, Mapping)
-    refuse_other_kinds({"one_hot": one_hot, "fixed": fixed_names}, Iterable)
-    blocks, still = {*one_hot}, {*fixed_names}
-    refuse_unknown({*categories, *blocks, *ranges, *units, *still}, names)
+    refuse_other_kinds({"one_hot": one_hot, "fixed": fixed_names, "missing": missing}, Iterable)
+    blocks, still, open_ = {*one_hot}, {*fixed_names}, {*missing}
+    refuse_unknown({*categories, *blocks, *ranges, *units, *still, *open_}, names)
     features = []
     for name in names:
-        column, unit = _plain(frame[name]), units.get(name)
+        column, unit, may = _plain(known_values(frame, name, open_)), units.get(name), name in open_
         words = name in categories or name in blocks or column.dtype.kind not in "biufmM"
         if words and (name in still or name in ranges or name in units):
             raise InputError(
@@ -40,12 +41,12 @@ def features_of_frame(
                 "leave it out of ranges, units and fixed; a radius of 0 keeps its word"
             )
         if name in still:
-            features.append(fixed(name, unit))
+            features.append(fixed(name, unit, missing=may))
         elif words:
             known = categories.get(name) or _words(column)
-            features.append(category(name, known, one_hot=name in blocks))
+            features.append(category(name, known, one_hot=name in blocks, missing=may))
         else:
-            features.append(number_feature(column, ranges.get(name), unit))
+            features.append(number_feature(column, ranges.get(name), unit, missing=may))
     return features
 
 
@@ -56,6 +57,18 @@ def pandas() -> Any:
     except ImportError as error:
         raise InputError("a table needs pandas: pip install 'milp-verix[pandas]'") from error
     return pd
+
+
+def known_values(frame: Any, name: str, missing: set[str]) -> Any:
+    """Return a column, without its missing values if it is one of ``missing``.
+
+    Raises ``InputError`` if it has no value at all.
+    """
+    column = frame[name]
+    found = column.dropna() if name in missing else column
+    if not len(found):
+        raise InputError(f"the column {name} has no value: leave it out, or describe it by hand")
+    return found
 
 
 def refuse_other_kinds(given: Mapping[str, object], kind: type) -> None:
@@ -122,11 +135,16 @@ def refuse_unknown(given: set[str], names: Sequence[str]) -> None:
 
 
 def number_feature(
-    column: Any, ends: tuple[float, float] | None = None, unit: str | None = None
+    column: Any,
+    ends: tuple[float, float] | None = None,
+    unit: str | None = None,
+    *,
+    missing: bool = False,
 ) -> Feature:
     """Return a feature for a column of numbers: whole, real, or truth values.
 
-    Without ``ends`` they are the least and the largest number of the column.
+    Without ``ends`` they are the least and the largest number of the column. ``missing`` says
+    whether values may be missing; the column has none that is.
     """
     name, column = str(column.name), _plain(column)
     if column.dtype.kind not in "biuf":
@@ -138,7 +156,7 @@ def number_feature(
             f"{shown(str(seen) if date else seen)}{way}"
         )
     if column.dtype.kind == "b":
-        return binary(name)
+        return category(name, ("no", "yes"), missing=True) if missing else binary(name)
     numbers = column.to_numpy(np.float64)
     if len(wrong := np.flatnonzero(np.isinf(numbers))):
         raise InputError(
@@ -150,8 +168,8 @@ def number_feature(
     low, high = ends or (float(column.min()), float(column.max()))
     spread = float(np.std(numbers))
     if column.dtype.kind == "f":
-        return continuous(name, low, high, unit, deviation=spread)
-    return integer(name, low, high, unit, deviation=spread)
+        return continuous(name, low, high, unit, deviation=spread, missing=missing)
+    return integer(name, low, high, unit, deviation=spread, missing=missing)
 
 
 def _refuse_missing(column: Any) -> None:
@@ -160,7 +178,8 @@ def _refuse_missing(column: Any) -> None:
         first = column.index[int(np.argmax(missing))]
         raise InputError(
             f"the column {column.name} has missing values, {int(missing.sum())} of {len(column)}, "
-            f"the first in the row {first!r}: fill or drop them first"
+            f"the first in the row {first!r}: fill or drop them first; for trees, "
+            f"missing=[{str(column.name)!r}, …] says that they may be"
         )
 
 

@@ -122,7 +122,23 @@ class Inputs:
     @property
     def upper(self) -> FloatArray:
         """The upper end of each coordinate, shape (size,); inf where there is none."""
-        return self._of_coordinates([feature.upper for feature in self.features])
+        return self._of_coordinates([feature.top for feature in self.features])
+
+    @property
+    def missing(self) -> dict[int, float]:
+        """For coordinates that may be missing, the largest number that is no missing value."""
+        pairs = zip(self.features, self.groups, strict=True)
+        return {int(group[0]): feature.last for feature, group in pairs if feature.missing}
+
+    def coded(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Return ``x``, shape (size,), with numbers for NaN where a value may be missing.
+
+        These are the next ones beyond the last number of the feature.
+        """
+        if x.dtype.kind != "f" or not self.missing or x.size != self.size:
+            return x
+        may = np.isin(np.arange(self.size), list(self.missing))
+        return np.where(may & np.isnan(x), self.upper, x)
 
     @property
     def integral(self) -> BoolArray:
@@ -182,6 +198,7 @@ class Inputs:
         ranges: Mapping[str, tuple[float, float]] | None = None,
         units: Mapping[str, str] | None = None,
         fixed: Iterable[str] = (),
+        missing: Iterable[str] = (),
         rules: Iterable[Rule | str] = (),
         class_names: Sequence[str] = (),
     ) -> "Inputs":
@@ -190,8 +207,9 @@ class Inputs:
         Whole numbers are integers, other numbers continuous, truth values binary, words categories.
         ``categories`` gives the words behind codes 0, 1, …; ``one_hot`` names the categories that
         the network's input has as blocks. Ends are those of ``ranges``, or the least and the
-        largest of the data. ``units`` are units by name; ``fixed`` names features that do not move.
-        Raises ``InputError`` for names that are no column, and for missing values.
+        largest of the data. ``units`` are units by name; ``fixed`` names features that do not move,
+        ``missing`` those whose values may be missing, which trees alone read. Raises ``InputError``
+        for names that are no column, and for missing values in other columns.
         """
         from milp_verix.inputs.frame import features_of_frame
 
@@ -202,6 +220,7 @@ class Inputs:
             ranges=ranges or {},
             units=units or {},
             fixed_names=fixed,
+            missing=missing,
         )
         return cls(features, rules, class_names=class_names)
 
@@ -213,6 +232,7 @@ class Inputs:
         *,
         ranges: Mapping[str, tuple[float, float]] | None = None,
         units: Mapping[str, str] | None = None,
+        missing: Iterable[str] = (),
         rules: Iterable[Rule | str] = (),
     ) -> "Inputs":
         """Return the inputs of a fitted scikit-learn ``Pipeline``, in the table's own units.
@@ -221,15 +241,16 @@ class Inputs:
         with this ``transformer``: the columns of the pandas ``DataFrame`` ``frame`` before scaling
         and encoding, in the order in which it was fitted. Words are those that its encoders know,
         names of classes its ``classes_``. Columns of numbers are as in :meth:`from_frame`, and so
-        are ``ranges``, ``units`` and ``rules``. A column that is dropped is no feature. Words that
-        an ``OrdinalEncoder`` was given in an order are ordinal, others categories; two are binary.
+        are ``ranges``, ``units``, ``missing`` and ``rules``. A column that is dropped is no
+        feature. Words that an ``OrdinalEncoder`` was given in an order are ordinal, others
+        categories; two are binary.
 
         Raises ``InputError`` for a transformer that is not known, by its name, for missing values
         in numbers, and for names that are no column.
         """
         from milp_verix.inputs.pipeline import described_by
 
-        features, classes = described_by(pipeline, frame, ranges or {}, units or {})
+        features, classes = described_by(pipeline, frame, ranges or {}, units or {}, missing)
         return cls(features, rules, class_names=classes)
 
     @classmethod
@@ -326,7 +347,7 @@ class Inputs:
         """Return the coordinates of an array, shape (size,), or of a row as :meth:`row` does."""
         if row_of(x) is not None:
             return self.row(x)
-        flat = np.asarray(x).reshape(-1)
+        flat = self.coded(np.asarray(x).reshape(-1))
         if flat.size != self.size or flat.dtype.kind not in "biuf":
             raise InputError(
                 f"the input holds {flat.size} entries of type {flat.dtype}, expected {self.size} "

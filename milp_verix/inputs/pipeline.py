@@ -1,6 +1,6 @@
 """Descriptions of inputs taken from a fitted scikit-learn pipeline and a table of its columns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from milp_verix.errors import InputError
@@ -8,6 +8,7 @@ from milp_verix.inputs.features import Feature, binary, category, ordinal, word_
 from milp_verix.inputs.fitted import is_pipeline, names_of, without_search
 from milp_verix.inputs.frame import (
     frame_with_rows,
+    known_values,
     number_feature,
     refuse_other_kinds,
     refuse_unknown,
@@ -17,7 +18,11 @@ from milp_verix.inputs.table_encoding import Column, encoding_of
 
 
 def described_by(
-    pipeline: Any, frame: Any, ranges: Mapping[str, tuple[float, float]], units: Mapping[str, str]
+    pipeline: Any,
+    frame: Any,
+    ranges: Mapping[str, tuple[float, float]],
+    units: Mapping[str, str],
+    missing: Iterable[str] = (),
 ) -> tuple[list[Feature], list[str]]:
     """Return a feature for each column, and the names of the classes if they are not 0, 1, ….
 
@@ -26,12 +31,14 @@ def described_by(
     pipeline, _ = without_search(pipeline)
     frame = frame_with_rows(frame)
     refuse_other_kinds({"ranges": ranges, "units": units}, Mapping)
+    refuse_other_kinds({"missing": missing}, Iterable)
+    may = {*missing}
     given = None if names_of(pipeline) else list(frame.columns)
     columns = encoding_of(pipeline, given).columns
     names = [column.name for column in columns]
     refuse_missing_names(names, list(frame.columns), "the frame, as the pipeline was fitted,")
-    refuse_unknown({*ranges, *units}, names)
-    features = [_feature(column, frame, ranges, units) for column in columns]
+    refuse_unknown({*ranges, *units, *may}, names)
+    features = [_feature(column, frame, ranges, units, may) for column in columns]
     return features, fitted_class_names(pipeline)
 
 
@@ -66,10 +73,17 @@ def _feature(
     frame: Any,
     ranges: Mapping[str, tuple[float, float]],
     units: Mapping[str, str],
+    missing: set[str],
 ) -> Feature:
     name, values = column.name, column.values
     if column.form == "number":
-        return number_feature(frame[name], ranges.get(name), units.get(name))
+        known, may = known_values(frame, name, missing), name in missing
+        return number_feature(known, ranges.get(name), units.get(name), missing=may)
+    if name in missing:
+        raise InputError(
+            f"{name} has words, which the pipeline encodes: a missing one is none of them; write a "
+            "word for it into the table before the pipeline is fitted"
+        )
     if name in ranges or name in units:
         raise InputError(f"{name} has words, which the pipeline knows: no range and no unit")
     words = [word_of(value) for value in values]

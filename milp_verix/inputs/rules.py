@@ -219,6 +219,11 @@ class Quantity:
             raise InputError(
                 f"{self.feature.name} is a category: compare it by ==, != or isin with its values"
             )
+        if self.feature is not None and self.feature.missing:
+            raise InputError(
+                f"{self.feature.name} may be missing, and a rule compares numbers: leave it out of "
+                "rules, or missing out of its description"
+            )
 
 
 def quantity_of(features: tuple[Feature, ...], index: int, start: int) -> Quantity:

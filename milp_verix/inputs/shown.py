@@ -46,7 +46,12 @@ def _kind(feature: Feature) -> str:
 
 
 def _values(feature: Feature) -> str:
-    """Return ``"18 to 75 years"``, ``"no, yes"`` or ``"any"``."""
+    """Return ``"18 to 75 years"``, ``"no, yes"`` or ``"any"``; and that it may be missing."""
+    known = _known_values(feature)
+    return f"{known}, or missing" if feature.missing and not feature.values else known
+
+
+def _known_values(feature: Feature) -> str:
     if feature.values:
         shown = ", ".join(feature.values[:_MOST_WORDS])
         left = len(feature.values) - _MOST_WORDS

@@ -107,14 +107,18 @@ def feature_data(feature: Feature) -> dict[str, Any]:
         data["deviation"] = feature.deviation
     if feature.only is not None:
         data["only"] = feature.only
+    words, codes = list(feature.values), list(feature.codes)
+    if feature.missing:
+        data["missing"] = True
+        words, codes = words[:-1], codes[:-1]
     if feature.values:
-        data["values"] = list(feature.values)
+        data["values"] = words
     if feature.kind == "ordinal":
         data["first"] = feature.codes[0]
     if feature.one_hot:
         data["one_hot"] = True
     elif feature.kind == "category":
-        data["codes"] = list(feature.codes)
+        data["codes"] = codes
     return data
 
 

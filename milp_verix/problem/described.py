@@ -1,6 +1,9 @@
 """The ball of a described input: an interval for each coordinate, whole numbers, and rules.
 
 { x' : |x'_i − x_i| ≤ ε_i,  l_i ≤ x'_i ≤ u_i,  x'_i ∈ ℤ for whole features,  all rules hold }
+
+A missing value is the number next to ``u_i``. It is at no distance from any number: it is in the
+ball of others if ``ε_i = ∞`` alone.
 """
 
 from collections.abc import Sequence
@@ -13,6 +16,7 @@ from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import radii_of_coordinates
 from milp_verix.problem.ball import Ball
+from verix_encodings.arrays import FloatArray
 
 
 def make_described_ball(x: NDArray[Any], radii: Sequence[float], norm: str, inputs: Inputs) -> Ball:
@@ -28,7 +32,8 @@ def make_described_ball(x: NDArray[Any], radii: Sequence[float], norm: str, inpu
     flat = np.array(x).reshape(-1)
     inputs.refuse(flat)
     reach, wide = radii_of_coordinates(inputs, radii), flat.astype(np.float64)
-    lower, upper = np.maximum(wide - reach, inputs.lower), np.minimum(wide + reach, inputs.upper)
+    ends = _ends(inputs, wide, reach)
+    lower, upper = np.maximum(wide - reach, ends[0]), np.minimum(wide + reach, ends[1])
     magnitude = np.maximum(np.abs(lower), np.abs(upper))
     largest = 2.0 ** (np.finfo(flat.dtype).nmant + 1)
     for feature, group in zip(inputs.features, inputs.groups, strict=True):
@@ -43,4 +48,15 @@ def make_described_ball(x: NDArray[Any], radii: Sequence[float], norm: str, inpu
                 "whole numbers: give a smaller range, or call it continuous"
             )
     epsilon = float(max(radii))
-    return Ball(flat, epsilon, norm, inputs.lower, inputs.upper, radii=reach, mixed=inputs.mixed)
+    return Ball(flat, epsilon, norm, *ends, radii=reach, mixed=inputs.mixed)
+
+
+def _ends(inputs: Inputs, x: FloatArray, reach: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the domain; a finite radius leads to no missing value, and from none."""
+    lower, upper = inputs.lower, inputs.upper
+    for place, last in inputs.missing.items():
+        if x[place] > last and np.isfinite(reach[place]):
+            lower[place] = x[place]
+        elif np.isfinite(reach[place]):
+            upper[place] = last
+    return lower, upper

@@ -30,6 +30,7 @@ from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
 from milp_verix.problem.signatures import readable
+from milp_verix.tree_reader.missing_values import with_missing
 from verix_encodings import Network
 
 
@@ -198,7 +199,10 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
         _refuse_beside(described, network, domain, (features, feature_names, given.image_shape))
         domain, features = (described.lower, described.upper), described.listed
         feature_names = described.names
+        network = with_missing(network, described.missing)
     array = _array(x)  # type: ignore[arg-type]
+    if described is not None:
+        array = described.coded(array.reshape(-1)).reshape(array.shape)
     if described is not None and array.size == len(described.features) < described.size:
         raise InputError(
             f"the input has a number for each of {array.size} features, expected one for each of "
@@ -241,7 +245,8 @@ def _refuse_other_words(inputs: Inputs, network: LoadedModel) -> None:
     """Raise ``InputError`` for a word with another code than the network's."""
     for feature, group in zip(inputs.features, inputs.groups, strict=True):
         known = network.words.get(int(group[0]), ())
-        for word, code in zip(feature.values, feature.codes, strict=False) if known else ():
+        told = len(feature.values) - feature.missing
+        for word, code in zip(feature.values[:told], feature.codes, strict=False) if known else ():
             if not (0 <= code < len(known) and known[code] == word):
                 raise InputError(
                     f"{feature.name}: the word {word!r} has the code {code} in the inputs "

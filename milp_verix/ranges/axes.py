@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.features import MISSING, Feature
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace
@@ -42,7 +42,7 @@ class OrderedAxis:
     step: float
     whole: bool
     words: tuple[str, ...] = ()
-    codes: tuple[int, ...] = ()
+    codes: tuple[float, ...] = ()
 
     def told(self, low: float, high: float) -> tuple[str, ...] | None:
         """Return the words with codes between two ends; None of a feature without words."""
@@ -193,10 +193,17 @@ def _axis(problem: PosedProblem, feature: int, radius: float, resolution: float)
     if described is not None and described.kind == "fixed":
         radius = 0.0
     whole = described is not None and described.whole
+    words, codes = ((), ()) if described is None else (described.values, described.codes)
     lower, upper = ball.domain_lower[group], ball.domain_upper[group]
     if group.size == 1:
         least = max(float(lower[0]), float(x[0]) - radius)
         most = min(float(upper[0]), float(x[0]) + radius)
+        if described is not None and described.missing:
+            # a range is one of numbers, or the missing value alone
+            if x[0] > described.last:
+                least, words, codes = float(x[0]), (MISSING,), (float(x[0]),)
+            else:
+                most = min(most, described.last)
         if whole:
             least, most = float(np.ceil(least)), float(np.floor(most))
     else:
@@ -211,7 +218,6 @@ def _axis(problem: PosedProblem, feature: int, radius: float, resolution: float)
             "features may move at most (within, --within)"
         )
     step = 1.0 if whole else max(resolution * (most - least), _least_step(problem, x))
-    words, codes = ((), ()) if described is None else (described.values, described.codes)
     return OrderedAxis(feature, group, x, least, most, step, whole, words, codes)
 
 

@@ -5,7 +5,7 @@ Each condition of the trees on a number ``z`` that the steps compute becomes one
 :mod:`milp_verix.tree_reader.table_columns`. Predictions are those of the pipeline.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from milp_verix.inputs.fitted import steps_of, without_search
 from milp_verix.inputs.made_rows import rows_of
 from milp_verix.inputs.pipeline import coordinate_names
 from milp_verix.inputs.table_encoding import encoding_of
-from milp_verix.tree_reader.branching import Branching, Sides, Words, as_thresholds
+from milp_verix.tree_reader.branching import Branching, Sides, Words, as_thresholds, plain_sides
 from milp_verix.tree_reader.pulled_back import Conditions
 from milp_verix.tree_reader.read_trees import ReadTrees, Runner
 from milp_verix.tree_reader.registry import reader_of
@@ -102,8 +102,10 @@ def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
         raise InputError(
             f"the transformer makes {columns.width} numbers of a row, the trees take {inner.inputs}"
         )
-    trees = _pulled_back(inner, columns)
-    given = rows_of(fitted, frame) if hasattr(frame, "columns") else np.zeros((0, columns.size))
+    trees = pulled_back(inner, columns)
+    # rows with missing values wait for a description
+    known = frame.dropna() if hasattr(frame, "columns") else ()
+    given = rows_of(fitted, known) if len(known) else np.zeros((0, columns.size))
     return replace(
         inner,
         trees=trees,
@@ -112,21 +114,21 @@ def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
         runner=PipelineRunner(columns, through, inner.runner, pipeline),
         columns=coordinate_names(fitted),
         words={},
-        points=np.concatenate([_points(columns, trees), given]),
+        points=np.concatenate([table_points(columns, trees), given]),
     )
 
 
-def _pulled_back(inner: ReadTrees, columns: TableColumns) -> tuple[Tree, ...]:
-    """Return the trees with conditions on columns of the table."""
-    stored = inner.stored or tuple(_as_stored(tree) for tree in inner.trees)
+def pulled_back(
+    inner: ReadTrees, columns: TableColumns, missing: Mapping[int, float] | None = None
+) -> tuple[Tree, ...]:
+    """Return the trees with conditions on columns of the table.
+
+    ``missing`` has the last number of coordinates that may be missing.
+    """
+    stored = inner.stored
     if columns.sparse and inner.sparse_zeros_missing:
         stored = tuple(_with_missing_zeros(tree) for tree in stored)
-    return tuple(as_thresholds(tree) for tree in Conditions(columns, stored).trees())
-
-
-def _as_stored(tree: Tree) -> Branching:
-    nowhere = np.zeros(tree.feature.size, dtype=bool)
-    return Branching(tree.feature, tree.threshold, tree.left, tree.right, tree.value, nowhere)
+    return tuple(as_thresholds(tree) for tree in Conditions(columns, stored, missing).trees())
 
 
 def _with_missing_zeros(tree: Branching) -> Branching:
@@ -134,9 +136,7 @@ def _with_missing_zeros(tree: Branching) -> Branching:
     before = float(np.nextafter(0.0, -1.0))
     sides: dict[int, Sides | Words] = {}
     for node in np.flatnonzero(tree.feature >= 0).tolist():
-        old = tree.sides.get(node) or Sides(
-            tree.threshold[node : node + 1], np.array([True, False])
-        )
+        old = tree.sides.get(node) or plain_sides(tree.threshold[node])
         assert isinstance(old, Sides)
         ends = np.unique([before, 0.0, *old.ends])
         places = np.append(np.searchsorted(old.ends, ends, side="left"), old.ends.size)
@@ -146,7 +146,7 @@ def _with_missing_zeros(tree: Branching) -> Branching:
     return replace(tree, sides=sides)
 
 
-def _points(columns: TableColumns, trees: Sequence[Tree]) -> FloatArray:
+def table_points(columns: TableColumns, trees: Sequence[Tree]) -> FloatArray:
     """Return rows of random words, and of numbers at thresholds and just beyond them."""
     generator = np.random.default_rng(0)
     rows = np.zeros((_ROWS, columns.size))

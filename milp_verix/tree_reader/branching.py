@@ -12,7 +12,7 @@ no decision that is taken already.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -102,9 +102,7 @@ class _Unfolded:
         tree, feature = self._tree, int(self._tree.feature[node])
         if feature < 0:
             return self._append(node, 0.0, -1)
-        sides = tree.sides.get(node) or Sides(
-            tree.threshold[node : node + 1], np.array([True, False])
-        )
+        sides = tree.sides.get(node) or plain_sides(tree.threshold[node])
         if isinstance(sides, Words):
             return self._by_words(node, sides, known)
         low, high = known.get(feature, (-np.inf, np.inf))
@@ -145,14 +143,38 @@ class _Unfolded:
     def _append(self, node: int, threshold: float, feature: int) -> int:
         if len(self._origin) == _MOST_NODES:
             raise UnsupportedOperatorError(
-                f"a tree's decisions by sets of categories need more than {_MOST_NODES} "
-                "thresholds: encode the categories of many words otherwise, or grow the trees less"
+                f"a tree's decisions by sets of categories, or on missing values, need more than "
+                f"{_MOST_NODES} thresholds: encode the categories of many words otherwise, let "
+                "fewer columns be missing, or grow the trees less"
             )
         self._origin.append(node)
         self._threshold.append(threshold)
         self._feature.append(feature)
         self._children.append((-1, -1))
         return len(self._origin) - 1
+
+
+def with_missing(tree: Branching, last: Mapping[int, float]) -> Branching:
+    """Return the tree in which numbers beyond ``last``, by coordinate, go as missing values do."""
+    sides = dict(tree.sides)
+    for node in np.flatnonzero(np.isin(tree.feature, list(last))).tolist():
+        old, end = tree.sides.get(node), last[int(tree.feature[node])]
+        left = bool(tree.missing_left[node])
+        assert not isinstance(old, Words)
+        if old is not None or left or tree.threshold[node] >= end:
+            sides[node] = beyond(old or plain_sides(tree.threshold[node]), end, left)
+    return replace(tree, sides=sides)
+
+
+def plain_sides(threshold: float) -> Sides:
+    """Return the sides of ``x <= threshold``."""
+    return Sides(np.array([threshold]), np.array([True, False]))
+
+
+def beyond(sides: Sides, end: float, left: bool) -> Sides:
+    """Return ``sides`` up to ``end``; larger numbers go left if ``left``."""
+    below = sides.ends[sides.ends < end]
+    return Sides(np.append(below, end), np.append(sides.left[: below.size + 1], left))
 
 
 def in_column(values: FloatArray, column: int, columns: int) -> FloatArray:

@@ -1,11 +1,11 @@
 """Conditions of trees on numbers that were computed from an input, as conditions on the input."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from milp_verix.tree_reader.branching import Branching, Sides, Words
+from milp_verix.tree_reader.branching import Branching, Sides, Words, beyond
 from milp_verix.tree_reader.table_columns import TableColumns
 from verix_encodings.arrays import BoolArray, FloatArray
 
@@ -13,10 +13,17 @@ from verix_encodings.arrays import BoolArray, FloatArray
 class Conditions:
     """All conditions of trees on the numbers of the steps, as conditions on columns."""
 
-    def __init__(self, columns: TableColumns, stored: Sequence[Branching]) -> None:
-        self._columns, self._stored = columns, stored
+    def __init__(
+        self,
+        columns: TableColumns,
+        stored: Sequence[Branching],
+        missing: Mapping[int, float] | None = None,
+    ) -> None:
+        """``missing`` has the last number of coordinates that may be missing."""
+        self._columns, self._stored, self._missing = columns, stored, missing or {}
+        self._of_missing = {start: columns.of_missing(start) for start in self._missing}
         self._words: dict[int, FloatArray] = {}
-        self._plain: dict[tuple[int, float], tuple[int, Sides | Words]] = {}
+        self._plain: dict[tuple[int, float, bool], tuple[int, Sides | Words]] = {}
         pairs = {
             (int(output), float(end))
             for tree in stored
@@ -44,7 +51,7 @@ class Conditions:
         for node in np.flatnonzero(tree.feature >= 0).tolist():
             old = tree.sides.get(node)
             assert not isinstance(old, Words)
-            key = int(feature[node]), float(threshold[node])
+            key = int(feature[node]), float(threshold[node]), bool(tree.missing_left[node])
             if old is not None:
                 coordinate, new = self._condition(*key, old)
             else:
@@ -63,7 +70,7 @@ class Conditions:
         )
 
     def _condition(
-        self, output: int, threshold: float, old: Sides | None
+        self, output: int, threshold: float, missing_left: bool, old: Sides | None
     ) -> tuple[int, Sides | Words]:
         """Return the coordinate and the sides of a condition on ``z_output``."""
         columns = self._columns
@@ -73,7 +80,12 @@ class Conditions:
             return 0, Sides(np.zeros(0), goes)
         column, start = columns.encoding.columns[place], columns.starts[place]
         if column.form == "number":
-            return start, self._of_number(output, threshold, old)
+            sides = self._of_number(output, threshold, old)
+            if start in self._missing:
+                z = self._of_missing[start][output : output + 1]
+                left = missing_left if np.isnan(z[0]) else _goes_left(z, threshold, old)[0]
+                sides = beyond(sides, self._missing[start], bool(left))
+            return start, sides
         if place not in self._words:
             self._words[place] = columns.of_words(place)
         goes = _goes_left(self._words[place][:, output], threshold, old)

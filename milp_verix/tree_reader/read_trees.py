@@ -63,7 +63,7 @@ class ReadTrees:
         facts: the class of a regressor; names of classes, one each, or none if they are the
             numbers 0, 1, …; notes for readers of a result.
         stored: the trees as the library stores them, with the ways of missing values and sets of
-            categories; none if ``trees`` tell all.
+            categories; none if the file does not tell the ways.
         sparse_zeros_missing: True if the library takes a zero that a sparse matrix does not store
             for a missing value.
         points: inputs at which the trees are compared with the library, shape (k, d); None for

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import UnsupportedOperatorError
+from milp_verix.errors import InputError, UnsupportedOperatorError
 from milp_verix.inputs.made_rows import table_of
 from milp_verix.inputs.table_encoding import Column, TableEncoding
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
@@ -94,6 +94,29 @@ class TableColumns:
         """The ``z`` of some row."""
         found: FloatArray = self.numbers(self._plain(1))[0]
         return found
+
+    def of_missing(self, start: int) -> FloatArray:
+        """Return ``z`` of a row whose coordinate ``start`` is NaN, NaN where that is missing, too.
+
+        Raises ``InputError`` if it is no coordinate of a number, and if the steps mark what is
+        missing in a number of its own.
+        """
+        place = self.starts.index(start)
+        column, rows = self.encoding.columns[place], self._plain(2)
+        if column.form != "number":
+            raise InputError(
+                f"{column.name} has words, which the pipeline encodes: a missing one is none of "
+                "them; write a word for it into the table before the pipeline is fitted"
+            )
+        rows[1, start] = np.nan
+        plain, found = self.numbers(rows)
+        own = np.array([self.column_of(output) == place for output in range(self.width)])
+        if np.any((plain != found) & ~own):
+            raise InputError(
+                f"the pipeline marks missing values of {column.name} in a column of its own, which "
+                "is not read: leave add_indicator out"
+            )
+        return np.asarray(found)
 
     def of_words(self, place: int) -> FloatArray:
         """Return ``z`` for each word of the column at ``place``, shape (words, width)."""

@@ -23,7 +23,8 @@ class TreeNetwork(LoadedModel):
     ``ir`` has the trees as its only node: scores in real arithmetic, of which the library computes
     within the node's ``error``. ``runner`` is the library's model; its outputs are
     ``link(s / divisor)``; a single score of zero is class 1 if ``upper_at_tie``. Scores are exact
-    multiples of ``step``, which is 0 where sums are rounded.
+    multiples of ``step``, which is 0 where sums are rounded. ``plain`` are the trees without
+    missing values, where some numbers stand for these.
     """
 
     runner: Runner
@@ -33,6 +34,7 @@ class TreeNetwork(LoadedModel):
     step: float
     library: str
     words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    plain: "TreeNetwork | None" = None
 
     @property
     def ensemble(self) -> TreeEnsemble:

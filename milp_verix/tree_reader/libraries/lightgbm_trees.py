@@ -222,9 +222,15 @@ def _branching(fields: Mapping[str, str], output: int, outputs: int, divided: in
         left=np.concatenate([left, nowhere]),
         right=np.concatenate([right, nowhere]),
         value=in_column(values / divided, output, outputs),
-        missing_left=np.concatenate([kinds & _DEFAULT_LEFT > 0, np.zeros(leaves, dtype=bool)]),
+        missing_left=np.concatenate([_missing_left(kinds, thresholds), np.zeros(leaves, bool)]),
         sides=_sides(kinds, thresholds, fields),
     )
+
+
+def _missing_left(kinds: Any, thresholds: FloatArray) -> Any:
+    """Return where NaN goes: as 0 where no value was missing, right in a set of categories."""
+    default = np.where(kinds >> 2 == 0, thresholds >= 0, kinds & _DEFAULT_LEFT > 0)
+    return default & (kinds & _CATEGORICAL == 0)
 
 
 def _numbers(fields: Mapping[str, str], key: str, kind: type) -> Any:

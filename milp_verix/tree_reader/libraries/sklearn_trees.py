@@ -22,10 +22,10 @@ from milp_verix.errors import InputError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import name_of, names_of, not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.loaded_model import KnownFacts
+from milp_verix.tree_reader.branching import Branching, as_thresholds
 from milp_verix.tree_reader.read_trees import ReadTrees, one_row_each
 from milp_verix.tree_reader.thresholds import last_left
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
-from verix_encodings.kinds.tree_ensemble import Tree
 
 _SINGLE = {"DecisionTreeClassifier", "DecisionTreeRegressor"}
 _SINGLE |= {"ExtraTreeClassifier", "ExtraTreeRegressor"}
@@ -155,7 +155,7 @@ def _boosted(model: Any) -> ReadTrees:
 
 def _parts(
     model: Any,
-    trees: list[Tree],
+    trees: list[Branching],
     base: FloatArray,
     rounding: FloatArray,
     scores: str,
@@ -165,7 +165,8 @@ def _parts(
 
     names = names_of(model)
     return ReadTrees(
-        trees=tuple(trees),
+        trees=tuple(as_thresholds(tree) for tree in trees),
+        stored=tuple(trees),
         base=base,
         inputs=int(model.n_features_in_),
         rounding=rounding,
@@ -176,14 +177,15 @@ def _parts(
     )
 
 
-def _tree(stored: Any) -> Tree:
+def _tree(stored: Any) -> Branching:
     """Return a tree of scikit-learn in the normal form; values have shape (n, m)."""
     leaf = stored.children_left < 0
     places = np.arange(stored.node_count)
-    return Tree(
+    return Branching(
         np.where(leaf, -1, stored.feature).astype(np.intp),
         np.where(leaf, np.inf, last_left(stored.threshold)),
         np.where(leaf, places, stored.children_left).astype(np.intp),
         np.where(leaf, places, stored.children_right).astype(np.intp),
         np.asarray(stored.value[:, 0, :], dtype=np.float64),
+        np.asarray(stored.missing_go_to_left, dtype=bool),
     )

@@ -1,0 +1,213 @@
+"""Trees of tables with missing values: every answer is that of listing points, NaN among them."""
+
+from dataclasses import dataclass
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from milp_verix import (
+    Answer,
+    Explanation,
+    InputError,
+    Inputs,
+    Problem,
+    Search,
+    category,
+    continuous,
+    fixed,
+    integer,
+    load_network,
+)
+from tests.support.onnx_models import dense
+
+KINDS = ("tree", "forest", "extra", "hist", "xgboost", "lightgbm", "pipeline")
+
+
+def _model(kind: str, rng: np.random.Generator) -> Any:
+    count, state = int(rng.integers(2, 7)), int(rng.integers(1_000_000))
+    if kind == "tree":
+        return DecisionTreeClassifier(max_depth=3, random_state=state)
+    if kind == "forest":
+        return RandomForestClassifier(count, random_state=state)
+    if kind == "extra":
+        return ExtraTreesClassifier(count, max_depth=4, random_state=state)
+    if kind == "hist":
+        return HistGradientBoostingClassifier(
+            max_iter=count, max_leaf_nodes=6, min_samples_leaf=1, random_state=state
+        )
+    if kind == "pipeline":
+        step = StandardScaler() if rng.integers(2) else SimpleImputer(strategy="median")
+        return make_pipeline(step, _model(str(rng.choice(["hist", "forest"])), rng))
+    if kind == "xgboost":
+        xgboost = pytest.importorskip("xgboost")
+        return xgboost.XGBClassifier(
+            n_estimators=count, max_depth=3, min_child_weight=0, n_jobs=1, random_state=state
+        )
+    lightgbm = pytest.importorskip("lightgbm")
+    return lightgbm.LGBMClassifier(
+        n_estimators=count,
+        num_leaves=6,
+        min_child_samples=1,
+        min_data_in_bin=1,
+        zero_as_missing=bool(rng.integers(4) == 0),
+        verbose=-1,
+        n_jobs=1,
+        random_state=state,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """A problem; its points that change the prediction, and the features that these move."""
+
+    problem: Problem
+    changed: NDArray[np.bool_]
+    moved: NDArray[np.bool_]
+
+    def suffices(self, kept: set[int]) -> bool:
+        return not np.any(self.changed & ~self.moved[:, list(kept)].any(axis=1))
+
+    @property
+    def explanations(self) -> set[tuple[int, ...]]:
+        size = self.moved.shape[1]
+        sets = [c for k in range(size + 1) for c in combinations(range(size), k)]
+        found = [one for one in sets if self.suffices({*one})]
+        return {one for one in found if not any({*other} < {*one} for other in found)}
+
+
+def _case(kind: str, seed: int) -> _Case:
+    rng = np.random.default_rng(seed)
+    size, values = int(rng.integers(2, 5)), int(rng.integers(2, 5))
+    table = rng.integers(0, values, size=(60, size)).astype(float)
+    may = rng.random(size) < 0.6
+    may[0] |= not may.any()
+    table[(rng.random(table.shape) < 0.25) & may] = np.nan
+    labels = rng.integers(0, int(rng.integers(2, 4)), size=60)
+    labels[: labels.max() + 1] = np.arange(labels.max() + 1)
+    model = _model(kind, rng).fit(table, labels)
+    x, epsilon = table[int(rng.integers(60))], float(rng.choice([1.0, np.inf, np.inf]))
+    described = [integer(f"f{i}", 0, values - 1, missing=bool(may[i])) for i in range(size)]
+    axes = [[*range(values), *[np.nan] * bool(one)] for one in may]
+    points = np.array(list(product(*axes)), dtype=float)
+    near = (np.abs(points - x) <= epsilon) | (np.isnan(points) & np.isnan(x))
+    points = points if np.isinf(epsilon) else points[near.all(axis=1)]
+    same = (points == x) | (np.isnan(points) & np.isnan(x))
+    changed = model.predict(points) != model.predict(x[None])[0]
+    return _Case(Problem(model, x, inputs=Inputs(described), epsilon=epsilon), changed, ~same)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_questions(kind: str, missing_seed: int) -> None:
+    case = _case(kind, missing_seed)
+    problem, size = case.problem, case.moved.shape[1]
+    found = problem.explain()
+    assert not found.unknown
+    assert found.explanation in case.explanations
+    least = problem.minimum()
+    assert least.proven
+    assert least.size == min(map(len, case.explanations))
+    contrast = problem.contrastive().contrast
+    fewest = min(case.moved[case.changed].sum(axis=1).tolist(), default=None)
+    assert (None if contrast is None else len(contrast)) == fewest
+    every = problem.enumerate()
+    assert every.complete
+    assert {*every.abductive} == case.explanations
+    assert problem.relevance(0).relevant == any(0 in one for one in case.explanations)
+    rng = np.random.default_rng(missing_seed)
+    for solver in ("leaves", "highs"):
+        free = np.flatnonzero(rng.random(size) < 0.6).tolist()
+        verdict = problem.check(free, search=Search(solver=solver))
+        if verdict.answer is not Answer.UNKNOWN or solver == "leaves":
+            assert verdict.holds == case.suffices({*range(size)} - {*free})
+
+
+def _applicants() -> tuple[pd.DataFrame, NDArray[np.bool_]]:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"age": rng.integers(18, 70, 300), "income": rng.normal(30, 9, 300)})
+    granted = (frame.income > 28).to_numpy()
+    frame.loc[rng.random(300) < 0.3, "income"] = np.nan
+    return frame, granted
+
+
+def test_sentences_and_files_say_that_a_value_is_missing(tmp_path: Path) -> None:
+    frame, granted = _applicants()
+    model = HistGradientBoostingClassifier(max_iter=10, random_state=0).fit(frame, granted)
+    described = Inputs.from_frame(frame, missing=["income"])
+    assert "or missing" in str(described)
+    assert Inputs.from_data(described.to_data()) == described
+    row = frame[frame.income.isna()].iloc[0]
+    problem = Problem(model, row, inputs=described, epsilon="inf")
+    found = problem.explain()
+    assert "income is missing" in found.sentence()
+    assert "missing →" in problem.contrastive().sentence()
+    assert "income is missing" in problem.inflate().sentence()
+    found.to_json(tmp_path / "found.json")
+    again = Explanation.from_json(tmp_path / "found.json")
+    assert again.sentence() == found.sentence()
+    assert again.replay(load_network(model))
+    # a finite radius leads to no number
+    near = Problem(model, row, inputs=described, epsilon="10%")
+    assert near.contrastive().contrast is None or near.contrastive().contrast == (0,)
+
+
+def test_what_missing_values_do_not_fit_is_refused_in_words() -> None:
+    frame, granted = _applicants()
+    described = Inputs.from_frame(frame, missing=["income"])
+    row = frame.iloc[0]
+    with pytest.raises(InputError, match="trees read missing values"):
+        Problem(
+            dense(),
+            [1.0, 2.0, 3.0],
+            inputs=[*described.features, integer("more", 0, 9)],
+            epsilon="inf",
+        )
+    plain = GradientBoostingClassifier(n_estimators=3).fit(frame.fillna(0), granted)
+    with pytest.raises(InputError, match="without missing values alone"):
+        Problem(plain, row, inputs=described, epsilon="inf")
+    with pytest.raises(InputError, match="missing=\\['income', …\\]"):
+        Inputs.from_frame(frame)
+    with pytest.raises(InputError, match="upper end"):
+        continuous("income", missing=True)
+    with pytest.raises(InputError, match="one-hot"):
+        category("town", ["a", "b"], one_hot=True, missing=True)
+    with pytest.raises(InputError, match="direction"):
+        integer("age", 0, 9, only="up", missing=True)
+    with pytest.raises(InputError, match="may be missing"):
+        described.where("income <= 30")
+    model = HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(frame, granted)
+    with pytest.raises(InputError, match="fewest"):
+        Problem(model, row, inputs=described, epsilon="inf").contrastive(minimise="distance")
+
+
+def test_words_and_fixed_columns_may_be_missing() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    frame, granted = _applicants()
+    towns = np.random.default_rng(0).choice(["Paris", "Rome", None], len(frame))
+    frame["town"] = pd.Categorical(towns, categories=["Paris", "Rome"])
+    granted = granted ^ frame.town.isna().to_numpy()
+    model = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1).fit(frame, granted)
+    described = Inputs.from_frame(frame, missing=["income", "town"])
+    assert described.features[2].values == ("Paris", "Rome", "missing")
+    row = frame[frame.town.isna()].iloc[0]
+    problem = Problem(load_network(model), row, inputs=described, epsilon="inf")
+    assert "town is missing" in problem.explain().sentence()
+    still = Inputs([described.features[0], fixed("income", missing=True), described.features[2]])
+    found = Problem(model, row.to_dict() | {"income": None}, inputs=still, epsilon="inf").explain()
+    assert found.inputs is not None
+    assert found.inputs.words(found.input)["income"] == "missing"
