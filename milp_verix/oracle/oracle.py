@@ -19,7 +19,7 @@ from milp_verix.errors import InputError, SolverError
 from milp_verix.oracle.attack import attacked
 from milp_verix.oracle.bound_tightening import DEEPENED, resolve_bounds
 from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
-from milp_verix.oracle.engines.claim import Claim
+from milp_verix.oracle.engines.claim import Claim, unwatched
 from milp_verix.oracle.engines.phase_split import stage_of
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
 from milp_verix.oracle.preparation import Preparation, notes_on, prepared
@@ -47,8 +47,8 @@ class Oracle:
     The first session opens at once (:mod:`~milp_verix.oracle.engines.choice`). If it fails later,
     that check is UNKNOWN and the next check opens a fresh session. :meth:`prepare` computes bounds
     over the whole ball, at the first check unless it was called before. ``checks`` counts the
-    checks answered so far, ``effort`` sums their cost. Use as a context manager, or call
-    :meth:`close`.
+    checks answered so far, ``effort`` sums their cost. ``on_stage`` is called as a stage beyond the
+    first bounds begins. Use as a context manager, or call :meth:`close`.
     """
 
     def __init__(self, problem: PosedProblem, search: Search = USUAL) -> None:
@@ -72,6 +72,7 @@ class Oracle:
         self.formulation = resolve_formulation(search.formulation)
         # points of trees do not move along gradients
         self._reuse = search.reuse and not problem.margins.stepped
+        self.on_stage = unwatched
         self.checks = 0
         self.effort = Effort()
         # without reuse nothing is known but a program that the solver keeps
@@ -344,12 +345,12 @@ class Oracle:
             upper = np.fmin(upper, self.memory.grown(extra, bounds))
         last = bounds_only or self.exactness == "bounds"
         if last and np.any(upper >= -needed):
-            watch.turn_to(Stage.BOUNDS)
+            watch.turn_to(Stage.SLOPES)
             again = self._balls.with_slopes(
                 margins, region, bounds, upper=upper, needed=needed, deadline=deadline
             )
             if again is not bounds:
-                stage, bounds = Stage.BOUNDS, again
+                stage, bounds = Stage.SLOPES, again
                 upper = np.fmin(upper, bounds[-1].upper)
         open_ = np.flatnonzero(~(upper < -needed))
         effort = Effort(bounded=upper.size - open_.size)
@@ -357,6 +358,7 @@ class Oracle:
             if last:
                 return Verdict(Answer.UNKNOWN, reason=BOUNDS_ALONE, effort=effort, stage=stage)
             watch.turn_to(Stage.SOLVES)
+            self.on_stage(Stage.SOLVES)
             stage = Stage.SOLVES
             if deadline.passed():
                 return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT, effort=effort, stage=stage)
@@ -364,7 +366,11 @@ class Oracle:
             needed = np.maximum(needed, evaluation_error(margins, bounds))
             open_ = open_[np.argsort(-upper[open_], kind="stable")]
             decision = self._portfolio.decide(
-                Claim(margins, free, region, bounds, open_, needed, upper, deadline, known.depth)
+                Claim(
+                    *(margins, free, region, bounds, open_, needed, upper, deadline),
+                    depth=known.depth,
+                    on_stage=self.on_stage,
+                )
             )
             verdict, upper = decision.verdict, decision.upper
             bounds = self._balls.deepened(free, decision.deeper, bounds)

@@ -45,7 +45,7 @@ def shared_fields(
         "output": problem.output,
         "against": getattr(problem.question, "against", None),
         "domain": (_end(ball.domain_lower), _end(ball.domain_upper)),
-        "groups": tuple(tuple(int(i) for i in group) for group in problem.features.groups),
+        "groups": tuple(tuple(group.tolist()) for group in problem.features.groups),
         "feature_shape": problem.features.shape,
         "feature_names": problem.features.names,
         "image_shape": problem.image_shape,
@@ -89,7 +89,7 @@ def counterfactual_of(verdict: Verdict) -> Counterfactual:
 def _end(values: FloatArray) -> DomainEnd:
     if np.all(values == values[0]):
         return float(values[0])
-    return tuple(float(value) for value in values)
+    return tuple(values.tolist())
 
 
 @cache

@@ -28,7 +28,8 @@ _LEAST_BRACKET = 1.0  # seconds of work
 class Progress:
     """Progress of an explanation: features checked, features in all, features not freed.
 
-    ``activity`` is what goes on now, such as ``"checking 12 features"``, empty after a decision.
+    ``activity`` is what goes on now, such as ``"checking 12 features"``, with the stage where
+    CROWN's bounds leave them open (``"… by trees of phases"``), empty after a decision.
     ``snapshot()`` returns the sound explanation so far; it may be called at any time, in any
     thread.
     """
@@ -113,22 +114,22 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
         return with_plain_counterfactuals(self._snapshot()(), self.request.problem)
 
     def _explanation(self, order: Order, state: Traversal) -> Explanation:
-        found = explanation_of(order, state, self.oracle, self.request.elapsed)
-        return replace(found, traversal=self.strategy)
+        spent = self.request.elapsed
+        return explanation_of(order, state, self.oracle, spent, traversal=self.strategy)
 
 
 def explanation_of(
-    order: Order, traversal: Traversal, oracle: Oracle, seconds: float
+    order: Order, walked: Traversal, oracle: Oracle, seconds: float, *, traversal: str | None = None
 ) -> Explanation:
-    """Return the explanation of a traversal, finished or not."""
-    never_checked = traversal.stopped or "not checked yet"
-    unknown = {**traversal.undecided, **dict.fromkeys(traversal.remaining, never_checked)}
-    fields = fields_of(oracle, seconds, traversal.stopped, notes=order.notes)
+    """Return the explanation of a traversal by its name, finished or not."""
+    never_checked = walked.stopped or "not checked yet"
+    unknown = {**walked.undecided, **dict.fromkeys(walked.remaining, never_checked)}
+    fields = fields_of(oracle, seconds, walked.stopped, notes=order.notes)
     fields["statistics"] = replace(
         fields["statistics"],
-        flips=traversal.decided[Stage.POINTS],
+        flips=walked.decided[Stage.POINTS],
         stages=tuple(
-            StageStatistics(stage.value, traversal.decided[stage], spent)
+            StageStatistics(stage.value, walked.decided[stage], spent)
             for stage, spent in zip(Stage, oracle.effort.stages, strict=True)
         ),
     )
@@ -137,14 +138,15 @@ def explanation_of(
         order=order.name,
         permutation=order.permutation,
         sensitivity=None if order.sensitivity is None else tuple(order.sensitivity.tolist()),
-        explanation=tuple(sorted([*traversal.violated, *unknown])),
-        irrelevant=tuple(sorted(traversal.irrelevant)),
+        explanation=tuple(sorted([*walked.violated, *unknown])),
+        irrelevant=tuple(sorted(walked.irrelevant)),
         unknown_reasons=unknown,
         counterfactuals={
             feature: counterfactual_of(verdict)
-            for feature, verdict in sorted(traversal.violated.items())
+            for feature, verdict in sorted(walked.violated.items())
         },
-        needed=traversal.needed,
+        traversal=traversal,
+        needed=walked.needed,
         bounds=oracle.bounds,
         formulation=oracle.formulation.name,
     )

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from milp_verix.clock import Deadline, Limit, OutOfTimeError
+from milp_verix.oracle.engines.claim import unwatched
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.reporting.words.wording import counted
 from milp_verix.results.records.statistics import TIME_LIMIT
@@ -187,10 +188,20 @@ class Walk:
 
     @contextmanager
     def _doing(self, activity: str, count: int) -> Iterator[None]:
-        """Say what goes on, as ``"checking 12 features"``, for the time of the block."""
-        self.state.activity = f"{activity} {counted(count, 'feature')}"
+        """Say what goes on in the block, as ``"checking 12 features by trees of phases"``."""
+        said = f"{activity} {counted(count, 'feature')}"
+
+        def on_stage(stage: Stage) -> None:
+            self.state.activity = f"{said} by {stage.value}"
+            self.on_activity()
+
+        self.state.activity = said
         self.on_activity()
-        yield
+        self.oracle.on_stage = on_stage
+        try:
+            yield
+        finally:
+            self.oracle.on_stage = unwatched
         self.state.activity = ""
 
     def settle(self, features: Sequence[int], verdict: Verdict) -> None:

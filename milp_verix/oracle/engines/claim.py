@@ -12,9 +12,13 @@ import numpy as np
 
 from milp_verix.clock import Deadline
 from milp_verix.errors import SolverUnavailableError
-from milp_verix.results.records.verdict import Verdict
+from milp_verix.results.records.verdict import Stage, Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
+
+
+def unwatched(_: Stage) -> None:
+    """Tell nobody which stage begins."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +29,7 @@ class Claim:
     ``upper`` are the bounds on the margins proven so far. ``open_`` begins with the margin whose
     bound is the highest. ``needed`` and ``upper`` have the shape (m,). ``depth`` is that of the
     ``bounds`` as :mod:`~verix_encodings.propagation.deepening` counts it, None where they must not
-    become deeper.
+    become deeper. ``on_stage`` is called, in the main thread, as a stage of the decision begins.
     """
 
     margins: Network
@@ -37,6 +41,7 @@ class Claim:
     upper: FloatArray
     deadline: Deadline
     depth: int | None = None
+    on_stage: Callable[[Stage], None] = unwatched
 
     def after(self, decision: "Decision") -> "Claim":
         """Return the claim about the margins that ``decision`` leaves open."""

@@ -5,7 +5,7 @@ fifth of the work that the next stage is expected to take, and begins anew after
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -57,7 +57,7 @@ class PhaseSplit(BoundsEngine):
         search = turns.search
         search.wanted = np.isin(turns.margins, claim.open_)
         with np.errstate(over="ignore", invalid="ignore"):
-            holds = turns.run(claim.deadline)
+            holds = turns.run(claim.deadline, claim.on_stage)
         search = turns.search
         upper = claim.upper.copy()
         upper[turns.margins] = search.upper
@@ -119,8 +119,11 @@ class _Turns:
         """The nodes of all searches and trees so far."""
         return self._closed_nodes + self.search.nodes + self.deepening.nodes
 
-    def run(self, deadline: Deadline) -> bool:
-        """Search and deepen in turns; return whether all margins hold."""
+    def run(self, deadline: Deadline, on_stage: Callable[[Stage], None]) -> bool:
+        """Search and deepen in turns; return whether all margins hold.
+
+        ``on_stage`` is called where a stage begins.
+        """
         while True:
             search, began = self.search, worked()
             if np.all(search.upper < -search.needed):
@@ -131,7 +134,7 @@ class _Turns:
             self._searched += elapsed_work(began)
             if holds or search.tried.found or deadline.passed() or not deepens:
                 return holds
-            self._deepen(deadline)
+            self._deepen(deadline, on_stage)
             if deadline.passed() and not np.all(self.search.upper < -search.needed):
                 return False
 
@@ -157,11 +160,13 @@ class _Turns:
         """The work on margins before the next stage, in seconds; none within a stage."""
         return 0.0 if self.deepening.begun else max(_FIRST, _PART * self._expected)
 
-    def _deepen(self, deadline: Deadline) -> None:
+    def _deepen(self, deadline: Deadline, on_stage: Callable[[Stage], None]) -> None:
         """Go on with the next stage; once it is finished, begin the search anew."""
         began, started, before = worked(), time.monotonic(), self.deepening.depth
-        self.deepening.go_on(deadline.passed)
         stage = stage_of(before + 1)
+        on_stage(stage)
+        self.deepening.go_on(deadline.passed)
+        on_stage(Stage.SOLVES)
         self.seconds[stage] = self.seconds.get(stage, 0.0) + time.monotonic() - started
         self._stage_so_far += elapsed_work(began)
         self.costs[before] = max(self._stage_so_far, self.costs.get(before, 0.0))

@@ -32,6 +32,7 @@ from milp_verix.oracle.engines.claim import (
     Decision,
     Engine,
     NotInstalledError,
+    unwatched,
 )
 from milp_verix.oracle.engines.side_by_side import side_by_side
 from milp_verix.results.records.statistics import TIME_LIMIT, SolverStatistics
@@ -225,6 +226,8 @@ class Portfolio:
             except SolverError as error:
                 outcomes.append((member, error))
         self._raced |= len(ready) > 1
+        if len(ready) > 1:
+            claim = replace(claim, on_stage=unwatched)  # they work in threads of their own
         started, reading = time.monotonic(), worked()
         found = side_by_side([*ready.values()], claim, decides)
         seconds, work = time.monotonic() - started, elapsed_work(reading)

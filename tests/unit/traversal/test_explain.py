@@ -108,6 +108,7 @@ def test_progress_is_told_around_each_check_with_a_sound_snapshot() -> None:
     # before each check, and after each decision
     assert {progress.activity for progress in seen} >= {"", "bounding 64 features"}
     assert any(p.activity.startswith("checking ") for p in seen)
+    assert any(p.activity.endswith(" by solves") for p in seen)
     assert done[-1] == 64
     assert {progress.total for progress in seen} == {64}
     sizes = [progress.explanation_size for progress in seen]
