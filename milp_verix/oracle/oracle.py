@@ -4,7 +4,7 @@ Each margin is decided by points known from earlier checks, by bounds, or by a m
 (:mod:`~milp_verix.oracle.engines.margin_check`) or its linear relaxation, in this order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -72,7 +72,7 @@ class Oracle:
         self.formulation = resolve_formulation(search.formulation)
         # points of trees do not move along gradients
         self._reuse = search.reuse and not problem.margins.stepped
-        self.on_stage = unwatched
+        self.on_stage: Callable[[Stage], None] = unwatched
         self.checks = 0
         self.effort = Effort()
         # without reuse nothing is known but a program that the solver keeps

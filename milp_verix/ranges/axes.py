@@ -193,7 +193,8 @@ def _axis(problem: PosedProblem, feature: int, radius: float, resolution: float)
     if described is not None and described.kind == "fixed":
         radius = 0.0
     whole = described is not None and described.whole
-    words, codes = ((), ()) if described is None else (described.values, described.codes)
+    words: tuple[str, ...] = () if described is None else described.values
+    codes: tuple[float, ...] = () if described is None else described.codes
     lower, upper = ball.domain_lower[group], ball.domain_upper[group]
     if group.size == 1:
         least = max(float(lower[0]), float(x[0]) - radius)
