@@ -139,8 +139,6 @@ def minimum_of(
     notes: tuple[str, ...] = ()
     if problem.ball.mixed is not None or problem.margins.stepped:
         way, notes = _way_of_mixed(method, master, trees=problem.margins.stepped)
-        # its continuous perturbations are no points of the domain
-        limits = replace(limits, without=limits.without | {"descent"})
     if way == "hitting_sets":
         # the methods share no bound
         limits = replace(limits, without=limits.without | {"budget bound", "contrast cover"})

@@ -36,7 +36,7 @@ from verix_encodings.models.constraints import Constraint
 from verix_encodings.work import worked
 
 _QUICK = "first lower bound"
-_FIRST, _NEAR, _BOUND = "first explanation", "local search", "lower bound"
+_FIRST, _BOUND = "first explanation", "lower bound"
 _BETTER, _POINTS = "better explanations", "counterfactuals"
 _ROUNDING = 1e-6  # of a lower bound, before it is rounded up to whole features
 
@@ -154,7 +154,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                 self._cover.close()
 
     def _start(self) -> None:
-        """Find a first lower bound, a first explanation, and a cheaper one near it."""
+        """Find a first lower bound and a first explanation."""
         self._raise(self._objective.cost(self._objective.must))
         with self._stage(_QUICK), suppress(OverflowError):
             self._bound_at_once()
@@ -165,11 +165,6 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                 until = self.until.share(limits.most_explanation_share)
                 self._explainer.first(until, self._between_checks)
             self._show(0)
-        if limits.uses("descent") and self.open and beginning:
-            with self._stage(_NEAR):
-                most = min(limits.descent_seconds, limits.descent_share * self.until.left)
-                self.proposals.descend(self.until.within(most))
-        self._show(0)
 
     def _bound_at_once(self) -> None:
         """Raise the bound by backward bounds, then by contrastive sets while these do better."""
@@ -217,17 +212,8 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         return bound is not None
 
     def first_scenarios(self) -> list[Constraint]:
-        """Return the scenarios to begin with; none if the features in ``must`` are an explanation.
-
-        The first scenario is joined by those that the last local minimum just survives, unless
-        these are many: each scenario brings phases of its own.
-        """
-        first = self.separator.separate(self._objective.least, 0)
-        deciding = self.proposals.deciding
-        few = deciding.shape[1] <= self.limits.most_first
-        if first and few and self.limits.uses("first scenarios"):
-            first += map(self.separator.scenario, deciding.T)
-        return first
+        """Return scenarios to begin with; none if the features in ``must`` are an explanation."""
+        return self.separator.separate(self._objective.least, 0)
 
     def raise_bound(self) -> None:
         """Let a master raise the bound until it reaches the cutoff, or time is up."""
@@ -314,7 +300,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
 
     def _statistics(self, checks: Statistics) -> Statistics:
         """Return the statistics of the ``checks`` with those of the search."""
-        spent = {_QUICK: 0.0, _FIRST: 0.0, _NEAR: 0.0, _BOUND: 0.0, **self._spent}
+        spent = {_QUICK: 0.0, _FIRST: 0.0, _BOUND: 0.0, **self._spent}
         # proposals run within the stage that raises the bound
         better = self.proposals.seconds
         spent |= {_BOUND: max(spent[_BOUND] - better, 0.0), _BETTER: better}

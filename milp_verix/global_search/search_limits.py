@@ -11,12 +11,10 @@ TECHNIQUES = {
     "budget bound": "a first lower bound from one perturbation, by backward bounds",
     "contrast cover": "a lower bound from contrastive sets that gradients find",
     "proposals": "better explanations near optima of the relaxation",
-    "descent": "better explanations near local minima of the continuous problem",
     "exact pricing": "the worst perturbation by programs, not by gradients alone",
     "enumeration": "nodes closed by refuting each set that the reduced costs leave",
     "subtrees": "a smaller relaxation for nodes with few free features",
     "reduced-cost fixing": "features fixed in a node by their reduced costs",
-    "first scenarios": "a search that begins with the scenarios of a local minimum",
 }
 """The techniques that :class:`SearchLimits` can switch off, and their descriptions."""
 
@@ -39,8 +37,6 @@ class SearchLimits:
         cover_share: share of the work for contrastive sets while it is looked for.
         master_cover_share: share of the work for contrastive sets beside a master.
         most_explanation_share: the largest share of the work planned for the first explanation.
-        descent_share: share of the work planned for descents before the tree begins.
-        descent_seconds: the most seconds for descents.
         final_share: share of the time limit kept for counterfactuals at the end.
         final_seconds: the least and the most seconds kept for them.
         most_final_share: the largest share kept for them, however short the time limit is.
@@ -56,11 +52,9 @@ class SearchLimits:
         pricing_share: share of the work for exact pricing.
         first_pricing_seconds: seconds for exact pricing in addition to that share.
         least_harm: a new scenario needs a margin of this share of the largest one so far.
-        most_first: a search begins with the scenarios of a local minimum if at most so many.
         newest: the number of latest perturbations that attacks begin from.
         climbs: gradient climbs for each margin.
         climbs_before_check: gradient climbs before a set is checked.
-        just_survived: a margin above minus this, in logits, counts as just survived.
         proposal_share: share of the work for proposals; twice as much proved less (``01cfec1``).
         many_failures: after so many failed proposals their share is halved (``d5722f4``, for the
             rule, not for the number).
@@ -75,8 +69,6 @@ class SearchLimits:
     cover_share: float = 0.1
     master_cover_share: float = 0.5
     most_explanation_share: float = 0.5
-    descent_share: float = 0.1
-    descent_seconds: float = 4.0
     final_share: float = 0.025
     final_seconds: tuple[float, float] = (1.0, 5.0)
     most_final_share: float = 0.25
@@ -91,11 +83,9 @@ class SearchLimits:
     pricing_share: float = 0.25
     first_pricing_seconds: float = 2.0
     least_harm: float = 1e-3
-    most_first: int = 12
     newest: int = 300
     climbs: int = 3
     climbs_before_check: int = 16
-    just_survived: float = 1e-4
     proposal_share: float = 0.15
     many_failures: int = 50
     remembered: int = 10

@@ -1,4 +1,4 @@
-"""Primal heuristics: cheaper sets near the incumbent, a local minimum, or a relaxation's optimum.
+"""Primal heuristics: cheaper sets near the incumbent, or a relaxation's optimum.
 
 A proposal is a whole set of a given cost that survives every perturbation known
 (:mod:`.round_and_swap`). The adversary attacks it and remembers the perturbations that it does not
@@ -11,7 +11,6 @@ import time
 import numpy as np
 
 from milp_verix.clock import Deadline, elapsed_work
-from milp_verix.global_search.heuristics.continuous_descent import local_minimum
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.heuristics.round_and_swap import RoundAndSwap
 from milp_verix.global_search.search_limits import SearchLimits
@@ -20,10 +19,7 @@ from verix_encodings.work import worked
 
 
 class Proposals:
-    """Looks for cheaper explanations until ``deadline``; ``seconds`` were spent so far.
-
-    ``deciding`` are the perturbations that the last local minimum just survives, shape (d, k).
-    """
+    """Looks for cheaper explanations until ``deadline``; ``seconds`` were spent so far."""
 
     def __init__(self, incumbent: Incumbent, limits: SearchLimits, deadline: Deadline) -> None:
         self._incumbent, self._limits, self._deadline = incumbent, limits, deadline
@@ -32,7 +28,6 @@ class Proposals:
         # the largest cost at which all proposals failed, and the incumbent's cost then
         self._failed, self._cost = -np.inf, incumbent.cost
         self.seconds = 0.0
-        self.deciding = np.zeros((incumbent.perturbations.centre.size, 0))
 
     def improve(self, selection: FloatArray, bound: float) -> None:
         """Look for a cheaper explanation near ``selection``, if proposals have work left.
@@ -45,33 +40,13 @@ class Proposals:
         if not limits.uses("proposals") or self._work > share * elapsed_work(self._started):
             return
         try:
-            while bound < self._incumbent.cost and self._bisect(selection, bound, self._deadline):
+            while bound < self._incumbent.cost and self._bisect(selection, bound):
                 pass
         finally:
             self.seconds += time.monotonic() - now
             self._work += elapsed_work(reading)
 
-    def descend(self, deadline: Deadline) -> None:
-        """Look for cheaper explanations near a local minimum of the continuous problem.
-
-        The minimum is found by a descent from the incumbent. Descents are repeated until proposals
-        make no progress, or until ``deadline``.
-        """
-        incumbent, adversary = self._incumbent, self._incumbent.adversary
-        objective = incumbent.objective
-        while not deadline.passed():
-            least = local_minimum(incumbent, deadline)
-            if least is None:
-                return
-            self.deciding = adversary.just_survived(least)
-            bound = objective.attainable(float(objective.costs @ least))
-            before = incumbent.cost, self._failed
-            while bound < incumbent.cost and self._bisect(least, bound, deadline):
-                pass
-            if (incumbent.cost, self._failed) == before:
-                return
-
-    def _bisect(self, selection: FloatArray, bound: float, deadline: Deadline) -> bool:
+    def _bisect(self, selection: FloatArray, bound: float) -> bool:
         """Propose sets at a cost halfway between the incumbent's and the largest that failed.
 
         If no cost failed above ``bound``, the bound takes its place. If no cost is left in between,
@@ -91,7 +66,7 @@ class Proposals:
         half = np.floor((incumbent.cost - low) / 2.0 / least) * least
         cost = dearest if again else min(low + half, dearest)
         for start in (incumbent.selection, selection):
-            if self._propose(start, cost, deadline):
+            if self._propose(start, cost):
                 if again:
                     self._failed = -np.inf
                 return True
@@ -99,11 +74,11 @@ class Proposals:
         self._failures += 1
         return False
 
-    def _propose(self, selection: FloatArray, cost: float, deadline: Deadline) -> bool:
+    def _propose(self, selection: FloatArray, cost: float) -> bool:
         """Propose sets of at most ``cost`` until one is proven; return whether one is."""
         incumbent, adversary = self._incumbent, self._incumbent.adversary
         for _ in range(self._limits.proposals):
-            if deadline.passed():
+            if self._deadline.passed():
                 return False
             chosen = RoundAndSwap(
                 incumbent.perturbations, incumbent.objective, adversary.newest, cost, self._limits
@@ -115,7 +90,7 @@ class Proposals:
             if np.any(values > 0):
                 adversary.remember(deltas[:, values > 0])
                 continue
-            decision = incumbent.decide(chosen, deadline)
+            decision = incumbent.decide(chosen, self._deadline)
             if decision.delta is None:
                 return decision.holds
         return False

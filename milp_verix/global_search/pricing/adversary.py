@@ -48,10 +48,6 @@ class Adversary:
         worst: FloatArray = np.max(p.margins_at(p.weight(selection), self.newest), axis=0)
         return worst
 
-    def just_survived(self, selection: FloatArray) -> FloatArray:
-        """Return the newest perturbations with a margin near zero or above, shape (d, k)."""
-        return self.newest[:, self.harm(selection) > -self._limits.just_survived]
-
     def remember(self, deltas: FloatArray) -> None:
         """Add perturbations, shape (d,) or (d, N), to those known."""
         new = deltas.reshape(self.known.shape[0], -1)

@@ -164,7 +164,7 @@ def test_the_effort_of_the_whole_search_is_told(options: dict[str, Any], master:
     assert took.check_seconds > 0
     stages = dict(search.stages)
     assert list(stages) == [
-        *("first lower bound", "first explanation", "local search", "lower bound"),
+        *("first lower bound", "first explanation", "lower bound"),
         *("better explanations", "counterfactuals"),
     ]
     assert min(stages.values()) >= 0

@@ -19,7 +19,6 @@ from milp_verix.global_search import search
 from milp_verix.global_search.branch_and_cut import BranchAndCut
 from milp_verix.global_search.enumeration.refutation import NodeEnumeration
 from milp_verix.global_search.explainer import Explainer
-from milp_verix.global_search.heuristics import proposals
 from milp_verix.global_search.heuristics.proposals import Proposals
 from milp_verix.global_search.pricing.exact_pricing import ExactPricing
 from milp_verix.global_search.relaxation.relaxation import Relaxation
@@ -34,7 +33,7 @@ _EAGER: dict[str, Any] = {
     "most_sets": 4,
 }
 # better explanations leave less to search
-_BETTER = frozenset({"proposals", "descent"})
+_BETTER = frozenset({"proposals"})
 # bounds before the tree leave less to search, too
 _QUICK = frozenset({"budget bound", "contrast cover"})
 _LESS = _BETTER | _QUICK
@@ -107,7 +106,6 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     count(search, "budget_bound", "budget bound", lambda bound: bound > 0)
     count(ContrastCover, "step", "contrast cover", lambda _: 1)
     count(Proposals, "_bisect", "proposals", lambda _: 1)
-    count(proposals, "local_minimum", "descent", lambda _: 1)
     count(ExactPricing, "_worst", "exact pricing", lambda _: 1)
     count(NodeEnumeration, "_sets", "enumeration", lambda _: 1)
     count(NodeEnumeration, "refute", "closed", lambda found: found is not None)
@@ -154,7 +152,6 @@ def test_minima_are_those_of_brute_force(
     if not limits.without >= _QUICK:
         return
     assert happened["steps"] > 0
-    # descents make proposals, too
     if limits.without >= _BETTER:
         assert not happened["proposals"]
     else:

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.global_search.explainer import Explainer
+from milp_verix.clock import NO_LIMIT
 from milp_verix.global_search.heuristics.proposals import Proposals
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.search import Search
-from tests.support.searches import LIMITS, digit, opened, opened_incumbent, without
+from tests.support.searches import LIMITS, digit, opened_incumbent, without
 from verix_encodings.arrays import FloatArray
 from verix_encodings.work import UNITS_PER_SECOND, worked
 
@@ -17,7 +16,7 @@ def test_costs_halve_what_is_left_until_the_dearest_fails(monkeypatch: pytest.Mo
     cheapest = 13
     asked: list[float] = []
 
-    def propose(self: Proposals, selection: FloatArray, cost: float, deadline: Deadline) -> bool:
+    def propose(self: Proposals, selection: FloatArray, cost: float) -> bool:
         asked.append(cost)
         if cost < cheapest:
             return False
@@ -70,32 +69,3 @@ def test_proposals_are_explanations() -> None:
             proposals.improve(np.full(64, 0.3), 0.0)
         assert incumbent.cost < 40
         assert other.check(incumbent.perturbations.free(incumbent.chosen)).holds
-
-
-@pytest.mark.nightly
-def test_descents_find_cheaper_explanations() -> None:
-    cheaper = 0
-    for index in range(20):
-        with (
-            opened(digit(index)) as search,
-            Oracle(digit(index), Search(solver="highs", reuse=False)) as other,
-        ):
-            incumbent = search.incumbent
-            Explainer(incumbent).first(NO_LIMIT)
-            before = incumbent.cost
-            search.proposals.descend(NO_LIMIT)
-            assert incumbent.cost <= before
-            if incumbent.cost < before:
-                cheaper += 1
-                assert other.check(incumbent.perturbations.free(incumbent.chosen)).holds
-    assert cheaper >= 3
-
-
-def test_a_descent_without_time_changes_nothing() -> None:
-    with opened(digit(15)) as search:
-        incumbent = search.incumbent
-        Explainer(incumbent).first(NO_LIMIT)
-        chosen, known = incumbent.chosen.copy(), incumbent.adversary.known.shape
-        search.proposals.descend(Deadline(-np.inf))
-        assert np.array_equal(incumbent.chosen, chosen)
-        assert incumbent.adversary.known.shape == known

@@ -21,7 +21,6 @@ _LIMITS = without(
     "budget bound",
     "contrast cover",
     "proposals",
-    "descent",
     "enumeration",
     share_free=0.9,
 )
