@@ -1,6 +1,5 @@
 """A search begins with the scenarios that a local minimum just survives, unless they are many."""
 
-
 import numpy as np
 import pytest
 
