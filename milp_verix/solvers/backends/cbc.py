@@ -88,6 +88,13 @@ def open(  # noqa: A001
     return session
 
 
+def version_of(path: str) -> str:
+    """Return the version that the binary ``path`` tells, or ``"unknown"``."""
+    done = subprocess.run([path, "-quit"], capture_output=True, text=True, timeout=30, check=False)
+    found = re.search(r"Version: (\S+)", done.stdout)
+    return found.group(1) if found else "unknown"
+
+
 class CbcSession:
     """A program in memory; each solve is a process, with files in a temporary folder."""
 
@@ -106,17 +113,10 @@ class CbcSession:
         self._threads = threads
         self._tolerances = tolerances
         self._program: Program | None = None
-        self.version = self._read_version()
-
-    def _read_version(self) -> str:
         try:
-            done = subprocess.run(
-                [self._path, "-quit"], capture_output=True, text=True, timeout=30, check=False
-            )
+            self.version = version_of(path)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise SolverUnavailableError(f"the CBC binary does not run: {error}") from error
-        found = re.search(r"Version: (\S+)", done.stdout)
-        return found.group(1) if found else "unknown"
 
     def load(self, program: Program) -> None:
         """Replace the program; each solve writes it with its cost."""

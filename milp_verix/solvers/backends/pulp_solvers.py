@@ -6,16 +6,19 @@ Ctrl-C, so it runs in a process of its own.
 """
 
 import inspect
+import subprocess
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import metadata
 from typing import Any
 
 import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.solvers.backends import cbc
 from milp_verix.solvers.control import ask_control
 from milp_verix.solvers.cutoff import Attempt, Outcome, filled, minimise_by_cutoff
 from milp_verix.solvers.parameters import SolverParameters, notes_on, parameters_of
@@ -72,6 +75,21 @@ class PulpSolver:
         return RemoteSession(partial(PulpSession, self, threads, tolerances))
 
 
+_PACKAGES = {"HiGHS": "highspy", "GUROBI": "gurobipy", "SCIP_PY": "pyscipopt"}
+
+
+def _version_of(pulp: Any, solver: PulpSolver) -> str:
+    """Return the version of the solver itself, where its binary or its package tells one."""
+    try:
+        if solver.native in _PACKAGES:
+            return metadata.version(_PACKAGES[solver.native])
+        if solver.native == _BUNDLED:
+            return cbc.version_of(pulp.getSolver(_BUNDLED, **solver.options).path)
+    except (metadata.PackageNotFoundError, OSError, subprocess.TimeoutExpired):
+        pass
+    return "unknown version"
+
+
 class PulpSession:
     """A PuLP problem with a row for the cutoff; each solve hands the solver the whole problem."""
 
@@ -83,7 +101,7 @@ class PulpSession:
         self._solver = solver
         self._parameters = parameters_of(solver.native)
         self.name = solver.name
-        self.version = str(pulp.__version__)
+        self.version = f"{_version_of(pulp, solver)} (PuLP {pulp.__version__})"
         self.capabilities = solver.capabilities
         self.largest_big_m = self._parameters.largest_big_m
         self._distrust = distrust("pulp", solver.native)
