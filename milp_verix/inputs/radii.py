@@ -76,6 +76,17 @@ def radii_of_coordinates(inputs: Inputs, radii: Sequence[float]) -> FloatArray:
     return np.array(found)
 
 
+def ends_around(inputs: Inputs, x: FloatArray, reach: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the domain; a finite radius leads to no missing value, and from none."""
+    lower, upper = inputs.lower, inputs.upper
+    for place, last in inputs.missing.items():
+        if x[place] > last and np.isfinite(reach[place]):
+            lower[place] = x[place]
+        elif np.isfinite(reach[place]):
+            upper[place] = last
+    return lower, upper
+
+
 def common_share(inputs: Inputs, radii: Sequence[float]) -> float | None:
     """Return the share of its range that each radius is, up to rounding; None if they differ."""
     pairs = [

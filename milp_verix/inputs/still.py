@@ -13,7 +13,7 @@ import numpy as np
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.radii import radii_of_coordinates
+from milp_verix.inputs.radii import ends_around, radii_of_coordinates
 from verix_encodings.arrays import FloatArray, IntArray
 
 _Box = tuple[FloatArray, FloatArray]
@@ -28,9 +28,10 @@ def still_features(
     ``radii`` has one for each feature, ``x`` one number for each coordinate.
     """
     reach, values = radii_of_coordinates(inputs, radii), np.array(x, dtype=np.float64)
-    stuck = (reach == 0) | (inputs.lower == inputs.upper)
-    lower = np.maximum(np.nextafter(values - reach, -np.inf), inputs.lower)
-    upper = np.minimum(np.nextafter(values + reach, np.inf), inputs.upper)
+    least, most = ends_around(inputs, values, reach)
+    stuck = (reach == 0) | (least == most)
+    lower = np.maximum(np.nextafter(values - reach, -np.inf), least)
+    upper = np.minimum(np.nextafter(values + reach, np.inf), most)
     lower, upper = np.where(stuck, values, lower), np.where(stuck, values, upper)
     boxes: list[_Box] = []
     owners: list[int] = []

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.radii import radii_of_coordinates
+from milp_verix.inputs.radii import ends_around, radii_of_coordinates
 from milp_verix.problem.ball import Ball
-from verix_encodings.arrays import FloatArray
 
 
 def make_described_ball(x: NDArray[Any], radii: Sequence[float], norm: str, inputs: Inputs) -> Ball:
@@ -32,7 +31,7 @@ def make_described_ball(x: NDArray[Any], radii: Sequence[float], norm: str, inpu
     flat = np.array(x).reshape(-1)
     inputs.refuse(flat)
     reach, wide = radii_of_coordinates(inputs, radii), flat.astype(np.float64)
-    ends = _ends(inputs, wide, reach)
+    ends = ends_around(inputs, wide, reach)
     lower, upper = np.maximum(wide - reach, ends[0]), np.minimum(wide + reach, ends[1])
     magnitude = np.maximum(np.abs(lower), np.abs(upper))
     largest = 2.0 ** (np.finfo(flat.dtype).nmant + 1)
@@ -49,14 +48,3 @@ def make_described_ball(x: NDArray[Any], radii: Sequence[float], norm: str, inpu
             )
     epsilon = float(max(radii))
     return Ball(flat, epsilon, norm, *ends, radii=reach, mixed=inputs.mixed)
-
-
-def _ends(inputs: Inputs, x: FloatArray, reach: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the domain; a finite radius leads to no missing value, and from none."""
-    lower, upper = inputs.lower, inputs.upper
-    for place, last in inputs.missing.items():
-        if x[place] > last and np.isfinite(reach[place]):
-            lower[place] = x[place]
-        elif np.isfinite(reach[place]):
-            upper[place] = last
-    return lower, upper

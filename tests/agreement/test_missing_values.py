@@ -160,8 +160,15 @@ def test_sentences_and_files_say_that_a_value_is_missing(tmp_path: Path) -> None
     found.to_json(tmp_path / "found.json")
     again = Explanation.from_json(tmp_path / "found.json")
     assert again.sentence() == found.sentence()
-    assert again.replay(load_network(model))
-    # a finite radius leads to no number
+    assert again.replay(load_network(model)) == ()
+    # a finite radius leads to no number, and from a number to no missing value
+    wide = {"income": 1e6, "*": "inf"}
+    held = Problem(model, row, inputs=described, epsilon=wide).explain()
+    assert 1 in held.still
+    assert "within ±" not in held.sentence()
+    known = frame[frame.income.notna()].iloc[0]
+    told = Problem(model, known, inputs=described, epsilon=wide)
+    assert "whatever income" not in told.explain(order=["income", "age"]).sentence()
     near = Problem(model, row, inputs=described, epsilon="10%")
     assert near.contrastive().contrast is None or near.contrastive().contrast == (0,)
 

@@ -334,8 +334,11 @@ def _move(result: Result, feature: int) -> float:
     if radius == 0 or kind.upper == kind.lower:
         return 0.0
     value = float(result.input.reshape(-1)[start])
+    if kind.missing and value > kind.last and radius < inf:
+        return 0.0  # no finite radius leads from a missing value
     whole = kind.unordered or max(kind.upper - value, value - kind.lower) <= radius
-    return inf if whole else radius
+    # nor to one
+    return inf if whole and (radius == inf or not kind.missing) else radius
 
 
 def _counted_free(result: Result, free: tuple[int, ...], others: bool) -> str:
