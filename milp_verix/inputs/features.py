@@ -68,7 +68,7 @@ class Feature:
             raise InputError(f"{self.name}: only is 'up' or 'down', got {shown(self.only)}")
         if self.only is not None and self.kind in ("category", "fixed"):
             raise InputError(f"{self.name}: a {self.kind} feature has no direction, as only says")
-        if self.missing:
+        if self.missing is not False:
             self._refuse_missing()
         object.__setattr__(self, "width", len(self.values) if self.one_hot else 1)
 
@@ -225,13 +225,13 @@ def category(
     With ``missing`` a value may be NaN, for trees: it is the word "missing", with the next code.
     """
     words = _words(name, values)
-    if one_hot and (codes is not None or missing):
+    if one_hot and (codes is not None or missing is True):
         raise InputError(
             f"{name}: a one-hot block has no codes and no missing value: list the word that stands "
             "for it"
         )
     found = _codes(name, codes, len(words))
-    if missing:
+    if missing is True:
         words, found = _words(name, [*words, MISSING]), (*found, max(found) + 1)
     low, high = (0.0, 1.0) if one_hot else (float(min(found)), float(max(found)))
     block = partial(Feature, name, "category", one_hot=one_hot, missing=missing)

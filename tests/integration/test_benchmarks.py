@@ -73,12 +73,12 @@ def test_contrastive() -> None:
 def test_embedding() -> None:
     pytest.importorskip("omlt")
     head, *rows = lines("embedding.py", "--cases", "1-3-1,residual")
-    assert [row[:2] for row in rows[:3]] == [
-        ["1-3-1", name] for name in ("ours", "ours, lp", "OMLT")
+    assert [row[:2] for row in rows[:4]] == [
+        ["1-3-1", name] for name in ("ours", "ours, lp", "ours, lp, general", "OMLT")
     ]
     place = head.index("replayed")
-    assert len({row[place] for row in rows[:3]}) == 1
-    ours, theirs = rows[4], rows[6]
+    assert len({row[place] for row in rows[:4]}) == 1
+    ours, theirs = rows[5], rows[8]
     assert ours[0] == theirs[0] == "residual"
     assert float(ours[place]) > 0
     assert theirs[place - 1].startswith("refused")
