@@ -42,15 +42,7 @@ class Cover:
     features: IntArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CostLimit:
-    """A limit on the cost of sets; dearer sets are excluded."""
-
-    costs: FloatArray
-    limit: float
-
-
-Constraint: TypeAlias = Scenario | Cover | CostLimit
+Constraint: TypeAlias = Scenario | Cover
 
 
 def row_error(constraints: Iterable[Constraint]) -> float:

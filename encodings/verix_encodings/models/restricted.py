@@ -19,7 +19,6 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Bounds, Interval
 from verix_encodings.models.constraints import (
     Constraint,
-    CostLimit,
     Cover,
     Scenario,
 )
@@ -93,10 +92,7 @@ def reduced(
         # no choice of the free features lets a margin reach zero
         idle = not (phases or constraint.inactive) and bool(np.all(scenario.bounds[-1].upper <= 0))
         return [] if idle else [scenario]
-    if isinstance(constraint, Cover):
-        return _reduced_cover(constraint, restriction)
-    spent = float(constraint.costs[restriction.fixed_in].sum())
-    return [CostLimit(constraint.costs[restriction.free], constraint.limit - spent)]
+    return _reduced_cover(constraint, restriction)
 
 
 def _reduced_cover(constraint: Cover, restriction: Restriction) -> list[Constraint] | None:

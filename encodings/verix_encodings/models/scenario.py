@@ -15,7 +15,6 @@ A scenario is a network of its own, from ``A`` to the margins: its first affine 
 Its neurons are bounded over ``0 ≤ A ≤ 1``.
 """
 
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +25,6 @@ from verix_encodings.blocks.relu import big_m_relu
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.models.constraints import (
     Constraint,
-    CostLimit,
     Cover,
     Scenario,
 )
@@ -97,15 +95,12 @@ class ScenarioProgram:
     """The program of the constraints added so far, and its columns ``A``, one for each feature.
 
     ``lower`` and ``upper`` bound ``A``, shape (features,): features that must or must not be
-    explained. A program extends earlier ones: columns and rows are only added. ``arguments`` has,
-    for each constraint, the arguments of its ReLUs: pairs of the number of a value in the network,
-    and its expressions.
+    explained. A program extends earlier ones: columns and rows are only added.
     """
 
     def __init__(self, lower: FloatArray, upper: FloatArray) -> None:
         self._builder = ProgramBuilder()
         self._constraints: list[Constraint] = []
-        self.arguments: list[list[tuple[int, Expressions]]] = []
         self._rows: list[int] = []
         # the phases of the first constraints, once a table was asked for
         self._phases: list[list[list[IntArray]]] = []
@@ -120,28 +115,14 @@ class ScenarioProgram:
         return np.repeat(np.arange(len(self._constraints)), np.diff([0, *self._rows]))
 
     def add(self, constraint: Constraint) -> None:
-        """Add a scenario, a cover or a limit on the cost."""
+        """Add a scenario or a cover."""
         self._add(constraint)
         self._rows.append(self._builder.rows)
-
-    def followed_by(self, constraint: Constraint) -> "ScenarioProgram":
-        """Return a program of these constraints and ``constraint``; this one does not change."""
-        further = copy(self)
-        further._builder = self._builder.copy()
-        further._constraints, further._rows = [*self._constraints], [*self._rows]
-        further.arguments, further._phases = [*self.arguments], [*self._phases]
-        further.add(constraint)
-        return further
 
     def _add(self, constraint: Constraint) -> None:
         number, builder, chosen = len(self._constraints), self._builder, self.columns
         self._constraints.append(constraint)
         taken: list[tuple[int, Expressions]] = []
-        self.arguments.append(taken)
-        if isinstance(constraint, CostLimit):
-            row = [(sp.csr_array(constraint.costs[None, :]), chosen)]
-            builder.add_rows("cost_limit", np.array([number]), row, -np.inf, constraint.limit)
-            return
         if isinstance(constraint, Cover):
             ones = sp.csr_array(np.ones((1, constraint.features.size)))
             terms = [(ones, chosen[constraint.features])]

@@ -1,7 +1,7 @@
 """The builder that encodings add their rows and columns to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,20 +29,6 @@ class ProgramBuilder:
     _built: sp.csr_array = field(default_factory=lambda: sp.csr_array((0, 0)))
     _column_count: int = 0
     _row_count: int = 0
-
-    def copy(self) -> "ProgramBuilder":
-        """Return a builder with the same columns and rows, to add others to."""
-        return replace(
-            self,
-            _columns=[*self._columns],
-            _rows=[*self._rows],
-            _entries=[*self._entries],
-            _quadratic_rows=[*self._quadratic_rows],
-            _indicators=[*self._indicators],
-            _sos1=[*self._sos1],
-            _maxima=[*self._maxima],
-            _blocks={**self._blocks},
-        )
 
     @property
     def rows(self) -> int:
