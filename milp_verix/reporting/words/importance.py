@@ -125,11 +125,8 @@ def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
         pairs = [f"{labels[a]} before {labels[b]}" for a, b in found.misordered]
         listed = listed_texts(pairs, SHOWN, "other pair") if pairs else "none"
         told.append(("ordered wrongly", f"by the given scores, proven: {listed}"))
-    sets = (
-        f"{counted(len(found.sufficient), 'set')} that keep the prediction, "
-        f"{counted(len(found.contrasts), 'set')} that change it"
-    )
-    told.append(("known", sets))
+    kept, changed = (counted(len(some), "set") for some in (found.sufficient, found.contrasts))
+    told.append(("known", f"sufficient for the prediction: {kept}; able to change it: {changed}"))
     told.append(("exact", "yes, proven" if found.exact else f"no: {found.unknown_reason}"))
     if not found.exact:
         told += to_try(found, [found.statistics.stopped, found.unknown_reason])
