@@ -68,7 +68,7 @@ def test_shipped_images_were_not_trained_on(train_digits: ModuleType) -> None:
     assert shipped <= {image.tobytes() for image in train_digits.load_split().test_images}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_script_makes_such_files_again(train_digits: ModuleType, tmp_path: Path) -> None:
     for folder in ("first", "second"):
         train_digits.main(["--out", str(tmp_path / folder)])

@@ -78,7 +78,7 @@ def test_everything_from_nothing_and_nothing_twice(tmp_path: Path) -> None:
     assert pictures == {f"{name}.{suffix}" for name in names for suffix in ("pdf", "png")}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_evaluation_goes_on_where_it_stopped(tmp_path: Path) -> None:
     evaluated(tmp_path, "--only", "complete")
     journal = tmp_path / "journals" / "digits-dense-0.1-complete.jsonl"

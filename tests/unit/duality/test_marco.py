@@ -71,7 +71,7 @@ def test_enumerations_are_those_of_brute_force(norm: str, seed: int, tmp_path: P
     assert set(found.necessary) == frozenset.intersection(*explanations)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_there_is_something_to_find() -> None:
     families = [truth(seed) for seed in SEEDS]
     assert sum(len(explanations) > 1 for explanations, _ in families) > 20

@@ -37,7 +37,7 @@ def test_the_minimum_is_that_of_brute_force(seed: int, tmp_path: Path) -> None:
     assert_sound(found, net, problem.x)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_there_is_something_to_find(tmp_path: Path) -> None:
     sizes = [fewest(case(seed)) for seed in range(120)]
     assert sum(size > 1 for size in sizes) > 20

@@ -59,7 +59,7 @@ def test_defaults_of_a_solver_prove_the_same_optimum(name: str, seed: int) -> No
     session.close()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["highs", "gurobi", "scip"])
 def test_a_gap_loosens_the_bound_and_proves_nothing_false(name: str) -> None:
     session = open_session(f"{_installed(name)}?gap=0.5")
@@ -75,7 +75,7 @@ def test_a_gap_loosens_the_bound_and_proves_nothing_false(name: str) -> None:
     session.close()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", NATIVE)
 def test_every_option_that_a_name_may_set_is_known_to_the_solver(name: str) -> None:
     _installed(name)

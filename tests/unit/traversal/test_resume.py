@@ -136,7 +136,7 @@ def test_a_false_counterfactual_keeps_no_feature() -> None:
         assert again.replay(digits.network()) == ()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_unproven_claim_never_counts() -> None:
     # bounds alone cannot prove what programs did
     whole = digits.explained(15)

@@ -30,7 +30,7 @@ from verix_encodings.propagation.slopes import slope_bounds
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @settings(max_examples=200, deadline=None)
 @given(seeds)
 def test_differences_of_random_graphs_are_within_the_slopes_times_the_way(seed: int) -> None:

@@ -97,7 +97,7 @@ def test_there_is_nothing_beyond_the_worst(seed: int, tmp_path: Path) -> None:
     assert search.worst(posed.selection, posed.worst - 10 * _NEAR, NO_LIMIT) is not None
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_adversary_finds_what_a_search_by_gradients_does_not(tmp_path: Path) -> None:
     missed = 0
     for seed in range(60):
