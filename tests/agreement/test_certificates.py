@@ -162,7 +162,7 @@ def test_an_explanation_with_one_feature_too_few_gets_no_certificate(
         assert not checked(model, json.dumps({**data, "claim": claim, "points": points}))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", [1, 7])
 def test_hostile_numbers_prove_no_false_claim(seed: int, tmp_path: Path) -> None:
     _, model, explanation = explained(seed, tmp_path, 0.3)

@@ -54,7 +54,7 @@ def test_warm_starts() -> None:
     assert re.fullmatch(r"\d/\d/0", answers.pop())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_certificates() -> None:
     head, row = lines("certificates.py", ROOT, "digits")
     assert head[2:4] == ["images", "certified"]
@@ -101,7 +101,7 @@ def test_minimum() -> None:
     assert all(int(row[6]) >= int(row[2]) for row in rows)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_peers_go_on_where_they_stopped(tmp_path: Path) -> None:
     options = ("--epsilon", 0.1, "--count", 2, "--out", tmp_path / "runs.jsonl")
     first = lines("peers.py", MODEL, f"{IMAGES}:images", *options, "--methods", "default")

@@ -99,7 +99,7 @@ def task_processes() -> list[int]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_records_and_results_are_those_of_one_process(
     tmp_path: Path, expected: Path, client: Any
 ) -> None:
@@ -113,7 +113,7 @@ def test_the_records_and_results_are_those_of_one_process(
     assert (again.known, again.done) == (24, 27)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_killed_worker_costs_no_record(tmp_path: Path, expected: Path, client: Any) -> None:
     path = tmp_path / "study.jsonl"
     killed: list[int] = []

@@ -18,6 +18,7 @@ from tests.support.studies import comparable, lines
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.nightly
 def test_jobs_of_an_array_share_a_study(tmp_path: Path) -> None:
     command = tmp_path / "bin" / "milp-verix"
     command.parent.mkdir()

@@ -126,6 +126,7 @@ def test_workers_that_just_begin_end_with_the_process_that_started_them(tmp_path
     process.communicate()
 
 
+@pytest.mark.nightly
 def test_killed_workers_cost_no_record(tmp_path: Path, expected: list[str]) -> None:
     pytest.importorskip("joblib")
     path = tmp_path / "study.jsonl"

@@ -143,7 +143,7 @@ def test_what_is_not_installed_is_named_and_the_others_run(monkeypatch: pytest.M
         compare(network(), X, epsilon=0.1, solvers=["absent"])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_by_default_all_that_are_installed_run(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "absent", honest, reason="pip install absent")
     found = compare(network(), X, epsilon=0.1)
@@ -206,7 +206,7 @@ def test_ctrl_c_in_an_explanation_and_between_runs(monkeypatch: pytest.MonkeyPat
         found.plot()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_rounds_take_turns_and_the_median_counts() -> None:
     seen: list[str] = []
     found = compare(
@@ -305,7 +305,7 @@ def test_a_picture_clips_no_label_and_marks_runs_at_the_limit() -> None:
     assert list(marks.get_xdata()) == [run.seconds] * 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_bars_are_as_long_as_the_seconds() -> None:
     found = compare(network(), X, epsilon=0.1, solvers=["phase", "highs", "cbc"])
     (axes,) = found.plot().axes

@@ -235,7 +235,7 @@ def test_odd_values_of_a_file_are_refused(tmp_path: Path, lines_: str, told: str
         run_study(path)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_tolerances_are_set_in_a_file(tmp_path: Path) -> None:
     asked = '\nepsilon = 0.05\nindices = "15:16"\ntask = "explain"\nresults = false\n'
     path = written(tmp_path, QUESTION + asked + "[grid]\ntolerances = [{}, {margin = 1e6}]\n")

@@ -45,7 +45,7 @@ def steep_layers(rng: np.random.Generator, sizes: tuple[int, ...]) -> tuple[Laye
     return tuple((3.0 * matrix, 3.0 * bias) for matrix, bias in random_layers(rng, sizes))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("matrix_storage")
 @settings(max_examples=80, deadline=None)
 @given(seeds)

@@ -32,7 +32,7 @@ def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int) -> None:
     assert_encloses(network, box, inside(box, rng))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @settings(max_examples=150, deadline=None)
 @given(seeds)
 def test_sampled_activations_of_random_graphs_lie_within_the_bounds(seed: int) -> None:
