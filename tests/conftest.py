@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.allowed_skips import allowed_here, not_allowed
-from tests.selection import DEFAULT, chosen, repeated, told
+from tests.selection import DEFAULT, MARKS, chosen, repeated, told
 
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
 
@@ -55,7 +55,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     text = "fail on a skip that tests/allowed_skips.py does not list"
     parser.addoption("--strict-skips", action="store_true", help=text)
-    text = "how many seeds each test of random cases gets; 20 and 200 run slower tests, too"
+    more = " and ".join(map(str, MARKS.values()))
+    text = f"how many seeds each test of random cases gets; {more} run slower tests, too"
     parser.addoption("--seeds", type=int, default=DEFAULT, metavar="N", help=text)
     text = "leave out what a run with --seeds N has"
     parser.addoption("--after", type=int, default=0, metavar="N", help=text)
@@ -64,8 +65,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for name in metafunc.fixturenames:
         if name.endswith("_seed"):
-            first, end = (metafunc.config.getoption(option) for option in ("after", "seeds"))
-            metafunc.parametrize(name, range(first, end))
+            metafunc.parametrize(name, range(metafunc.config.getoption("seeds")))
 
 
 @pytest.hookimpl(trylast=True)

@@ -30,6 +30,8 @@ def chosen(
     marks = [name for name, least in MARKS.items() if least > seeds and name not in asked]
     for item in items:
         reason = next((name for name in marks if item.get_closest_marker(name)), None)
+        if reason is None and any(seed >= seeds for seed in _drawn(item)):
+            reason = "more seeds"
         if reason is None and (group := _without_seed(item)) is not None:
             used[group] += 1
             reason = "more seeds" if used[group] > seeds else None
@@ -39,8 +41,7 @@ def chosen(
 
 def repeated(items: Iterable[pytest.Item], before: int) -> list[pytest.Item]:
     """Return those of ``items`` that a run with ``--seeds before`` has; none before the first."""
-    tests = [item for item in items if not _draws(item)]  # made without the seeds before
-    return chosen(tests, before)[0] if before else []
+    return chosen(items, before)[0] if before else []
 
 
 def told(left_out: dict[str, int], seeds: int) -> str:
@@ -51,10 +52,10 @@ def told(left_out: dict[str, int], seeds: int) -> str:
     return f"left out by --seeds {seeds}: {', '.join(parts)}{hint}"
 
 
-def _draws(item: pytest.Item) -> bool:
-    """Return whether the test draws its cases by the seeds that a run gives it."""
+def _drawn(item: pytest.Item) -> list[int]:
+    """Return the seeds of a test that draws its cases by those that a run gives it."""
     call = getattr(item, "callspec", None)
-    return call is not None and any(name.endswith("_seed") for name in call.params)
+    return [seed for name, seed in call.params.items() if name.endswith("_seed")] if call else []
 
 
 def _without_seed(item: pytest.Item) -> object:

@@ -22,15 +22,22 @@ def test_drawn(own_seed): print(f"<drawn {own_seed}>")
 @pytest.mark.parametrize("case", [{}, []])
 def test_slow(case): print(f"<slow {case}>")
 
+@pytest.mark.slow
+def test_slowly_drawn(its_seed): print(f"<slowly {its_seed}>")
+
 @pytest.mark.nightly
 def test_nightly(): print("<nightly>")
 """
-PAIRS, SLOW = {"pairs l1 7", "pairs l2 8"}, {"slow {}", "slow []"}
+PAIRS = {"pairs l1 7", "pairs l2 8"}
 
 
 def of(seeds: int) -> set[str]:
     drawn, few = {f"drawn {seed}" for seed in range(seeds)}, min(seeds, 30)
     return drawn | {f"each {norm} {seed}" for norm in ("l1", "l2") for seed in range(few)}
+
+
+def slow(seeds: int) -> set[str]:
+    return {"slow {}", "slow []", *(f"slowly {seed}" for seed in range(seeds))}
 
 
 @pytest.mark.nightly
@@ -40,26 +47,26 @@ def of(seeds: int) -> set[str]:
         (
             [],
             of(2) | PAIRS | {"pairs l1 9"},
-            "left out by --seeds 2: 56 more seeds, 1 nightly, 2 slow; --seeds 8 runs more",
+            "left out by --seeds 2: 56 more seeds, 1 nightly, 4 slow; --seeds 8 runs more",
         ),
         (
             ["--seeds", "1", "-n", "2"],
             of(1) | PAIRS,
-            "left out by --seeds 1: 59 more seeds, 1 nightly, 2 slow; --seeds 8 runs more",
+            "left out by --seeds 1: 59 more seeds, 1 nightly, 3 slow; --seeds 8 runs more",
         ),
         (
             ["--seeds", "20"],
-            of(20) | PAIRS | {"pairs l1 9"} | SLOW,
+            of(20) | PAIRS | {"pairs l1 9"} | slow(20),
             "left out by --seeds 20: 20 more seeds, 1 nightly; --seeds 200 runs more",
         ),
-        (["--seeds", "200"], of(200) | PAIRS | {"pairs l1 9"} | SLOW | {"nightly"}, None),
+        (["--seeds", "200"], of(200) | PAIRS | {"pairs l1 9"} | slow(200) | {"nightly"}, None),
         (
             ["--seeds", "20", "--after", "2"],
-            of(20) - of(2) | SLOW,
-            "left out by --seeds 20: 20 more seeds, 1 nightly, 7 run by --seeds 2; "
+            of(20) - of(2) | slow(20),
+            "left out by --seeds 20: 20 more seeds, 1 nightly, 9 run by --seeds 2; "
             "--seeds 200 runs more",
         ),
-        (["-m", "slow"], SLOW, None),
+        (["-m", "slow"], slow(2), None),
         (
             ["-m", "not slow"],
             of(2) | PAIRS | {"pairs l1 9"},
