@@ -98,27 +98,7 @@ class Adversary:
 
         It is the global maximum if exact pricing ends in time, otherwise a local one.
         """
-        return self._improved(selection, *self.attack(selection), deadline)
-
-    def learn(self, selection: FloatArray, deadline: Deadline) -> float:
-        """Attack ``selection`` and remember harmful perturbations.
-
-        Returns the largest margin found, zero if no perturbation is harmful.
-        """
         deltas, values = self.attack(selection)
-        if np.any(values > _HARMLESS):
-            self.remember(deltas[:, values > _HARMLESS])
-            return float(np.max(values))
-        delta, value = self._improved(selection, deltas, values, deadline)
-        if value <= _HARMLESS:
-            return 0.0
-        self.remember(delta)
-        return value
-
-    def _improved(
-        self, selection: FloatArray, deltas: FloatArray, values: FloatArray, deadline: Deadline
-    ) -> tuple[FloatArray, float]:
-        """Return the worst perturbation and its margin, by exact pricing or among ``deltas``."""
         least = max(float(np.max(values)), 0.0) + _HARMLESS
         further = self._exact.worst(selection, least, deadline)
         if further is not None:

@@ -52,7 +52,7 @@ def test_proposals_can_be_switched_off() -> None:
         with opened_incumbent(digit(15)) as incumbent:
             proposals = Proposals(incumbent, limits, NO_LIMIT)
             proposals._started = -UNITS_PER_SECOND
-            incumbent.adversary.learn(np.zeros(64), NO_LIMIT)
+            incumbent.adversary.remember(incumbent.adversary.attack(np.zeros(64))[0])
             proposals.improve(np.full(64, 0.3), 0.0)
             assert (incumbent.cost < 64) == better
             assert (proposals.seconds > 0) == better
@@ -64,7 +64,7 @@ def test_proposals_are_explanations() -> None:
         Oracle(digit(15), Search(solver="highs", reuse=False)) as other,
     ):
         proposals = Proposals(incumbent, without(proposal_share=np.inf), NO_LIMIT)
-        incumbent.adversary.learn(np.zeros(64), NO_LIMIT)
+        incumbent.adversary.remember(incumbent.adversary.attack(np.zeros(64))[0])
         for _ in range(3):
             proposals.improve(np.full(64, 0.3), 0.0)
         assert incumbent.cost < 40

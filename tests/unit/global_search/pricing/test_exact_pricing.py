@@ -115,28 +115,6 @@ def test_the_adversary_finds_what_a_search_by_gradients_does_not(tmp_path: Path)
     assert missed
 
 
-@pytest.mark.slow
-def test_what_is_learnt_is_what_shares_do_not_survive(tmp_path: Path) -> None:
-    survived = 0
-    for seed in range(30):
-        posed = _posed(seed, "linf", tmp_path)
-        p = posed.perturbations
-        adversary = _adversary(p)
-        harm = adversary.learn(posed.selection, NO_LIMIT)
-        reached = np.max(
-            p.margins_at(p.weight(posed.selection), adversary.known), axis=0, initial=-1.0
-        )
-        if posed.worst <= 0:
-            survived += 1
-            assert harm == 0
-            assert adversary.known.shape[1] == 0
-        else:
-            assert harm > 0
-            assert np.all(reached > 0)
-            assert np.max(reached) == pytest.approx(harm)
-    assert 0 < survived < 30
-
-
 def test_balls_in_the_l2_norm_are_left_to_the_search(tmp_path: Path) -> None:
     problem = Problem(
         dense_network(random_layers(np.random.default_rng(3), (_COUNT, 4, 3), DOUBLE), tmp_path),
