@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -164,8 +163,9 @@ def continuous(
     one any other; with a finite one neither does.
     """
     low, high = _ends(name, lower, upper)
-    kind = partial(Feature, name, "continuous", deviation=deviation, only=only)
-    return kind(low, high, unit, missing=missing)
+    return Feature(
+        name, "continuous", low, high, unit, deviation=deviation, only=only, missing=missing
+    )
 
 
 @checked(name=TEXT)
@@ -193,8 +193,9 @@ def integer(
                 f"float64 has all of them, got {end:g}: subtract an offset, leave the column out "
                 "if it only counts rows, or call it continuous"
             )
-    kind = partial(Feature, name, "integer", deviation=deviation, only=only)
-    return kind(low, high, unit, missing=missing)
+    return Feature(
+        name, "integer", low, high, unit, deviation=deviation, only=only, missing=missing
+    )
 
 
 @checked(name=TEXT)
@@ -234,8 +235,9 @@ def category(
     if missing is True:
         words, found = _words(name, [*words, MISSING]), (*found, max(found) + 1)
     low, high = (0.0, 1.0) if one_hot else (float(min(found)), float(max(found)))
-    block = partial(Feature, name, "category", one_hot=one_hot, missing=missing)
-    return block(low, high, values=words, codes=found)
+    return Feature(
+        name, "category", low, high, values=words, codes=found, one_hot=one_hot, missing=missing
+    )
 
 
 @checked(name=TEXT)

@@ -135,9 +135,9 @@ class Inputs:
 
         These are the next ones beyond the last number of the feature.
         """
-        if x.dtype.kind != "f" or not self.missing or x.size != self.size:
+        if x.dtype.kind != "f" or x.size != self.size or not (missing := self.missing):
             return x
-        may = np.isin(np.arange(self.size), list(self.missing))
+        may = np.isin(np.arange(self.size), list(missing))
         return np.where(may & np.isnan(x), self.upper, x)
 
     @property

@@ -80,10 +80,7 @@ def _feature(
         known, may = known_values(frame, name, missing), name in missing
         return number_feature(known, ranges.get(name), units.get(name), missing=may)
     if name in missing:
-        raise InputError(
-            f"{name} has words, which the pipeline encodes: a missing one is none of them; write a "
-            "word for it into the table before the pipeline is fitted"
-        )
+        column.refuse_missing_words()
     if name in ranges or name in units:
         raise InputError(f"{name} has words, which the pipeline knows: no range and no unit")
     words = [word_of(value) for value in values]

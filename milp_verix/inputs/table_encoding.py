@@ -46,6 +46,14 @@ class Column:
         """The number of coordinates."""
         return len(self.values) if self.form == "block" else 1
 
+    def refuse_missing_words(self) -> None:
+        """Raise ``InputError`` if a missing value would be none of the words that are known."""
+        if self.form != "number":
+            raise InputError(
+                f"{self.name} has words, which the pipeline encodes: a missing one is none of "
+                "them; write a word for it into the table before the pipeline is fitted"
+            )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableEncoding:

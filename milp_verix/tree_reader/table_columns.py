@@ -103,11 +103,7 @@ class TableColumns:
         """
         place = self.starts.index(start)
         column, rows = self.encoding.columns[place], self._plain(2)
-        if column.form != "number":
-            raise InputError(
-                f"{column.name} has words, which the pipeline encodes: a missing one is none of "
-                "them; write a word for it into the table before the pipeline is fitted"
-            )
+        column.refuse_missing_words()
         rows[1, start] = np.nan
         plain, found = self.numbers(rows)
         own = np.array([self.column_of(output) == place for output in range(self.width)])
