@@ -32,7 +32,7 @@ Tree: TypeAlias = dict[str, Any]
 """A leaf with ``slopes`` and ``multipliers``, or a split with ``below`` and ``above``."""
 
 Exactly: TypeAlias = Callable[[Tree, int, Mapping[int, int]], bool]
-"""Whether the checker accepts a leaf of an output, below phases by the checker's variables."""
+"""The checker's verdict on a leaf of an output, below phases by the checker's variables."""
 
 BARE = 0
 """The digits of a leaf that names no number: the checker takes slopes 0 and 1."""
