@@ -17,13 +17,12 @@ from milp_verix.comparison.stored_checks import as_checks, checks_of, hard_check
 from milp_verix.errors import InputError, SolverError
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.engines.choice import misfit
-from milp_verix.problem.one_liner import one_liner, parted
+from milp_verix.problem.one_liner import one_liner, parted, spelt_out
 from milp_verix.problem.options import (
     Asked,
     ComparisonOptions,
     InputLike,
     Ordering,
-    OrderLike,
     SolverOptions,
 )
 from milp_verix.problem.problem import PosedProblem
@@ -60,6 +59,7 @@ class CompareAsked(Asked, ComparisonOptions, Comparing, total=False):
 
 
 @checked(task=TEXT, master=TEXT)
+@spelt_out("ordering", explain_problem)
 def compare_solvers(
     problem: PosedProblem,
     *,
@@ -71,12 +71,10 @@ def compare_solvers(
     most_checks: int | None = None,
     rounds: int = 1,
     relaxations: bool = False,
-    order: OrderLike = "influence",
-    transformation: str = "reversal",
-    traversal: str = "galloping",
     search: Search = USUAL,
     progress: Callable[[Pair], None] | None = None,
     snapshots: Callable[[Callable[[], Comparison]], None] | None = None,
+    **ordering: Unpack[Ordering],
 ) -> Comparison:
     """Answer the same checks with each solver and formulation, or find the same explanation.
 
@@ -125,11 +123,6 @@ def compare_solvers(
         raise InputError(f"unknown master {master!r}; choose one of {', '.join(_MASTERS)}")
     if task in ("minimum", "contrastive"):
         search.require_only(SolverOptions, f"a comparison of {task} explanations")
-    ordering: Ordering = {
-        "order": order,
-        "transformation": transformation,
-        "traversal": traversal,
-    }
     fitting, skipped = fitting_pairs(solvers, formulations)
     unfit = {pair: misfit(pair.solver, problem) for pair in fitting}
     pairs = [pair for pair, reason in unfit.items() if reason is None]
@@ -137,7 +130,7 @@ def compare_solvers(
     if fitting and not pairs:
         raise InputError(skipped[-1].reason)
     rounds = integer_of(rounds, "rounds")
-    asked = _asked(checks, order, problem)
+    asked = _asked(checks, ordering, problem)
     if most_checks is not None:
         integer_of(most_checks, "most_checks")
         if asked is not None or task != "check":
@@ -261,10 +254,11 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
 
 
 def _asked(
-    checks: Sequence[Sequence[int | str]] | None, order: OrderLike, problem: PosedProblem
+    checks: Sequence[Sequence[int | str]] | None, ordering: Ordering, problem: PosedProblem
 ) -> tuple[tuple[int, ...], ...] | None:
     if checks is None:
         return None
+    order = ordering.get("order", "influence")
     if not (isinstance(order, str) and order == "influence"):
         raise InputError("checks are answered as they are: leave order out")
     return as_checks(checks, partial(problem.features.indices, argument="free"))

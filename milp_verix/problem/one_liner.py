@@ -65,17 +65,8 @@ def one_liner(
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        whole = _signature(function, [answer, *others])
-
-        @wraps(function)
-        def run(*args: P.args, **options: P.kwargs) -> R:
-            try:
-                whole.bind(*args, **options)
-            except TypeError as error:
-                raise TypeError(f"{function.__name__}(): {error}") from None
-            return function(*args, **options)
-
-        run.__signature__ = whole  # type: ignore[attr-defined]
+        whole = _signature(function, "asked", [Given, answer, *others, Search])
+        run = _bound(function, whole)
         own = function.__doc__ if "Args:" in (function.__doc__ or "") else answer.__doc__
         texts = [own, *(one.__doc__ for one in others), PosedProblem.__doc__, Search.__doc__]
         run.__doc__ = _documentation(texts, [*whole.parameters])
@@ -84,22 +75,51 @@ def one_liner(
     return decorate
 
 
+def spelt_out(
+    name: str, source: Callable[..., object]
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator: the signature has the options that ``**name`` takes, as in ``source``.
+
+    The function raises ``TypeError`` for an option that there is not.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        return _bound(function, _signature(function, name, [source]))
+
+    return decorate
+
+
+def _bound(function: Callable[P, R], whole: Signature) -> Callable[P, R]:
+    """Return the function with the signature ``whole``, to which each call is held."""
+
+    @wraps(function)
+    def run(*args: P.args, **options: P.kwargs) -> R:
+        try:
+            whole.bind(*args, **options)
+        except TypeError as error:
+            raise TypeError(f"{function.__name__}(): {error}") from None
+        return function(*args, **options)
+
+    run.__signature__ = whole  # type: ignore[attr-defined]
+    return run
+
+
 def _signature(
-    function: Callable[..., object], answers: Iterable[Callable[..., object]]
+    function: Callable[..., object], several: str, sources: Iterable[Callable[..., object]]
 ) -> Signature:
-    """Return the signature of a one-liner with all options in the place of ``**asked``."""
+    """Return the signature with all options, as in ``sources``, in the place of ``**several``."""
     plain = signature(function)
-    taken = plain.parameters["asked"].annotation.__args__[0].__annotations__
+    taken = plain.parameters[several].annotation.__args__[0].__annotations__
     known: dict[str, Parameter] = {}
-    for kind in (Given, *answers, Search):
+    for kind in sources:
         aliases = vars(sys.modules[kind.__module__])
         for name, parameter in readable(signature(kind), aliases).parameters.items():
             if name in taken and name not in plain.parameters:
                 known.setdefault(name, parameter.replace(kind=Parameter.KEYWORD_ONLY))
     course = {name: known.pop(name) for name in _COURSE if name in known}
     plain = readable(plain, function.__globals__)
-    positional = [one for one in plain.parameters.values() if one.name != "asked"]
-    return plain.replace(parameters=[*positional, *known.values(), *course.values()])
+    named = [one for one in plain.parameters.values() if one.name != several]
+    return plain.replace(parameters=[*named, *known.values(), *course.values()])
 
 
 def _documentation(texts: list[str | None], names: list[str]) -> str | None:
