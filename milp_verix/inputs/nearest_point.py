@@ -79,37 +79,18 @@ def _nearest(domain: MixedDomain, box: Interval, point: FloatArray) -> FloatArra
 
 
 def _minimised(program: Program, cost: FloatArray) -> FloatArray | None:
-    """Return a best point of ``program`` by HiGHS, shape (columns,), or None if it finds none.
+    """Return a best point of ``program``, shape (columns,), or None if none is found."""
+    # its import takes a tenth of a second, and few questions repair a point
+    from scipy.optimize import Bounds, LinearConstraint, milp
 
-    The number of threads is left to other uses of HiGHS in this process.
-    """
-    import highspy
-
-    model, matrix = highspy.Highs(), program.matrix  # type: ignore[no-untyped-call]
-    model.setOptionValue("output_flag", False)
-    model.setOptionValue("time_limit", _SECONDS)
-    model.passModel(
-        program.columns,
-        program.rows,
-        matrix.nnz,
-        int(highspy.MatrixFormat.kRowwise),
-        int(highspy.ObjSense.kMinimize),
-        0.0,
+    found = milp(
         cost,
-        program.column_lower,
-        program.column_upper,
-        program.row_lower,
-        program.row_upper,
-        matrix.indptr.astype(np.int32),
-        matrix.indices.astype(np.int32),
-        matrix.data,
-        program.integer.astype(np.int32),
+        integrality=program.integer,
+        bounds=Bounds(program.column_lower, program.column_upper),
+        constraints=LinearConstraint(program.matrix, program.row_lower, program.row_upper),
+        options={"time_limit": _SECONDS},
     )
-    model.run()
-    feasible = highspy.SolutionStatus.kSolutionStatusFeasible
-    if model.getInfo().primal_solution_status != feasible:
-        return None
-    return np.array(model.getSolution().col_value, dtype=np.float64)
+    return None if found.x is None else np.asarray(found.x, dtype=np.float64)
 
 
 def _inner(

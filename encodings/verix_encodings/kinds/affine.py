@@ -35,7 +35,7 @@ from verix_encodings.bounds.interval import Bounds, Interval, Range, Region
 from verix_encodings.bounds.lines import Replaced
 from verix_encodings.bounds.patches import Coefficients, absolute, product, reached
 from verix_encodings.bounds.phases import Phases
-from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges
+from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, Rounded
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries, spend_product
 
@@ -264,21 +264,16 @@ class Affine(Node):
         """Return the map as expressions in the columns of its sources: it needs no rows."""
         return substitute(self.terms, self.bias, context.values)
 
-    def encoding_error(
-        self,
-        errors: Sequence[FloatArray],
-        reaches: Sequence[FloatArray],
-        interval: Interval,
-    ) -> tuple[FloatArray, FloatArray]:
+    def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
         """Bound the rounding in its expressions, and the magnitude of its value."""
         reach, error = np.abs(self.bias), np.zeros(self.bias.size)
         terms = 1
         for source, matrix in self.terms:
             weight = abs(matrix)
-            reach = reach + weight @ reaches[source]
-            error = error + weight @ errors[source]
+            error = error + weight @ before[source][0]
+            reach = reach + weight @ before[source][1]
             terms += matrix.shape[1]
-        off = self.deviation(lambda source: reaches[source])
+        off = self.deviation(lambda source: before[source][1])
         return (error + off + relative_error(terms) * reach) * (1 + 1e-9), reach + off
 
     def evaluation_error(

@@ -24,7 +24,7 @@ from verix_encodings.bounds.patches import Rows, product, total
 from verix_encodings.bounds.phases import entries_of
 from verix_encodings.bounds.slope_products import by_phase, centred
 from verix_encodings.kinds.affine import Difference, times
-from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges
+from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, Rounded
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries
 
@@ -225,14 +225,9 @@ class Max(Node):
             difference=context.bounds[self.source],
         )
 
-    def encoding_error(
-        self,
-        errors: Sequence[FloatArray],
-        reaches: Sequence[FloatArray],
-        interval: Interval,
-    ) -> tuple[FloatArray, FloatArray]:
+    def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
         """Return the errors of the entries: the node may hand on the expression of one."""
-        return self.greatest(errors[self.entries]), interval.magnitude
+        return self.greatest(before[self.entries][0]), interval.magnitude
 
     def evaluation_error(
         self, errors: Sequence[FloatArray], bounds: Sequence[Interval]

@@ -48,6 +48,9 @@ from verix_encodings.work import spend_entries
 Ranges: TypeAlias = Callable[[int], Range]
 """A function from the number of a value to bounds on it: arrays of shape (size,) or (N, size)."""
 
+Rounded: TypeAlias = tuple[FloatArray, FloatArray]
+"""Bounds, entry by entry, on the rounding in a value's expressions, and on its magnitude."""
+
 OPERATIONS = 16
 """An evaluation of a node rounds no more than so many operations do."""
 
@@ -273,15 +276,10 @@ class Node(ABC):
         """Add the node to a program; return its value."""
         return within_bounds(context)
 
-    def encoding_error(
-        self,
-        errors: Sequence[FloatArray],
-        reaches: Sequence[FloatArray],
-        interval: Interval,
-    ) -> tuple[FloatArray, FloatArray]:
+    def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
         """Bound the rounding in its expressions, and the magnitude of its value.
 
-        ``errors`` and ``reaches`` are those of the values before it, ``interval`` bounds its own.
+        ``before`` has both of each value before it, ``interval`` bounds its own value.
         """
         return np.zeros(interval.lower.size), interval.magnitude
 

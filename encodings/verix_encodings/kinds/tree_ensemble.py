@@ -21,7 +21,7 @@ import numpy as np
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, frozen, relative_error
 from verix_encodings.blocks.tree_ensemble import Splits, tree_ensemble_rows
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, never
-from verix_encodings.kinds.node import EncodingContext, Node, Ranges
+from verix_encodings.kinds.node import EncodingContext, Node, Ranges, Rounded
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries
 
@@ -317,12 +317,7 @@ class TreeEnsemble(Node):
             context.builder, context.label, splits, base=self.base, x=x, box=box
         )
 
-    def encoding_error(
-        self,
-        errors: Sequence[FloatArray],
-        reaches: Sequence[FloatArray],
-        interval: Interval,
-    ) -> tuple[FloatArray, FloatArray]:
+    def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
         """Bound how far the model may be from its expressions, and the magnitude of its value."""
         return self.error, np.maximum(self.magnitude, interval.magnitude)
 

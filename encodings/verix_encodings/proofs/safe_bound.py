@@ -163,12 +163,10 @@ def encoding_error(network: Network, bounds: Bounds) -> float:
 
     ``bounds`` must be valid: the values of the input and of activations lie within them.
     """
-    reaches, errors = [bounds[0].magnitude], [np.zeros(network.input_size)]
+    rounded = [(np.zeros(network.input_size), bounds[0].magnitude)]
     for node, interval in zip(network.nodes, bounds[1:], strict=True):
-        error, reach = node.encoding_error(errors, reaches, interval)
-        errors.append(error)
-        reaches.append(reach)
-    return max(float(np.max(error, initial=0.0)) for error in errors)
+        rounded.append(node.encoding_error(rounded, interval))
+    return max(float(np.max(error, initial=0.0)) for error, _ in rounded)
 
 
 def evaluation_error(network: Network, bounds: Bounds) -> FloatArray:
