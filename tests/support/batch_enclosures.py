@@ -1,4 +1,4 @@
-"""Boxes in a batch: bounds and slopes of each enclose what a network does there."""
+"""What boxes in a batch, and parts of a network, must agree with."""
 
 from collections.abc import Callable
 
@@ -7,9 +7,11 @@ import numpy as np
 from verix_encodings import Interval, Network, crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.boxes import Boxes
+from verix_encodings.bounds.interval import Bounds
 from verix_encodings.network.batch import batch_values
 from verix_encodings.propagation.batch_crown import BatchCrown
 from verix_encodings.propagation.batch_slopes import slope_ranges
+from verix_encodings.propagation.cone import cone
 
 
 def assert_boxes_enclose(
@@ -38,3 +40,16 @@ def assert_boxes_enclose(
             assert np.all(low[number][:, None] <= value + off(value))
             assert np.all(value - off(value) <= high[number][:, None])
         assert np.all(values[-1] <= upper[number][:, None] + off(values[-1]))
+
+
+def assert_parts_agree(
+    network: Network, bounds: Bounds, points: FloatArray, rng: np.random.Generator
+) -> None:
+    """Assert that the cones of random neurons have the values of the network at ``points``."""
+    values = batch_values(network, points)
+    for value in range(1, len(bounds)):
+        rows = np.flatnonzero(rng.random(network.sizes[value]) < 0.5)
+        if rows.size:
+            part, inner, places = cone(network, bounds, value, rows)
+            assert part.sizes == tuple(interval.lower.size for interval in inner)
+            np.testing.assert_allclose(batch_values(part, points)[-1][places], values[value][rows])

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.support.batch_enclosures import assert_boxes_enclose
+from tests.support.batch_enclosures import assert_boxes_enclose, assert_parts_agree
 from tests.support.random_networks import cube
 from tests.support.scipy_reference import optimum
 from verix_encodings import (
@@ -29,7 +29,6 @@ from verix_encodings.kinds.node import Ranges
 from verix_encodings.models.retightened import can_be_retightened, retightened_encoding
 from verix_encodings.network.batch import batch_gradients, batch_values
 from verix_encodings.proofs.safe_bound import encoding_error, evaluation_error
-from verix_encodings.propagation.cone import cone
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
@@ -188,15 +187,7 @@ def test_slopes_hold_or_say_nothing(kind: str, seed: int) -> None:
 def test_a_part_of_the_network_has_its_values(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network, box = network_with(kind, rng), some_box(rng)
-    bounds = crown_bounds(network, box)
-    points = inputs(box, rng)
-    for value in range(1, len(bounds)):
-        rows = np.flatnonzero(rng.random(network.sizes[value]) < 0.5)
-        if rows.size:
-            part, inner, places = cone(network, bounds, value, rows)
-            assert part.sizes == tuple(interval.lower.size for interval in inner)
-            found = batch_values(part, points)[-1][places]
-            np.testing.assert_allclose(found, batch_values(network, points)[value][rows])
+    assert_parts_agree(network, crown_bounds(network, box), inputs(box, rng), rng)
 
 
 @every_kind

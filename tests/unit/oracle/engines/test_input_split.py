@@ -85,13 +85,16 @@ def test_a_known_radius(epsilon: float, answer: Answer, tmp_path: Path) -> None:
     assert verdict.effort.nodes >= 1
 
 
-def test_a_network_with_a_skipped_layer_that_an_activation_reads(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["split", "beta"])
+def test_a_network_with_a_skipped_layer_that_an_activation_reads(
+    engine: str, tmp_path: Path
+) -> None:
     network, x = residual(tmp_path), np.full(5, 0.5)
     answers = set()
     for epsilon in (0.05, 0.1, 0.2, 0.3, 0.5):
         given = {"epsilon": epsilon, "bounds": "interval"}
         expected = check(network, x, range(5), solver="highs", **given).answer
-        assert check(network, x, range(5), solver="split", **given).answer is expected
+        assert check(network, x, range(5), solver=engine, **given).answer is expected
         answers.add(expected)
     assert answers == {Answer.HOLDS, Answer.VIOLATED}
 

@@ -20,7 +20,6 @@ from tests.support.random_networks import (
     dense_network,
     network_of,
     random_layers,
-    residual,
     smooth_network,
 )
 from verix_encodings import interval_bounds
@@ -50,17 +49,6 @@ def test_smooth_neurons_are_not_split() -> None:
     assert search.stuck == search.nodes == 3
     assert np.all(reached <= search.upper)
     assert np.all(search.upper < root[-1].upper)
-
-
-def test_a_network_with_a_skipped_layer(tmp_path: Path) -> None:
-    network, x = residual(tmp_path), np.full(5, 0.5)
-    answers = set()
-    for epsilon in (0.05, 0.1, 0.2, 0.3, 0.5):
-        given = {"epsilon": epsilon, "bounds": "interval"}
-        expected = check(network, x, range(5), solver="highs", **given).answer
-        assert check(network, x, range(5), solver="beta", **given).answer is expected
-        answers.add(expected)
-    assert answers == {Answer.HOLDS, Answer.VIOLATED}
 
 
 @pytest.mark.parametrize("seed", range(6))
