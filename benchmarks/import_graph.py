@@ -3,7 +3,7 @@
     python benchmarks/import_graph.py 19beb5c HEAD
 
 A TREE is a commit or a folder. A room is a folder that lies in a root package, or a module beside
-these folders. A circle is a set of modules or rooms that import each other, directly or through
+these folders; the lower floor of ``results`` is a room of its own. A circle is a set of modules or rooms that import each other, directly or through
 others; a level is a step of the longest chain of imports, in which a circle is one step. Imports
 inside functions count. The root packages themselves are no rooms. The checker
 counts in trees where it is a package.
@@ -27,6 +27,8 @@ from scipy.sparse.csgraph import connected_components
 from tables import ROOT, Table, add_write, write
 
 PACKAGES = ("milp_verix", "verix_checker", "verix_encodings")
+
+FLOORS = ("milp_verix.results.records",)
 
 Edges = set[tuple[str, str]]
 
@@ -71,8 +73,9 @@ def between(edges: Edges, place: Callable[[str], str]) -> Edges:
 
 
 def room(module: str) -> str:
-    """Return the room that a module is in: the first two parts of its name."""
-    return ".".join(module.split(".")[:2])
+    """Return the room that a module is in: a floor, or the first two parts of its name."""
+    parts = module.split(".")
+    return next((one for one in FLOORS if ".".join(parts[:3]) == one), ".".join(parts[:2]))
 
 
 def levels_and_circles(edges: Edges) -> tuple[int, int]:

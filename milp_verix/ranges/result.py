@@ -1,23 +1,45 @@
 """The result of a search for ranges, finished or not."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from milp_verix.problem.request import Request
 from milp_verix.ranges.axes import Axis, Span, WordAxis
+from milp_verix.ranges.checks import BoxChecks
+from milp_verix.ranges.regions import Regions, State
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
 from milp_verix.results.public import Ranges
 from milp_verix.results.records.ranges import Beyond, FeatureRange
 from milp_verix.results.records.statistics import TIME_LIMIT
+from milp_verix.results.records.verdict import Verdict
 from verix_encodings.arrays import BoolArray, FloatArray
 
-if TYPE_CHECKING:
-    from milp_verix.ranges.search import RangesSearch
+End = tuple[int, int]
+"""The column of an axis, with -1 or 1 for an end of its interval, or the place of a word."""
 
 
-def ranges_of(search: "RangesSearch") -> Ranges:
+@dataclass(eq=False)
+class Widened:
+    """The ranges so far of the axes of ``regions``; ``rows``, (R, d), are inputs worth covering.
+
+    ``state`` is the proven box, None before there is one.
+    """
+
+    request: Request
+    regions: Regions
+    resolution: float
+    rows: FloatArray | None
+    state: State | None = None
+    refuted: dict[End, tuple[float, Verdict]] = field(default_factory=dict)
+    reasons: dict[End, str] = field(default_factory=dict)
+    unknown_reason: str | None = None
+    checks: BoxChecks = field(init=False)
+
+
+def ranges_of(search: Widened, stopped: str | None) -> Ranges:
     """Return the ranges proven so far; ends not looked at are open."""
-    regions, why = search.regions, search.stopped or TIME_LIMIT
+    regions, why = search.regions, stopped or TIME_LIMIT
     state, axes = search.state, regions.axes
     inside = None
     if search.rows is not None:
@@ -35,7 +57,7 @@ def ranges_of(search: "RangesSearch") -> Ranges:
             search.checks.effort,
             search.checks.checks,
             search.request.elapsed,
-            search.stopped,
+            stopped,
             tuple(search.checks.solvers.values()),
         ),
         explanation=tuple(axis.feature for axis in axes),
@@ -47,7 +69,7 @@ def ranges_of(search: "RangesSearch") -> Ranges:
     )
 
 
-def _range(search: "RangesSearch", column: int, axis: Axis, span: Span, why: str) -> FeatureRange:
+def _range(search: Widened, column: int, axis: Axis, span: Span, why: str) -> FeatureRange:
     if isinstance(axis, WordAxis):
         assert isinstance(span, frozenset)
         steps = [(word, float(word)) for word in sorted(axis.widest - span)]
@@ -71,7 +93,7 @@ def _range(search: "RangesSearch", column: int, axis: Axis, span: Span, why: str
     return FeatureRange(axis.feature, low, high, axis.least, axis.most, told, tuple(beyond))
 
 
-def rows_inside(search: "RangesSearch", rows: FloatArray) -> BoolArray:
+def rows_inside(search: Widened, rows: FloatArray) -> BoolArray:
     """Mark the ``rows``, (R, d), that lie in the proven box, by definition; shape (R,)."""
     assert search.state is not None
     posed = search.regions.posed(search.state)

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from milp_verix.problem.request import Request
 from milp_verix.ranges.axes import OrderedAxis, WordAxis
 from milp_verix.ranges.checks import BoxChecks
 from milp_verix.ranges.first_box import first_box
 from milp_verix.ranges.known_points import KnownPoints
 from milp_verix.ranges.quick_bounds import QuickBounds
-from milp_verix.ranges.regions import Regions, State, joined, with_span
-from milp_verix.ranges.result import ranges_of
+from milp_verix.ranges.regions import State, joined, with_span
+from milp_verix.ranges.result import End, Widened, ranges_of
 from milp_verix.results.public import Ranges
 from milp_verix.results.records.verdict import Verdict
 from milp_verix.runner import AnytimeSearch
@@ -34,9 +33,6 @@ _SLABS = 16
 _PULLS = 24
 """Points between a counterfactual and the end of a range that are tried in its place."""
 
-End = tuple[int, int]
-"""The column of an axis, with -1 or 1 for an end of its interval, or the place of a word."""
-
 
 @dataclass(frozen=True, slots=True)
 class RangesProgress:
@@ -47,21 +43,9 @@ class RangesProgress:
 
 
 @dataclass(eq=False)
-class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
-    """The ranges of the axes of ``regions``; ``rows`` are inputs worth covering, (R, d), or None.
+class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
+    """The search for the widest box: bounds of many boxes at once, climbs, checks of ends."""
 
-    ``state`` is the proven box so far, None before there is one.
-    """
-
-    request: Request
-    regions: Regions
-    resolution: float
-    rows: FloatArray | None
-    state: State | None = None
-    refuted: dict[End, tuple[float, Verdict]] = field(default_factory=dict)
-    reasons: dict[End, str] = field(default_factory=dict)
-    unknown_reason: str | None = None
-    checks: BoxChecks = field(init=False)
     _places: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -308,7 +292,7 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
         return RangesProgress(done, 2 * len(self.regions.axes))
 
     def _snapshot(self) -> Callable[[], Ranges]:
-        found = ranges_of(self)
+        found = ranges_of(self, self.stopped)
         return lambda: found
 
 
