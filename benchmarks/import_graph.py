@@ -3,10 +3,10 @@
     python benchmarks/import_graph.py 19beb5c HEAD
 
 A TREE is a commit or a folder. A room is a folder that lies in a root package, or a module beside
-these folders; the lower floor of ``results`` is a room of its own. A circle is a set of modules or rooms that import each other, directly or through
-others; a level is a step of the longest chain of imports, in which a circle is one step. Imports
-inside functions count. The root packages themselves are no rooms. The checker
-counts in trees where it is a package.
+these folders; the lower floor of ``results`` is a room of its own. A circle is a set of modules or
+rooms that import each other, directly or through others; a level is a step of the longest chain of
+imports, in which a circle is one step. Imports inside functions count. The root packages themselves
+are no rooms. The checker counts in trees where it is a package.
 """
 
 import argparse
