@@ -16,7 +16,7 @@ from milp_verix.results.records.relevance import RelevanceRecord
 
 
 def failing_features(explanation: ExplanationRecord, network: LoadedModel) -> tuple[int, ...]:
-    """Return the features whose counterfactual is not one, ascending.
+    """Return the features whose counterfactual fails when it is run again, ascending.
 
     See :meth:`milp_verix.Explanation.replay`; raises as :func:`_posed_again` does.
     """

@@ -1,1 +1,1 @@
-"""Primal heuristics: incumbent, descent, round and swap."""
+"""Primal heuristics: the incumbent, proposals for a cheaper one, round and swap."""
