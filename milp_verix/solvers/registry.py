@@ -62,7 +62,7 @@ class OwnSolver:
 
     @property
     def strict(self) -> bool:
-        """Whether no other solver may take a program over."""
+        """True if no other solver may take a program over."""
         return self.options.strict
 
     @property

@@ -32,7 +32,7 @@ COLUMNS = (*ABOUT, *EACH_COLUMNS[EACH_COLUMNS.index("solver") :])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SolverStudy:
-    """What a study of solvers found.
+    """The verdicts and times of a study of solvers.
 
     ``rows`` are mappings from ``COLUMNS``, one for each check and pair; ``times`` the seconds by
     pair and check. ``skipped`` says which pairs were not asked and why, ``disagreements`` which

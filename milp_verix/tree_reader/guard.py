@@ -23,7 +23,7 @@ _SPREAD = 1.0
 
 
 class Compared(Protocol):
-    """What the comparison needs to know of a loaded model."""
+    """The parts of a loaded model that the comparison needs."""
 
     @property
     def divisor(self) -> float:

@@ -11,7 +11,7 @@ from verix_encodings.arrays import BoolArray, FloatArray
 
 
 class Conditions:
-    """All conditions of trees on the numbers of the steps, as conditions on columns."""
+    """The conditions of all trees on the numbers of the steps, as conditions on columns."""
 
     def __init__(
         self,

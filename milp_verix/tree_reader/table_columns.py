@@ -29,14 +29,14 @@ _FURTHER = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crossing:
-    """Where ``z <= t``: for ``x <= end`` if ``rising``, else for ``x > end``."""
+    """The numbers ``x`` of a column with ``z <= t``: ``x <= end`` if ``rising``, else ``x > end``."""
 
     end: float
     rising: bool
 
 
 class TableColumns:
-    """What ``steps`` make of rows of the table that ``fitted`` was fitted on."""
+    """The numbers that ``steps`` make of rows of the table that ``fitted`` was fitted on."""
 
     def __init__(self, fitted: Any, encoding: TableEncoding, steps: Callable[[Any], Any]) -> None:
         self._fitted, self._steps = fitted, steps

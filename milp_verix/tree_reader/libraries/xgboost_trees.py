@@ -126,7 +126,7 @@ class XgboostRunner:
 
     @property
     def link(self) -> Link:
-        """What leads from the scores to the outputs."""
+        """The function from the scores to the outputs."""
         return _LINKS.get(self.objective, "identity") if self.classifies else "identity"
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
