@@ -29,7 +29,7 @@ _FURTHER = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crossing:
-    """The numbers ``x`` of a column with ``z <= t``: ``x <= end`` if ``rising``, else ``x > end``."""
+    """The numbers of a column with ``z <= t``: ``x <= end`` if ``rising``, else ``x > end``."""
 
     end: float
     rising: bool
