@@ -130,11 +130,6 @@ def with_span(state: State, axis: int, span: Span) -> State:
     return (*state[:axis], span, *state[axis + 1 :])
 
 
-def hull(state: State, other: State) -> State:
-    """Return the box of the spans that hold those of both boxes."""
-    return tuple(map(joined, state, other))
-
-
 def joined(span: Span, other: Span) -> Span:
     """Return the span that holds both."""
     if isinstance(span, frozenset) and isinstance(other, frozenset):
