@@ -145,7 +145,7 @@ def _root(
         ),
     ] = False,
 ) -> None:
-    """Explain neural-network predictions with proofs."""
+    """Explain the predictions of networks and of trees, with proofs."""
 
 
 def _not_loaded() -> None:

@@ -38,7 +38,10 @@ def features_in(text: str) -> list[str | int]:
 
 
 ModelPath: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="The network, an ONNX file.")
+    Path,
+    typer.Argument(
+        metavar="MODEL", help="The model: an ONNX file, or trees saved by XGBoost or LightGBM."
+    ),
 ]
 InputPath: TypeAlias = Annotated[
     str,

@@ -40,7 +40,7 @@ def batch(
         Path,
         typer.Argument(
             metavar="MODEL",
-            help="The network, an ONNX file; or a study file, STUDY.toml, which names networks, "
+            help="The model, as for explain; or a study file, STUDY.toml, which names networks, "
             "INPUTS and settings.",
         ),
     ],
