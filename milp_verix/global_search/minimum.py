@@ -145,7 +145,9 @@ def minimum_of(
     # checks of many inputs are the same kind of program as the tree's nodes: there slices of other
     # engines cost more than they decide
     wide = (
-        problem.x.size > _FEW_INPUTS and not problem.margins.stepped and highs.unavailable() is None
+        problem.x.size > _FEW_INPUTS
+        and not problem.margins.stepped
+        and highs.SOLVER.unavailable() is None
     )
     checks = replace(search, solver="phase") if search.solver == "auto" and wide else search
     with Oracle(problem, checks) as oracle:
@@ -218,5 +220,5 @@ def _way(method: str, master: str, solver: object) -> str:
             raise InputError(f"master {master!r} solves scenarios: leave it out for hitting sets")
         return method
     if master == "auto":
-        return "tree" if solver in _ON_HIGHS and highs.unavailable() is None else "program"
+        return "tree" if solver in _ON_HIGHS and highs.SOLVER.unavailable() is None else "program"
     return master

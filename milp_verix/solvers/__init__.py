@@ -1,7 +1,8 @@
 """Solvers: one small file each in ``backends``, and one line in ``registry.py``.
 
-A solver is a module with ``name``, ``licence``, ``capabilities``, ``unavailable()`` and ``open()``,
-see :class:`~milp_verix.solvers.session.Solver`.
+A solver has ``name``, ``licence``, ``capabilities``, ``unavailable()`` and ``open()``, see
+:class:`~milp_verix.solvers.session.Solver`; one with a session class of our own is an
+:class:`~milp_verix.solvers.own_solver.OwnSolver`.
 """
 
 from functools import partial

@@ -6,8 +6,7 @@ installed package adds solvers by entry points of the group ``milp_verix.solvers
 :class:`~milp_verix.solvers.session.Solver`.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, cast
@@ -15,26 +14,26 @@ from urllib.parse import parse_qsl
 
 from milp_verix.errors import InputError
 from milp_verix.solvers.backends import cbc, gurobi, highs, scip
-from milp_verix.solvers.backends.checkers import Checker
+from milp_verix.solvers.backends.checkers import checker
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver
 from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
 from milp_verix.solvers.named_options import (
     SHARED,
-    NameOptions,
     read_name_options,
     read_options,
 )
-from milp_verix.solvers.phase import branch_and_bound as phase
-from milp_verix.solvers.session import Session, Solver
-from milp_verix.tolerances import Tolerances
+from milp_verix.solvers.own_solver import OwnSolver
+from milp_verix.solvers.phase import branch_and_bound
+from milp_verix.solvers.session import Solver
 
-SOLVERS: dict[str, Solver] = {
-    solver.name: cast("Solver", solver)
-    for solver in (highs, phase, cbc, gurobi, scip, PulpSolver(), PyomoSolver())
+_OWN: dict[str, OwnSolver] = {
+    one.SOLVER.base: one.SOLVER for one in (highs, branch_and_bound, cbc, gurobi, scip)
 }
+
+SOLVERS: dict[str, Solver] = {**_OWN, "pulp": PulpSolver(), "pyomo": PyomoSolver()}
 """The solvers of programs that have a name of their own."""
 
-CHECKERS: dict[str, Solver] = {name: Checker(name) for name in ("split", "beta", "leaves")}
+CHECKERS: dict[str, Solver] = {name: checker(name) for name in ("split", "beta", "leaves")}
 """Names of engines that decide checks without programs; another solver solves programs for them."""
 
 FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {
@@ -46,43 +45,6 @@ FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {
 
 ENTRY_POINTS = "milp_verix.solvers"
 """The group of entry points by which an installed package adds solvers."""
-
-
-@dataclass(frozen=True, slots=True)
-class OwnSolver:
-    """A solver of ``SOLVERS``, called ``base`` there, with the options of its ``name``."""
-
-    base: str
-    options: NameOptions
-
-    @property
-    def name(self) -> str:
-        """The name with the options."""
-        return self.options.name
-
-    @property
-    def strict(self) -> bool:
-        """True if no other solver may take a program over."""
-        return self.options.strict
-
-    @property
-    def licence(self) -> str:
-        """The licence of the solver."""
-        return SOLVERS[self.base].licence
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """Capabilities of the solver."""
-        return SOLVERS[self.base].capabilities
-
-    def unavailable(self) -> str | None:
-        """Return why the solver cannot be used, or None."""
-        return SOLVERS[self.base].unavailable()
-
-    def open(self, *, threads: int, tolerances: Tolerances) -> Session:
-        """Open a session with the options; raises as the solver's own ``open`` does."""
-        opened: Callable[..., Session] = SOLVERS[self.base].open
-        return opened(threads=threads, tolerances=tolerances, given=self.options)
 
 
 @cache
@@ -111,7 +73,7 @@ def solver_named(name: str) -> Solver:
             f"the options of solver {name!r} are not OPTION=VALUE, joined by '&'"
         ) from error
     if own:
-        return OwnSolver(base, read_name_options(name, base, pairs))
+        return replace(_OWN[base], options=read_name_options(name, base, pairs))
     default = FAMILIES[base]()
     native = native or default.native
     return FAMILIES[base](name, native, read_options(name, base, native, pairs))

@@ -26,6 +26,7 @@ from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.control import ask_control
 from milp_verix.solvers.interrupt import LONGEST_WAIT, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.parameters import CBC, cbc_options, notes_on
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond, start_of
 from milp_verix.solvers.solver_work import spend_solve, units_of_iteration
@@ -34,7 +35,6 @@ from verix_encodings import Program, write_mps
 from verix_encodings.arrays import FloatArray, IntArray
 
 name = "cbc"
-licence = "EPL-2.0"
 capabilities = frozenset({"sos1", "start", "early_stop", "work_limit"})
 
 _CUTOFF_SLACK = 1e-7
@@ -66,26 +66,6 @@ def binary() -> str | None:
         if bundled is not None and bundled().available():
             return str(bundled().path)
     return shutil.which("cbc")
-
-
-def unavailable() -> str | None:
-    """Return why CBC cannot be used, or None."""
-    if binary() is None:
-        return "no CBC binary found: pip install 'pulp<4', or put cbc on the PATH"
-    return None
-
-
-def open(  # noqa: A001
-    *, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-) -> "CbcSession":
-    """Open a session; raises ``SolverUnavailableError`` without a binary."""
-    path = binary()
-    if path is None:
-        raise SolverUnavailableError(str(unavailable()))
-    session = CbcSession(path, threads, tolerances, given)
-    ask_control(session)
-    session.longest = given.seconds
-    return session
 
 
 def version_of(path: str) -> str:
@@ -273,3 +253,19 @@ def _point(lines: list[str], size: int) -> FloatArray:
         index, _column, value, *_ = line.replace("**", " ").split()
         point[int(index)] = float(value)
     return point
+
+
+def _lacking() -> str | None:
+    if binary() is None:
+        return "no CBC binary found: pip install 'pulp<4', or put cbc on the PATH"
+    return None
+
+
+def _begin(threads: int, tolerances: Tolerances, given: NameOptions) -> CbcSession:
+    session = CbcSession(str(binary()), threads, tolerances, given)
+    ask_control(session)
+    session.longest = given.seconds
+    return session
+
+
+SOLVER = OwnSolver(name, "EPL-2.0", capabilities, _lacking, _begin)

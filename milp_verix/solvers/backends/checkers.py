@@ -5,25 +5,13 @@ The engines are :mod:`milp_verix.oracle.engines.input_split`,
 solves programs that are no checks: masters of searches, and linear relaxations for bounds.
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 from milp_verix.solvers.backends import highs
-from milp_verix.solvers.session import Session
-from milp_verix.tolerances import Tolerances
+from milp_verix.solvers.own_solver import OwnSolver
 
 
-@dataclass(frozen=True, slots=True)
-class Checker:
-    """The name of an engine, with sessions of HiGHS for programs."""
-
-    name: str
-    licence: str = "BSD-3-Clause, HiGHS MIT"
-    capabilities: frozenset[str] = frozenset()
-
-    def unavailable(self) -> str | None:
-        """Return why HiGHS, which solves the programs, cannot be used, or None."""
-        return highs.unavailable()
-
-    def open(self, *, threads: int, tolerances: Tolerances) -> Session:
-        """Open a session of HiGHS; raises ``SolverUnavailableError`` without highspy."""
-        return highs.open(threads=threads, tolerances=tolerances)
+def checker(name: str) -> OwnSolver:
+    """Return the engine called ``name`` as a solver, with sessions of HiGHS for programs."""
+    licence = "BSD-3-Clause, HiGHS MIT"
+    return replace(highs.SOLVER, base=name, licence=licence, capabilities=frozenset())

@@ -6,6 +6,7 @@ here before a model is built for it, and the error it raises at ``optimize()`` i
 compared, not the status.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableE
 from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.parameters import GUROBI, gurobi_options, notes_on
 from milp_verix.solvers.session import (
     SolveResult,
@@ -30,7 +32,6 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND, spend
 
 name = "gurobi"
-licence = "proprietary, free up to 2000 columns"
 capabilities = frozenset(
     {
         *("quadratic", "indicator", "sos1", "general", "partition"),
@@ -40,20 +41,6 @@ capabilities = frozenset(
 )
 
 _SIZE_LIMIT_ERROR = 10010
-
-
-def unavailable() -> str | None:
-    """Return why Gurobi cannot be used, or None. A licence is looked for only by :func:`open`."""
-    return missing("gurobipy")
-
-
-def open(  # noqa: A001
-    *, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-) -> "GurobiSession":
-    """Open a session; raises ``SolverUnavailableError`` without gurobipy or a valid licence."""
-    if reason := unavailable():
-        raise SolverUnavailableError(reason)
-    return GurobiSession(threads, tolerances, given)
 
 
 class GurobiSession:
@@ -278,3 +265,12 @@ def _senses(program: Program) -> list[tuple[str, Any, FloatArray]]:
         (">", np.flatnonzero(~equal & np.isfinite(low)), low),
         ("<", np.flatnonzero(~equal & np.isfinite(high)), high),
     ]
+
+
+SOLVER = OwnSolver(
+    name,
+    "proprietary, free up to 2000 columns",
+    capabilities,
+    partial(missing, "gurobipy"),
+    GurobiSession,
+)

@@ -8,15 +8,17 @@ bound. ``objective_bound`` is not used: it makes the dual bound that HiGHS repor
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.errors import SolverError
 from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.parameters import (
     HIGHS_DROPS,
     HIGHS_LEAN,
@@ -39,24 +41,9 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend
 
 name = "highs"
-licence = "MIT"
 capabilities = frozenset(
     {"partition", "in_place_bounds", "growth", "start", "early_stop", "duals", "work_limit"}
 )
-
-
-def unavailable() -> str | None:
-    """Return why HiGHS cannot be used, or None."""
-    return missing("highspy")
-
-
-def open(  # noqa: A001
-    *, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-) -> "HighsSession":
-    """Open a session; raises ``SolverUnavailableError`` without highspy."""
-    if reason := unavailable():
-        raise SolverUnavailableError(reason)
-    return HighsSession(threads, tolerances, given)
 
 
 # of MIPs, measured by benchmarks/work_clock.py: HiGHS does not tell the iterations so far
@@ -318,3 +305,6 @@ _GENERAL: Options = {
     "mip_detect_symmetry": True,
     "mip_abs_gap": 0.99,
 }
+
+
+SOLVER = OwnSolver(name, "MIT", capabilities, partial(missing, "highspy"), HighsSession)

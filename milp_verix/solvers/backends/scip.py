@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.errors import SolverError
 from milp_verix.solvers.availability import missing
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.parameters import SCIP_DROPS, notes_on, scip_options
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import (
@@ -29,7 +30,6 @@ from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
 name = "scip"
-licence = "Apache-2.0"
 capabilities = frozenset(
     {
         *("quadratic", "indicator", "sos1", "partition"),
@@ -47,20 +47,6 @@ _STATUS = {
     "userinterrupt": SolveStatus.TIME_LIMIT,  # by _iteration_limit alone
     "infeasible": SolveStatus.INFEASIBLE,
 }
-
-
-def unavailable() -> str | None:
-    """Return why SCIP cannot be used, or None."""
-    return missing("pyscipopt")
-
-
-def open(  # noqa: A001
-    *, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-) -> RemoteSession:
-    """Open a session; raises ``SolverUnavailableError`` without PySCIPOpt."""
-    if reason := unavailable():
-        raise SolverUnavailableError(reason)
-    return RemoteSession(partial(ScipSession, threads, tolerances, given))
 
 
 class ScipSession:
@@ -274,3 +260,11 @@ def _iteration_limit(package: Any) -> Any:
 
 def _limit(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
+
+
+def _begin(threads: int, tolerances: Tolerances, given: NameOptions) -> RemoteSession:
+    """Return a session in a process of its own: SCIP holds Python's lock and swallows Ctrl-C."""
+    return RemoteSession(partial(ScipSession, threads, tolerances, given))
+
+
+SOLVER = OwnSolver(name, "Apache-2.0", capabilities, partial(missing, "pyscipopt"), _begin)

@@ -16,15 +16,17 @@ big-Ms.
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
 from milp_verix.clock import Deadline
-from milp_verix.errors import SolverError, SolverUnavailableError
-from milp_verix.solvers.backends import highs
+from milp_verix.errors import SolverError
+from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.parameters import HIGHS_DROPS
 from milp_verix.solvers.phase.search_tree import Node, Search
 from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
@@ -35,25 +37,10 @@ from verix_encodings.arrays import FloatArray, IntArray, Matrix
 from verix_encodings.proofs.safe_bound import SafeBound
 
 name = "phase"
-licence = "BSD-3-Clause, HiGHS MIT"
 capabilities = frozenset(
     {"partition", "in_place_bounds", "in_place_rows", "growth", "early_stop", "work_limit"}
 )
 _DECIDED = 1e-9
-
-
-def unavailable() -> str | None:
-    """Return why HiGHS, which solves the linear programs, cannot be used, or None."""
-    return highs.unavailable()
-
-
-def open(  # noqa: A001
-    *, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-) -> "PhaseSession":
-    """Open a session; raises ``SolverUnavailableError`` without highspy."""
-    if reason := unavailable():
-        raise SolverUnavailableError(reason)
-    return PhaseSession(threads, tolerances, given)
 
 
 @dataclass(slots=True, eq=False)
@@ -274,3 +261,8 @@ def _settled(loaded: _Loaded, search: Search, node: Node, result: LpResult) -> b
     split = int(np.lexsort((open_, gain, unfixed))[-1])
     search.split(node, int(loaded.phases[split]), int(phases[split] >= 0.5))
     return False
+
+
+SOLVER = OwnSolver(
+    name, "BSD-3-Clause, HiGHS MIT", capabilities, partial(missing, "highspy"), PhaseSession
+)

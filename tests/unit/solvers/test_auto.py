@@ -1,6 +1,7 @@
 """Which solver is used, and what is said where one is missing, unknown or out of licence."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from milp_verix import InputError, SolverUnavailableError
 from milp_verix.errors import LicenceLimitError
 from milp_verix.solvers import (
     SOLVERS,
+    Session,
     SolveResult,
     SolveStatus,
     Targets,
@@ -18,8 +20,9 @@ from milp_verix.solvers import (
     resolve_solver,
     why_auto,
 )
-from milp_verix.solvers.backends import cbc
+from milp_verix.solvers.backends import cbc, highs
 from milp_verix.solvers.licence_fallback import LicenceFallback
+from milp_verix.solvers.phase import branch_and_bound
 from tests.support.installed_solvers import hide, needs, why_not
 from tests.support.random_networks import as_layers, cube, dense_network, network_of, random_layers
 from tests.support.scipy_reference import over
@@ -72,7 +75,7 @@ def test_a_binary_on_the_path_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     hide(monkeypatch, "pulp")
     monkeypatch.setattr(shutil, "which", lambda name: f"/somewhere/{name}")
     assert cbc.binary() == "/somewhere/cbc"
-    assert cbc.unavailable() is None
+    assert cbc.SOLVER.unavailable() is None
 
 
 def test_auto_is_phase_where_highs_is_installed() -> None:
@@ -108,11 +111,11 @@ def test_auto_names_every_solver_that_is_missing(
 
 
 def test_auto_moves_on_from_a_solver_that_does_not_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(**_options: object) -> None:
+    def refuse(*_options: object) -> Session:
         raise SolverUnavailableError("the binary does not run")
 
-    for name in ("phase", "highs"):
-        monkeypatch.setattr(SOLVERS[name], "open", refuse)
+    for solver in (branch_and_bound.SOLVER, highs.SOLVER):
+        monkeypatch.setitem(SOLVERS, solver.name, replace(solver, begin=refuse))
     session = open_session("auto")
     assert session.name == "cbc"
     session.close()

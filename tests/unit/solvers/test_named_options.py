@@ -18,7 +18,7 @@ from milp_verix.solvers import (
     solver_named,
 )
 from milp_verix.solvers.named_options import OWN, SHARED, WORDS, read_options
-from milp_verix.solvers.registry import OwnSolver
+from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.tolerances import Tolerances
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import why_not

@@ -131,7 +131,7 @@ def test_a_cbc_that_calls_everything_infeasible_is_refused(
     install(monkeypatch, tmp_path, "cbc", Ending(text=LIES["pulp", "COIN_CMD"]))
     monkeypatch.setattr(cbc, "binary", lambda: str(tmp_path / "cbc"))
     with pytest.raises(SolverUnavailableError, match="two binaries whose optimum is 2"):
-        cbc.open(threads=1, tolerances=Tolerances())
+        cbc.SOLVER.open(threads=1, tolerances=Tolerances())
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ def test_highs_reads_back_exactly_the_program(program: Program, tmp_path: Path) 
         )
 
 
-@pytest.mark.skipif(cbc.unavailable() is not None, reason="no CBC binary is installed")
+@pytest.mark.skipif(cbc.SOLVER.unavailable() is not None, reason="no CBC binary is installed")
 def test_cbc_reads_the_same_optimum(program: Program, tmp_path: Path) -> None:
     model, solution = tmp_path / "program.mps", tmp_path / "program.sol"
     for cost in random_costs(program):
