@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
-from onnx.reference import ReferenceEvaluator
 
 from milp_verix.errors import ModelError
 from milp_verix.onnx_reader.constants import TOLERATED, Known, known
@@ -110,6 +109,8 @@ def _reference(
     inputs: Mapping[str, Known],
     outlines: Sequence[_Outline],
 ) -> list[Known]:
+    from onnx.reference import ReferenceEvaluator  # it takes long to load; few models need it
+
     arrays = {name: x.array for name, x in inputs.items()}
     model = _alone(node, proto, [onnx.helper.make_empty_tensor_value_info(name) for name in arrays])
     results = []

@@ -11,6 +11,13 @@ import onnx
 
 from milp_verix.errors import ModelError
 
+NODES_OF_TREES = ("TreeEnsembleClassifier", "TreeEnsembleRegressor", "TreeEnsemble")
+
+
+def has_trees(graph: onnx.GraphProto) -> bool:
+    """Return whether a node of ``graph`` is made of trees."""
+    return any(node.op_type in NODES_OF_TREES for node in graph.node)
+
 
 def producers_of(graph: onnx.GraphProto) -> dict[str, int]:
     """Return the place in ``graph.node`` of the node that computes each tensor, by its name.

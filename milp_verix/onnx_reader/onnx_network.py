@@ -15,6 +15,7 @@ from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.errors import InputError, ModelError
 from milp_verix.inputs.pipeline import coordinate_names
 from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
+from milp_verix.onnx_reader.graph import has_trees
 from milp_verix.onnx_reader.known_facts import facts_of
 from milp_verix.onnx_reader.messages import first_line
 from milp_verix.onnx_reader.outputs import cut
@@ -25,9 +26,7 @@ from milp_verix.onnx_reader.sources.external_data import embed
 from milp_verix.onnx_reader.sources.model_file import ModelSource, path_of, read_model, serialised
 from milp_verix.onnx_reader.sources.several_inputs import JoinedInputs, join_inputs
 from milp_verix.onnx_reader.trace import Anchor, trace
-from milp_verix.onnx_reader.tree_models import has_trees, read_onnx_trees
-from milp_verix.tree_reader import behind_table
-from milp_verix.tree_reader.tree_network import tree_network
+from milp_verix.tree_reader.registry import ends_in_trees
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -200,7 +199,10 @@ def load_network(
         UnsupportedOperatorError: it holds something that cannot be encoded exactly.
         InputError: an argument does not fit it, or an exporter is not installed.
     """
-    if behind_table.takes(source):
+    if ends_in_trees(source):
+        from milp_verix.tree_reader import behind_table  # networks need no readers of trees
+        from milp_verix.tree_reader.tree_network import tree_network
+
         return tree_network(behind_table.read(source, transformer, example))
     fitted = source if transformer is None else transformer
     if transformer is None:
@@ -213,6 +215,9 @@ def load_network(
     joined = join_inputs(model)
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
     if has_trees(model.graph):
+        from milp_verix.onnx_reader.tree_models import read_onnx_trees
+        from milp_verix.tree_reader.tree_network import tree_network
+
         trees = read_onnx_trees(model, signature, path, sha256)
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))
     traced = trace(model, signature)

@@ -15,7 +15,6 @@ from milp_verix.errors import ModelError, UnsupportedOperatorError
 from milp_verix.tree_reader.branching import Branching, Sides
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
-NAMES = ("TreeEnsembleClassifier", "TreeEnsembleRegressor", "TreeEnsemble")
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "MEMBER")
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 _POSTS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")

@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from milp_verix.errors import ModelError, UnsupportedOperatorError
 from milp_verix.inputs.table_encoding import Column, TableEncoding
 from milp_verix.loaded_model import KnownFacts
+from milp_verix.onnx_reader.graph import NODES_OF_TREES
 from milp_verix.onnx_reader.outputs import cut
 from milp_verix.onnx_reader.signature import Signature
 from milp_verix.onnx_reader.sources.model_file import serialised
-from milp_verix.onnx_reader.stored_trees import NAMES, StoredEnsemble, ensemble_of
+from milp_verix.onnx_reader.stored_trees import StoredEnsemble, ensemble_of
 from milp_verix.onnx_reader.trace import trace
 from milp_verix.tree_reader.branching import as_thresholds
 from milp_verix.tree_reader.pulled_back import Conditions
@@ -37,11 +38,6 @@ from verix_encodings.arrays import FloatArray, IntArray, relative_error
 _BEHIND = ("ArrayFeatureExtractor", "Cast", "Flatten", "Identity", "Reshape", "Squeeze", "ZipMap")
 _LINKED = 1e-6
 """A distance of scores, from which on a float32 sigmoid or softmax tells them apart."""
-
-
-def has_trees(graph: onnx.GraphProto) -> bool:
-    """Return whether a node of ``graph`` is made of trees."""
-    return any(node.op_type in NAMES for node in graph.node)
 
 
 def read_onnx_trees(
@@ -86,15 +82,15 @@ def _only(graph: onnx.GraphProto, signature: Signature) -> onnx.NodeProto:
     """Return the node of trees that the scores come from."""
     producers = {name: node for node in graph.node for name in node.output}
     node: onnx.NodeProto | None = producers.get(signature.scores_name)
-    while node is not None and node.op_type not in NAMES and node.op_type in _BEHIND:
+    while node is not None and node.op_type not in NODES_OF_TREES and node.op_type in _BEHIND:
         node = producers.get(node.input[0])
-    if node is None or node.op_type not in NAMES:
+    if node is None or node.op_type not in NODES_OF_TREES:
         told = "what computes the scores" if node is None else f"{node.op_type} {node.name!r}"
         raise UnsupportedOperatorError(
             f"{told} behind trees is not read: give the model of its own library, or the file of "
             "the trees alone"
         )
-    if sum(other.op_type in NAMES for other in graph.node) > 1:
+    if sum(other.op_type in NODES_OF_TREES for other in graph.node) > 1:
         raise UnsupportedOperatorError(
             "the file has several nodes of trees: give the model of its own library"
         )
@@ -250,7 +246,7 @@ def _runner(
     copy = cut(model, names)
     if link == "identity":  # sigmoids of several classes keep their order
         for other in copy.graph.node:
-            for attribute in other.attribute if other.op_type in NAMES else ():
+            for attribute in other.attribute if other.op_type in NODES_OF_TREES else ():
                 if attribute.name == "post_transform" and attribute.s == b"LOGISTIC":
                     attribute.s = b"NONE"
     return OnnxTreesRunner(_Session(copy, signature), names, link, labels)

@@ -19,8 +19,6 @@ from milp_verix.onnx_reader.outputs import cut
 from milp_verix.onnx_reader.symbol import Symbol
 from milp_verix.onnx_reader.trace import trace
 from milp_verix.problem.ball import Ball
-from milp_verix.tree_reader.guard import require_equal
-from milp_verix.tree_reader.tree_network import TreeNetwork
 from verix_encodings import Affine, Interval
 from verix_encodings.arrays import FloatArray
 
@@ -59,10 +57,13 @@ def require_agreement_at(network: LoadedModel, points: NDArray[np.floating]) -> 
 
     Raises as :func:`require_agreement` does.
     """
-    if isinstance(network, TreeNetwork):
+    if not isinstance(network, OnnxNetwork):
+        from milp_verix.tree_reader.guard import require_equal
+        from milp_verix.tree_reader.tree_network import TreeNetwork
+
+        assert isinstance(network, TreeNetwork)
         require_equal(network, network.ensemble, network.runner, points.astype(np.float64))
         return
-    assert isinstance(network, OnnxNetwork)
     with np.errstate(over="ignore", invalid="ignore"):  # whatever overflows is not compared
         _compare(network, points)
 

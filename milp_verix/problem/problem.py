@@ -1,6 +1,6 @@
 """One prediction to explain: network, question, ball and features, checked once and then shared."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -20,7 +20,7 @@ from milp_verix.inputs.names import listed, shown
 from milp_verix.inputs.one_row import numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.ball import UNIT_DOMAIN, Ball, Domain, make_ball
 from milp_verix.problem.comparable import comparable
@@ -30,7 +30,6 @@ from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
 from milp_verix.problem.signatures import readable
-from milp_verix.tree_reader.missing_values import with_missing
 from verix_encodings import Network
 
 
@@ -199,7 +198,7 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
         _refuse_beside(described, network, domain, (features, feature_names, given.image_shape))
         domain, features = (described.lower, described.upper), described.listed
         feature_names = described.names
-        network = with_missing(network, described.missing)
+        network = _with_missing(network, described.missing)
     array = _array(x)  # type: ignore[arg-type]
     if described is not None:
         array = described.coded(array.reshape(-1)).reshape(array.shape)
@@ -239,6 +238,15 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
         "inputs": described,
         "radii": radii,
     }
+
+
+def _with_missing(network: LoadedModel, last: Mapping[int, float]) -> LoadedModel:
+    """Return trees with the missing values of a description; a network without any as it is."""
+    if isinstance(network, OnnxNetwork) and not last:
+        return network
+    from milp_verix.tree_reader.missing_values import with_missing  # it loads all readers of trees
+
+    return with_missing(network, last)
 
 
 def _refuse_other_words(inputs: Inputs, network: LoadedModel) -> None:

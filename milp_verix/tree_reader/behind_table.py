@@ -66,11 +66,6 @@ class Steps:
         return table
 
 
-def takes(source: Any) -> bool:
-    """Return whether ``source`` is trees, or a pipeline or a search that ends in trees."""
-    return reader_of(steps_of(without_search(source)[0])[-1]) is not None
-
-
 def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
     """Read trees, a fitted pipeline that ends in trees, a search, or trees and a transformer.
 

@@ -1,31 +1,76 @@
 """The readers of libraries: which of them takes a model.
 
-No library is imported to find out whose a model is: the names of its classes tell, or the beginning
-of its file.
+No library is imported to find out whose a model is, and no reader either: the names of its classes
+tell, or the beginning of its file.
 """
 
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from milp_verix.tree_reader.libraries import (
-    hist_boosting,
-    lightgbm_trees,
-    sklearn_trees,
-    xgboost_trees,
-)
-from milp_verix.tree_reader.read_trees import ReadTrees
+from milp_verix.inputs.fitted import name_of, steps_of, without_search
+from milp_verix.tree_reader.model_files import beginning_of
 
-Reader = Callable[[Any], ReadTrees]
+if TYPE_CHECKING:
+    from milp_verix.tree_reader.read_trees import ReadTrees
 
-READERS: tuple[tuple[Callable[[Any], bool], Reader], ...] = (
-    (sklearn_trees.takes, sklearn_trees.read),
-    (hist_boosting.takes, hist_boosting.read),
-    (xgboost_trees.takes, xgboost_trees.read),
-    (lightgbm_trees.takes, lightgbm_trees.read),
-)
-"""Pairs of a function that tells whether a model is the library's, and its reader."""
+SINGLE = {"DecisionTreeClassifier", "DecisionTreeRegressor"}
+SINGLE |= {"ExtraTreeClassifier", "ExtraTreeRegressor"}
+FORESTS = {"RandomForestClassifier", "RandomForestRegressor"}
+FORESTS |= {"ExtraTreesClassifier", "ExtraTreesRegressor"}
+BOOSTED = {"GradientBoostingClassifier", "GradientBoostingRegressor"}
+_HISTOGRAMS = {"HistGradientBoostingClassifier", "HistGradientBoostingRegressor"}
 
 
-def reader_of(source: Any) -> Reader | None:
+def _of_sklearn(source: Any) -> bool:
+    return name_of(source) in SINGLE | FORESTS | BOOSTED
+
+
+def _of_histograms(source: Any) -> bool:
+    return name_of(source) in _HISTOGRAMS
+
+
+def _of_xgboost(source: Any) -> bool:
+    start = beginning_of(source)
+    return (
+        _has_base(source, "xgboost", "Booster", "XGBModel")
+        or start.replace(b" ", b"").startswith(b'{"learner"')
+        or (start.startswith(b"{L") and b"learner{" in start)
+    )
+
+
+def _of_lightgbm(source: Any) -> bool:
+    start = beginning_of(source).replace(b"\r", b"")
+    return _has_base(source, "lightgbm", "Booster", "LGBMModel") or start.startswith(
+        b"tree\nversion="
+    )
+
+
+def _has_base(source: Any, library: str, *names: str) -> bool:
+    bases = {(base.__module__.split(".")[0], base.__name__) for base in type(source).__mro__}
+    return any((library, name) in bases for name in names)
+
+
+READERS: dict[str, Callable[[Any], bool]] = {
+    "sklearn_trees": _of_sklearn,
+    "hist_boosting": _of_histograms,
+    "xgboost_trees": _of_xgboost,
+    "lightgbm_trees": _of_lightgbm,
+}
+"""For each module of ``libraries``, whether a model, or a file of one, is for its ``read``."""
+
+
+def reader_of(source: Any) -> "Callable[[Any], ReadTrees] | None":
     """Return the reader of the trees ``source``; None if it is no model of trees."""
-    return next((read for takes, read in READERS if takes(source)), None)
+    for name, takes in READERS.items():
+        if takes(source):
+            reader: Callable[[Any], ReadTrees]
+            reader = import_module(f"milp_verix.tree_reader.libraries.{name}").read
+            return reader
+    return None
+
+
+def ends_in_trees(source: Any) -> bool:
+    """Return whether ``source`` is trees, or a pipeline or a search that ends in trees."""
+    last = steps_of(without_search(source)[0])[-1]
+    return any(takes(last) for takes in READERS.values())

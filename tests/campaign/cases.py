@@ -49,7 +49,8 @@ class FiniteCase:
     def values_of(self, point: NDArray[Any]) -> Values | None:
         """Return the features' values at an input, None if it is no point of the ball."""
         places = {self.placed(tuple(p)).tobytes(): tuple(p) for p in self.points.tolist()}
-        return places.get(np.asarray(point, dtype=np.float64).reshape(-1).tobytes())
+        # -0.0 is 0.0, in other bytes
+        return places.get((np.asarray(point, dtype=np.float64).reshape(-1) + 0.0).tobytes())
 
     def placed(self, values: Values) -> NDArray[np.float64]:
         """Return values of the features as an input of the model."""

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -22,11 +23,23 @@ HEAVY = (
     *("gurobipy", "pyscipopt", "pyomo", "jinja2"),
 )
 REPORT = "import sys; print(sorted(set(sys.argv[1:]) & set(sys.modules)), file=sys.stderr)"
+OF_NO_USE_TO_A_DENSE_NETWORK = (
+    *("matplotlib", "PIL", "jinja2", "sklearn", "pandas", "gurobipy", "pyomo", "pulp"),
+    *("scipy.special", "onnx.reference"),
+    *(
+        f"milp_verix.{name}"
+        for name in (
+            *("onnx_reader.tree_models", "onnx_reader.stored_trees", "tree_reader.libraries"),
+            *("tree_reader.behind_table", "tree_reader.tree_network", "tree_reader.guard"),
+            *("tree_reader.missing_values", "certification.certify", "global_search", "study.run"),
+        )
+    ),
+)
 
 
-def heavy_after(code: str) -> str:
+def heavy_after(code: str, names: Sequence[str] = HEAVY) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{REPORT}", *HEAVY],
+        [sys.executable, "-c", f"{code}\n{REPORT}", *names],
         capture_output=True,
         text=True,
         check=True,
@@ -56,6 +69,19 @@ def test_nothing_heavy_is_loaded_before_it_is_used(code: str) -> None:
 def test_figures_are_loaded_where_something_is_drawn() -> None:
     asked = "from milp_verix.cli.app import command_named; command_named('explain')"
     assert heavy_after(asked) == "['numpy', 'onnx', 'onnxruntime', 'rich', 'scipy']"
+
+
+@pytest.mark.slow
+def test_an_explanation_of_a_network_loads_nothing_of_trees_pictures_or_proofs() -> None:
+    folder = ROOT / "examples"
+    asked = (
+        f"import sys; from milp_verix.cli.app import app\n"
+        f"try: app(['explain', r'{folder / 'digits.onnx'}', r'{folder / 'digits.npz'}:images[0]', "
+        f"'--epsilon', '0.1', '-q'])\nexcept SystemExit as end: assert not end.code"
+    )
+    used = ("milp_verix.oracle.oracle", "milp_verix.tree_reader.registry")
+    found = heavy_after(asked, (*OF_NO_USE_TO_A_DENSE_NETWORK, *used))
+    assert found == str([*used])
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+import scipy  # loads scipy.special once a function needs it
 
 from verix_encodings.arrays import BoolArray, FloatArray
 
@@ -56,11 +56,11 @@ _FAR = 700.0
 
 
 def _sigmoid(x: FloatArray) -> FloatArray:
-    return np.asarray(special.expit(x))
+    return np.asarray(scipy.special.expit(x))
 
 
 def _normal(x: FloatArray) -> FloatArray:
-    return np.asarray(special.ndtr(x))
+    return np.asarray(scipy.special.ndtr(x))
 
 
 def _sigmoid_slope(x: FloatArray) -> FloatArray:
@@ -142,7 +142,7 @@ _ERF_SLOPE = 2.0 / math.sqrt(math.pi)
 
 
 def _erf(x: FloatArray) -> FloatArray:
-    return np.asarray(special.erf(x))
+    return np.asarray(scipy.special.erf(x))
 
 
 def _erf_slope(x: FloatArray) -> FloatArray:

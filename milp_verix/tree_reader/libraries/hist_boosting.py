@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.inputs.fitted import name_of, names_of, not_fitted
+from milp_verix.inputs.fitted import names_of, not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.loaded_model import KnownFacts
 from milp_verix.tree_reader.branching import Branching, Sides, as_thresholds, in_column
@@ -25,7 +25,6 @@ from milp_verix.tree_reader.read_trees import ReadTrees, one_row_each
 from milp_verix.tree_reader.rounding import largest_values
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
 
-_CLASSES = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 _LINKED = 2.0**-50
 """A distance of scores, from which on a float64 sigmoid or softmax tells them apart."""
 _WORD = 32
@@ -97,11 +96,6 @@ class HistRunner:
         numbers = {place: rows[:, place] for place in range(len(names)) if place not in self.words}
         columns = {name: numbers.get(k, table[:, k]) for k, name in enumerate(names)}
         return pd.DataFrame(columns)
-
-
-def takes(source: Any) -> bool:
-    """Return whether ``source`` is an estimator that is read here."""
-    return name_of(source) in _CLASSES
 
 
 def read(model: Any) -> ReadTrees:

@@ -21,7 +21,7 @@ from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.loaded_model import KnownFacts
 from milp_verix.tree_reader.branching import Branching, Sides, as_thresholds, in_column
-from milp_verix.tree_reader.model_files import beginning_of, content_of, path_of
+from milp_verix.tree_reader.model_files import content_of, path_of
 from milp_verix.tree_reader.read_trees import Link, ReadTrees, one_row_each
 from milp_verix.tree_reader.rounding import largest_values
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
@@ -39,14 +39,6 @@ _LINKS: dict[str, Link] = {
 }
 _IDENTITIES = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 _SIDES = ("left", "right")
-
-
-def takes(source: Any) -> bool:
-    """Return whether ``source`` is a model of LightGBM, or a file of one."""
-    bases = {(base.__module__.split(".")[0], base.__name__) for base in type(source).__mro__}
-    if bases & {("lightgbm", "Booster"), ("lightgbm", "LGBMModel")}:
-        return True
-    return beginning_of(source).replace(b"\r", b"").startswith(b"tree\nversion=")
 
 
 def read(source: Any) -> ReadTrees:

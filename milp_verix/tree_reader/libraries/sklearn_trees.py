@@ -24,14 +24,9 @@ from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.loaded_model import KnownFacts
 from milp_verix.tree_reader.branching import Branching, as_thresholds
 from milp_verix.tree_reader.read_trees import ReadTrees, one_row_each
+from milp_verix.tree_reader.registry import BOOSTED, SINGLE
 from milp_verix.tree_reader.thresholds import last_left
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
-
-_SINGLE = {"DecisionTreeClassifier", "DecisionTreeRegressor"}
-_SINGLE |= {"ExtraTreeClassifier", "ExtraTreeRegressor"}
-_FORESTS = {"RandomForestClassifier", "RandomForestRegressor"}
-_FORESTS |= {"ExtraTreesClassifier", "ExtraTreesRegressor"}
-_BOOSTED = {"GradientBoostingClassifier", "GradientBoostingRegressor"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +56,6 @@ class SklearnRunner:
         return pd.DataFrame(rows, columns=list(self.names))
 
 
-def takes(source: Any) -> bool:
-    """Return whether ``source`` is an estimator of trees that is read here."""
-    return name_of(source) in _SINGLE | _FORESTS | _BOOSTED
-
-
 def read(model: Any) -> ReadTrees:
     """Read a fitted estimator.
 
@@ -81,7 +71,7 @@ def read(model: Any) -> ReadTrees:
         raise InputError("the classifier has seen one class alone, which it always predicts")
     if getattr(model, "n_outputs_", 1) != 1:
         raise InputError("the model predicts several values at once: fit one for each value")
-    parts = _boosted(model) if name_of(model) in _BOOSTED else _averaged(model, classifier)
+    parts = _boosted(model) if name_of(model) in BOOSTED else _averaged(model, classifier)
     columns = names_of(model)
     names = tuple(fitted_class_names(model)) if classifier else ()
     return replace(
@@ -97,7 +87,7 @@ def _fitted(model: Any) -> bool:
 
 def _averaged(model: Any, classifier: bool) -> ReadTrees:
     """Read a tree or a forest: the mean of its trees."""
-    members = [model] if name_of(model) in _SINGLE else list(model.estimators_)
+    members = [model] if name_of(model) in SINGLE else list(model.estimators_)
     trees = [_tree(member.tree_) for member in members]
     count = len(trees)
     size = trees[0].value.shape[1]

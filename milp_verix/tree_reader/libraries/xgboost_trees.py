@@ -21,7 +21,7 @@ from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.loaded_model import KnownFacts
 from milp_verix.tree_reader.branching import Branching, Sides, as_thresholds, in_column
-from milp_verix.tree_reader.model_files import beginning_of, content_of, path_of
+from milp_verix.tree_reader.model_files import content_of, path_of
 from milp_verix.tree_reader.read_trees import Link, ReadTrees, one_row_each
 from milp_verix.tree_reader.rounding import largest_values, single_precision
 from milp_verix.tree_reader.thresholds import last_left
@@ -42,17 +42,6 @@ _IDENTITIES = (
     "reg:quantileerror",
 )
 """Objectives whose predictions are the scores."""
-
-
-def takes(source: Any) -> bool:
-    """Return whether ``source`` is a model of XGBoost, or a file of one."""
-    bases = {(base.__module__.split(".")[0], base.__name__) for base in type(source).__mro__}
-    if bases & {("xgboost", "Booster"), ("xgboost", "XGBModel")}:
-        return True
-    start = beginning_of(source)
-    return start.replace(b" ", b"").startswith(b'{"learner"') or (
-        start.startswith(b"{L") and b"learner{" in start
-    )
 
 
 def read(source: Any) -> ReadTrees:
