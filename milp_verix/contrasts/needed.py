@@ -3,7 +3,8 @@
 The better of two bounds counts. Together with the explanation found they bracket the smallest one.
 
 - :mod:`~milp_verix.contrasts.budget_bound`: one perturbation changes the prediction in spite of any
-  ``K`` features that are fixed. It is strong where many features add up, as pixels do.
+  ``K`` features that are fixed. It is strong where many features add up, as pixels do. Whole
+  numbers and rules exclude it.
 - :mod:`~milp_verix.contrasts.contrast_cover`: a counterfactual that changes the features ``C`` is a
   contrast, and every explanation has a feature of ``C``. So a cheapest cover of all contrasts known
   is no larger than the smallest explanation. It is strong where a few features change much.
@@ -59,15 +60,18 @@ def needed_features(
         attacker.remember(point.reshape(-1) - perturbations.centre)
     try:
         cover = ContrastCover(problem, objective, perturbations, attacker, open_session)
-        budget = budget_bound(
-            perturbations,
-            objective,
-            attacker.attack(np.zeros(problem.features.count))[0],
-            least=0.0,
-            most=most,
-            tolerances=tolerances,
-            late=deadline.share(_BUDGET).passed,
-        )
+        budget = 0.0
+        # gradients find perturbations that are no whole numbers, or break rules
+        if problem.ball.mixed is None:
+            budget = budget_bound(
+                perturbations,
+                objective,
+                attacker.attack(np.zeros(problem.features.count))[0],
+                least=0.0,
+                most=most,
+                tolerances=tolerances,
+                late=deadline.share(_BUDGET).passed,
+            )
     except OverflowError:
         return 0
     try:

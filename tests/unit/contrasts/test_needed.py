@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix import Problem, Tolerances, explain
+from milp_verix import Inputs, Problem, Tolerances, explain
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.contrasts.needed import disjoint_contrasts, needed_features
+from milp_verix.inputs.features import integer
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.reporting.words.explanation import facts
 from milp_verix.results.public import Explanation
@@ -16,6 +17,7 @@ from milp_verix.solvers import open_session
 from tests.support.brute_force_cases import case
 from tests.support.digits_example import images, network
 from tests.support.exhaustive_explanations import posed, truth
+from tests.support.onnx_models import build, loaded, node
 
 _HIGHS = partial(open_session, "highs")
 
@@ -69,6 +71,24 @@ def test_an_explanation_with_undecided_features_brackets_the_smallest() -> None:
     assert f"between {found.needed} and {found.size} needed" in repr(found)
     assert dict(facts(found))["needed"].endswith("features are needed")
     assert Explanation.from_json(found.to_json()).needed == found.needed
+
+
+@pytest.mark.parametrize("exactness", ["bounds", "relaxation"])
+def test_points_between_whole_numbers_need_no_feature(exactness: str, tmp_path: Path) -> None:
+    # the score is above zero around one half, and below at 0 and at 1
+    nodes = [
+        node("Gemm", ["x", "A", "a"], ["h"]),
+        node("Relu", ["h"], ["r"]),
+        node("Gemm", ["r", "B", "b"], ["y"]),
+    ]
+    constants = {"A": [[1.0, 1.0]], "a": [0.01, -0.5], "B": [[1.0, 0], [-2, 0]], "b": [-0.3, 0]}
+    bump = loaded(build(nodes, inputs={"x": (1, 1)}, constants=constants), tmp_path)
+    found = explain(
+        bump, [[0.0]], epsilon=1.0, inputs=Inputs([integer("a", 0, 1)]), exactness=exactness
+    )
+    assert found.unknown == (0,)
+    assert found.needed == 0
+    assert explain(bump, [[0.0]], epsilon=1.0, domain=(0, 1)).needed == 1
 
 
 @pytest.mark.slow
