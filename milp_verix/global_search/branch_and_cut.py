@@ -238,7 +238,8 @@ class BranchAndCut:
             return None
         if solution.fixings[0].size:
             self._rely_on_cutoff()
-        smaller = subtree.relaxation.restricted(restriction, node.fixings, solution)
+        cost = self._incumbent.cost if limits.uses("scenario budget") else np.inf
+        smaller = subtree.relaxation.restricted(restriction, node.fixings, solution, cost)
         if smaller is None:
             self._rely_on_cutoff()
             return []

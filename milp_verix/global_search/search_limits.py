@@ -13,6 +13,7 @@ TECHNIQUES = {
     "proposals": "better explanations near optima of the relaxation",
     "exact pricing": "the worst perturbation by programs, not by gradients alone",
     "enumeration": "nodes closed by refuting each set that the reduced costs leave",
+    "scenario budget": "bounds of scenarios for sets that cost no more than the incumbent alone",
     "subtrees": "a smaller relaxation for nodes with few free features",
     "reduced-cost fixing": "features fixed in a node by their reduced costs",
 }

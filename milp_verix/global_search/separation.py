@@ -89,12 +89,16 @@ class Separator:
     def scenario(self, delta: FloatArray) -> Scenario:
         """Return the scenario of a perturbation, shape (d,)."""
         self._perturbations[delta.tobytes()] = delta
-        p = self._incumbent.perturbations
+        p, objective = self._incumbent.perturbations, self._incumbent.objective
+        # the incumbent is an explanation, so a minimum explanation costs no more
+        limited = self._limits.uses("scenario budget")
+        most = objective.most_features(self._incumbent.cost) if limited else np.inf
         return make_scenario(
             p.margins,
             p.centre,
             delta,
             p.feature_of,
-            features=self._incumbent.objective.costs.size,
+            features=objective.costs.size,
             method=partial(crown_bounds, late=self._deadline.passed),
+            most=most,
         )

@@ -29,11 +29,21 @@ def drawn_perturbations(rng: np.random.Generator, tmp_path: Path) -> Perturbatio
     return perturbation_set(Problem(net, x, epsilon=float(rng.uniform(0.2, 0.8))))
 
 
-def drawn_constraints(rng: np.random.Generator, p: PerturbationSet) -> list[Constraint]:
-    """Return four scenarios at corners of the ball, and a cover somewhere among them."""
+def drawn_constraints(
+    rng: np.random.Generator, p: PerturbationSet, most: float = np.inf
+) -> list[Constraint]:
+    """Return four scenarios at corners of the ball, and a cover somewhere among them.
+
+    They are for sets of at most ``most`` features.
+    """
     ends = [np.where(rng.random(p.lower.size) < 0.5, p.lower, p.upper) for _ in range(4)]
     constraints: list[Constraint] = [
-        make_scenario(p.margins, p.centre, delta, p.feature_of, features=COUNT, method=crown_bounds)
+        make_scenario(
+            *(p.margins, p.centre, delta, p.feature_of),
+            features=COUNT,
+            method=crown_bounds,
+            most=most,
+        )
         for delta in ends
     ]
     constraints.insert(int(rng.integers(5)), Cover(rng.permutation(COUNT)[:3]))

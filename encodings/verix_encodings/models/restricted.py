@@ -22,7 +22,7 @@ from verix_encodings.models.constraints import (
     Cover,
     Scenario,
 )
-from verix_encodings.models.scenario import PhaseTable
+from verix_encodings.models.scenario import PhaseTable, selections
 from verix_encodings.propagation.interval_bounds import BoundMethod
 
 
@@ -83,10 +83,14 @@ def reduced(
     restriction: Restriction,
     phases: Sequence[FixedPhase],
     method: BoundMethod,
+    most: float = np.inf,
 ) -> list[Constraint] | None:
-    """Return ``constraint`` for the free features: [] if it is idle, None if it is infeasible."""
+    """Return ``constraint`` for the free features: [] if it is idle, None if it is infeasible.
+
+    It holds for sets of at most ``most`` of the free features.
+    """
     if isinstance(constraint, Scenario):
-        scenario = _reduced_scenario(constraint, restriction, phases, method)
+        scenario = _reduced_scenario(constraint, restriction, phases, method, most)
         if scenario is None:
             return None
         # no choice of the free features lets a margin reach zero
@@ -107,10 +111,10 @@ def _reduced_scenario(
     restriction: Restriction,
     phases: Sequence[FixedPhase],
     method: BoundMethod,
+    most: float,
 ) -> Scenario | None:
-    count = restriction.free.size
     network = constraint.network.among(restriction.free, restriction.fixed_in.astype(np.float64))
-    found = method(network, Interval(np.zeros(count), np.ones(count)))
+    found = method(network, selections(restriction.free.size, most))
     # an affine first node stays one, so that values keep their numbers
     bounds = _common(found, constraint.bounds, phases, constraint.error)
     if bounds is None:

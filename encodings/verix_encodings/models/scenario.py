@@ -12,7 +12,8 @@ holds one of them.
 
 A scenario is a network of its own, from ``A`` to the margins: its first affine layer is
 ``W (x + δ_k) − W diag(δ_k) A``, so that it costs columns for its neurons, and none for the inputs.
-Its neurons are bounded over ``0 ≤ A ≤ 1``.
+Its neurons are bounded over ``0 ≤ A ≤ 1``, and over ``Σ_f A_f ≤ n`` where an explanation is known
+whose cost buys ``n`` features at most: no cheaper explanation has more.
 """
 
 from typing import NamedTuple
@@ -22,7 +23,8 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.relu import big_m_relu
-from verix_encodings.bounds.interval import Interval
+from verix_encodings.bounds.interval import Interval, Region
+from verix_encodings.bounds.norm_ball import NormBall
 from verix_encodings.models.constraints import (
     Constraint,
     Cover,
@@ -53,6 +55,12 @@ def network_of_selection(
     return margins.after(sp.csr_array(entries, shape=(taken.size, features)), start)
 
 
+def selections(features: int, most: float = np.inf) -> Region:
+    """Return the selections ``0 ≤ A ≤ 1`` of ``features``, at most ``most`` of them together."""
+    box = Interval(np.zeros(features), np.ones(features))
+    return box if most >= features else NormBall(box, np.zeros(features), most, 1)
+
+
 def make_scenario(
     margins: Network,
     centre: FloatArray,
@@ -61,15 +69,17 @@ def make_scenario(
     *,
     features: int,
     method: BoundMethod,
+    most: float = np.inf,
 ) -> Scenario:
     """Return the scenario of the perturbation ``delta``, shape (d,), with bounds by ``method``.
 
-    ``feature_of`` is the feature of each coordinate, shape (d,), of ``features`` in all. Raises
-    ``OverflowError`` where bounds leave the range of float64.
+    ``feature_of`` is the feature of each coordinate, shape (d,), of ``features`` in all. The bounds
+    hold for sets of at most ``most`` features. Raises ``OverflowError`` where bounds leave the
+    range of float64.
     """
     end = centre + delta
     network = network_of_selection(margins, end, delta, feature_of, features)
-    bounds = method(network, Interval(np.zeros(features), np.ones(features)))
+    bounds = method(network, selections(features, most))
     box = Interval(np.minimum(centre, end), np.maximum(centre, end))
     # where nothing is folded there is one value more, the input
     first = 1 + len(network.nodes) - len(margins.nodes)

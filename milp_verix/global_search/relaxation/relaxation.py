@@ -41,7 +41,8 @@ class Relaxation:
 
     ``restriction`` says which features are free and which are fixed in; None leaves all free.
     ``constraints`` are the first constraints: pairs of a number in the pool and the constraint on
-    the free features. ``held`` has the numbers of the pool's constraints in the program.
+    the free features. They hold for sets of at most ``most`` of these. ``held`` has the numbers of
+    the pool's constraints in the program.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Relaxation:
         *,
         restriction: Restriction | None = None,
         constraints: Sequence[tuple[int, Constraint]] = (),
+        most: float = np.inf,
     ) -> None:
         self._lp, self.pool, self._objective, self._limits = lp, pool, objective, limits
         count = objective.costs.size
@@ -63,6 +65,7 @@ class Relaxation:
         self.free: IntArray = self._restriction.free
         self._costs = objective.costs[self.free]
         self._fixed_cost = objective.cost(self._restriction.fixed_in)
+        self._most = most
         self._infeasible = False
         self._constraints: list[Constraint] = []
         self._numbers: list[int] = []
@@ -88,7 +91,7 @@ class Relaxation:
             constraint = self.pool.constraints[number]
             asked: list[Constraint] | None = [constraint]
             if not self._whole:
-                asked = reduced(constraint, self._restriction, (), crown_bounds)
+                asked = reduced(constraint, self._restriction, (), crown_bounds, self._most)
             self._infeasible |= asked is None
             taken += [(number, mine) for mine in asked or []]
         # they count as held even if they do not restrict the free features
@@ -149,12 +152,14 @@ class Relaxation:
         return Restriction(fixed_in, self.free[low < high])
 
     def restricted(
-        self, restriction: Restriction, fixings: Fixings, solution: NodeSolution
+        self, restriction: Restriction, fixings: Fixings, solution: NodeSolution, cost: float
     ) -> "Relaxation | None":
         """Return a relaxation over the free features of ``restriction``, with phases fixed as here.
 
-        It begins with the constraints that bind at ``solution``. None if one of them is infeasible.
+        It is for sets that cost at most ``cost``, and begins with the constraints that bind at
+        ``solution``. None if one of them is infeasible.
         """
+        most = self._objective.most_features(cost, restriction)
         position = np.full(self._objective.costs.size, -1)
         position[self.free] = np.arange(self.free.size)
         local = Restriction(restriction.fixed_in[self.free], position[restriction.free])
@@ -162,7 +167,7 @@ class Relaxation:
         kept: list[tuple[int, Constraint]] = []
         for number in sorted(self._active(solution.result, fixings)):
             constraint = self._constraints[number]
-            asked = reduced(constraint, local, phases.get(number, ()), crown_bounds)
+            asked = reduced(constraint, local, phases.get(number, ()), crown_bounds, most)
             if asked is None:
                 return None
             kept += [(self._numbers[number], mine) for mine in asked]
@@ -173,6 +178,7 @@ class Relaxation:
             self._limits,
             restriction=restriction,
             constraints=kept,
+            most=most,
         )
 
     def solve(self, fixings: Fixings, cutoff: float, deadline: Deadline) -> NodeSolution:

@@ -7,7 +7,8 @@ import pytest
 
 from milp_verix.clock import NO_LIMIT
 from milp_verix.global_search.separation import Separator
-from tests.support.searches import LIMITS, digit, opened_incumbent
+from milp_verix.problem.objective import make_objective
+from tests.support.searches import LIMITS, digit, opened_incumbent, without
 from verix_encodings.models.constraints import Cover, Scenario
 
 
@@ -37,6 +38,37 @@ def test_an_explanation_violates_nothing_and_is_taken() -> None:
         selection[0] = 0.0
         assert separator.separate(selection, 0) == []
         assert incumbent.cost == 63
+
+
+@pytest.mark.parametrize("dear", [False, True])
+def test_a_scenario_holds_for_each_set_as_cheap_as_the_incumbent(dear: bool) -> None:
+    costs = np.where(np.arange(64) % 3, 1.0, 2.0) if dear else np.ones(64)
+    with opened_incumbent(digit(15), make_objective(64, costs, (), ())) as incumbent:
+        incumbent.take(np.arange(64) < 8)
+        p = incumbent.perturbations
+        ends = np.random.default_rng(0).random((4, 64)) < 0.5
+        reached = 0
+        for delta in np.where(ends, p.lower, p.upper):
+            found = Separator(incumbent, LIMITS, NO_LIMIT).scenario(delta)
+            others = Separator(incumbent, without("scenario budget"), NO_LIMIT).scenario(delta)
+            upper, wide = found.bounds[1].upper, others.bounds[1].upper
+            assert np.all(upper <= wide + 1e-9)
+            assert np.any(upper < wide - 1e-3)
+            at_zero = found.network.values(np.zeros(64))[1]
+            units = np.array([found.network.values(one)[1] for one in np.eye(64)]) - at_zero
+            # the first layer is affine: the features that raise a neuron the most are its worst set
+            for neuron, gains in enumerate(units.T):
+                order = np.argsort(-gains / costs, kind="stable")
+                chosen = np.zeros(64)
+                for feature in order[gains[order] > 0]:
+                    if costs @ chosen + costs[feature] <= incumbent.cost:
+                        chosen[feature] = 1.0
+                there = found.network.values(chosen)
+                for value, interval in zip(there, found.bounds, strict=True):
+                    assert np.all(value <= interval.upper + 1e-9)
+                    assert np.all(value >= interval.lower - 1e-9)
+                reached += there[1][neuron] > upper[neuron] - 1e-9
+        assert dear or reached > 30
 
 
 def test_fractional_selections_are_priced_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,17 +41,22 @@ def test_a_restricted_scenario_holds_for_every_completion(seed: int, tmp_path: P
     rng = np.random.default_rng([seed, 7])
     count = len(problem.groups)
     delta = rng.uniform(p.lower, p.upper)
-    whole = make_scenario(
-        p.margins, p.centre, delta, p.feature_of, features=count, method=crown_bounds
-    )
     restriction = _restriction_of(rng, count)
-    within = [np.array(bits, dtype=float) for bits in product((0, 1), repeat=restriction.free.size)]
+    most = int(rng.integers(restriction.free.size + 1))
+    every = product((0, 1), repeat=restriction.free.size)
+    within = [np.array(bits, dtype=float) for bits in every if sum(bits) <= most]
+    whole = make_scenario(
+        *(p.margins, p.centre, delta, p.feature_of),
+        features=count,
+        method=crown_bounds,
+        most=most + restriction.fixed_in.sum(),
+    )
     # the phases of one completion, some of them settled
     value = whole.network.nodes[1].sources[0]
     there = whole.network.values(restriction.full_selection(within[-1]))[value]
     neurons = np.flatnonzero(rng.random(there.size) < 0.5).tolist()
     phases = [FixedPhase(value, n, bool(there[n] > 0)) for n in neurons]
-    left = reduced(whole, restriction, phases, crown_bounds)
+    left = reduced(whole, restriction, phases, crown_bounds, most)
     assert left is not None
     for u in within:
         selection = restriction.full_selection(u)

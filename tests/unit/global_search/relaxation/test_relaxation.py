@@ -45,14 +45,14 @@ class Drawn:
 def _drawn(seed: int, tmp_path: Path, limits: SearchLimits | None = None) -> Drawn:
     rng = np.random.default_rng([seed, 61])
     p = drawn_perturbations(rng, tmp_path)
-    constraints = drawn_constraints(rng, p)
     kinds = np.ones(COUNT), rng.integers(0, 5, COUNT).astype(float), rng.random(COUNT)
     costs = kinds[seed % _KINDS]
     objective = make_objective(COUNT, costs, (), ())
+    cutoff = float(rng.uniform(0.4, 1.0) * costs.sum())
+    constraints = drawn_constraints(rng, p, objective.most_features(cutoff))
     pool, lp = ConstraintPool(p), WarmLp(1, Tolerances())
     relaxation = Relaxation(lp, pool, objective, limits or SearchLimits())
     relaxation.extend(constraints)
-    cutoff = float(rng.uniform(0.4, 1.0) * costs.sum())
     sets = [taken for taken in of_interest(constraints) if costs @ taken <= cutoff]
     return Drawn(relaxation, constraints, costs, cutoff, sets, rng)
 
@@ -130,7 +130,7 @@ def test_no_set_of_a_node_is_below_its_bound_or_moves_a_fixed_feature(tmp_path: 
                 if solution.selection is None:
                     break
                 smaller = relaxation.restricted(
-                    relaxation.restriction_by(fixings), fixings, solution
+                    relaxation.restriction_by(fixings), fixings, solution, drawn.cutoff
                 )
                 if smaller is None:
                     assert not mine
@@ -156,7 +156,7 @@ def test_selections_and_reduced_costs_are_those_of_all_features(tmp_path: Path) 
         restriction = drawn.relaxation.restriction_by(fixings)
         assert restriction.free.tolist() == [3, 4, 5, 6]
         assert np.flatnonzero(restriction.fixed_in).tolist() == np.flatnonzero(fixings[1]).tolist()
-        smaller = drawn.relaxation.restricted(restriction, fixings, whole)
+        smaller = drawn.relaxation.restricted(restriction, fixings, whole, np.inf)
         if smaller is None:
             continue
         assert smaller.free.tolist() == [3, 4, 5, 6]
@@ -195,7 +195,7 @@ def test_constraints_that_join_keep_every_set_of_interest(tmp_path: Path) -> Non
         relaxation.extend(first)
         relaxation.extend([last])
         mine, program = relaxation._constraints, relaxation._now.program
-        sets = of_interest([*first, last])
+        sets = [one for one in of_interest([*first, last]) if costs @ one <= drawn.cutoff]
         for taken in sets:
             assert_inside(program, point(program, mine, taken))
         # and the pool has the bounds that the relaxation has
