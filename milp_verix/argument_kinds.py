@@ -123,6 +123,9 @@ KINDS: Mapping[str, Kind] = {
     "largest": NUMBER.or_none(),
     "lower": NUMBER,
     "master": TEXT,
+    "memory": Kind(
+        "a number of bytes, a text or None", lambda value: _is_number(value) or _is_text(value)
+    ).or_none(),
     "method": TEXT,
     "minimise": TEXT,
     "must": NAMES,

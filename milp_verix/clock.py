@@ -7,6 +7,7 @@ choices, such as how long one engine is asked before the next, go by the clock o
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Self
@@ -19,6 +20,10 @@ _LEAST_SHARE = 0.1
 
 class OutOfTimeError(Exception):
     """Raised where the deadline has passed."""
+
+
+class BeyondMemoryError(MemoryError):
+    """Raised where the process holds more memory than a search may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +43,14 @@ class Deadline:
 
     ``work_at`` is the reading of the clock of work that ends a slice of the work. ``planned_at`` is
     the reading after all the work that a time limit of ``planned`` seconds is expected to allow.
+    ``full`` tells whether the process holds more memory than it may; None without a limit.
     """
 
     at: float = math.inf
     work_at: float = math.inf
     planned_at: float = math.inf
     planned: float = math.inf
+    full: Callable[[], bool] | None = None
 
     @property
     def seconds(self) -> float:
@@ -65,7 +72,9 @@ class Deadline:
         return self.units / UNITS_PER_SECOND
 
     def passed(self) -> bool:
-        """Return whether the deadline has passed."""
+        """Return whether the deadline has passed; ``BeyondMemoryError`` if ``full``."""
+        if self.full is not None and self.full():
+            raise BeyondMemoryError
         return worked() >= self.work_at or (self.at < math.inf and time.monotonic() >= self.at)
 
     def within(self, work: float) -> Self:

@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from milp_verix.clock import OutOfTimeError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.build import shared_fields, statistics_of
-from milp_verix.results.records.statistics import INTERRUPTED, TIME_LIMIT
+from milp_verix.results.records.statistics import INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT
 from milp_verix.results.records.verdict import Effort
 
 State = TypeVar("State")
@@ -23,11 +23,13 @@ class Stoppable(Protocol):
 
 @contextmanager
 def stopping(search: Stoppable) -> Iterator[None]:
-    """End the block at its deadline and at Ctrl-C without an error; ``search.stopped`` says why."""
+    """End the block at its limits and at Ctrl-C without an error; ``search.stopped`` says why."""
     try:
         yield
     except OutOfTimeError:
         search.stopped = TIME_LIMIT
+    except MemoryError:
+        search.stopped = MEMORY_LIMIT
     except KeyboardInterrupt:
         search.stopped = INTERRUPTED
 

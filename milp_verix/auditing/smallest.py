@@ -30,6 +30,7 @@ def smallest_sets(request: Request, known: AuditRecord) -> SmallestSets:
         tolerances=given.tolerances,
         time_limit=deadline if isfinite(deadline.at) else None,
         check_time_limit=given.check_time_limit,
+        memory=given.memory,
     )
     found: list[Minimum | None] = []
     stopped: str | None = None

@@ -179,6 +179,10 @@ CheckTimeLimit: TypeAlias = Annotated[
         metavar="SECONDS", help="Seconds for each check. [the search's, or 300 if it has none]"
     ),
 ]
+Memory: TypeAlias = Annotated[
+    str | None,
+    search_option(metavar="SIZE", help="Memory that the process may hold, such as 2GB. [no limit]"),
+]
 Costs: TypeAlias = Annotated[
     str | None,
     question_option(

@@ -8,6 +8,7 @@ from milp_verix.cli.options import (
     BoundsName,
     CheckTimeLimit,
     FormulationName,
+    Memory,
     Segments,
     SolverName,
     Threads,
@@ -30,12 +31,13 @@ OrderName: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class LimitOptions:
-    """Threads, time, and what a solver keeps."""
+    """Threads, time, memory, and what a solver keeps."""
 
     threads: Threads = 1
     warm: Warm = "auto"
     time_limit: TimeLimit = None
     check_time_limit: CheckTimeLimit = None
+    memory: Memory = None
 
     def search(self) -> Search:
         """Return the search by these options; raises ``InputError`` for one that does not fit."""

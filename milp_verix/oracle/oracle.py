@@ -31,7 +31,12 @@ from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search
-from milp_verix.results.records.statistics import BOUNDS_ALONE, TIME_LIMIT, SolverStatistics
+from milp_verix.results.records.statistics import (
+    BOUNDS_ALONE,
+    MEMORY_LIMIT,
+    TIME_LIMIT,
+    SolverStatistics,
+)
 from milp_verix.results.records.verdict import Answer, Effort, Stage, Verdict
 from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray, IntArray
@@ -306,6 +311,9 @@ class Oracle:
             self.prepare(deadline)
             watch.turn_to(Stage.POINTS)
             verdict = self._check(free, deadline, watch, bounds_only=bounds_only)
+        except MemoryError:
+            self.close()  # with what engines hold; the next check begins with little
+            verdict = Verdict(Answer.UNKNOWN, reason=MEMORY_LIMIT)
         except OverflowError as error:
             verdict = Verdict(Answer.UNKNOWN, reason=str(error))
         except SolverError as error:

@@ -81,13 +81,14 @@ class EncodingOptions(BoundOptions, total=False):
 
 
 class LimitOptions(TypedDict, total=False):
-    """Options of a search: time, threads, tolerances, and what a solver keeps."""
+    """Options of a search: time, memory, threads, tolerances, and what a solver keeps."""
 
     threads: int
     warm: str
     tolerances: Tolerances
     time_limit: float | None
     check_time_limit: float | None
+    memory: float | str | None
 
 
 class SolverOptions(LimitOptions, total=False):

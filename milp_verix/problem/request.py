@@ -1,7 +1,8 @@
 """The request that a check or a search answers: a problem, a search for it, and its time."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 from milp_verix.arguments import LONGEST_CHECK, seconds_of
@@ -9,6 +10,7 @@ from milp_verix.clock import Deadline, Limit, deadline_in
 from milp_verix.errors import InputError
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
+from milp_verix.resident import bytes_of, holds_more
 from milp_verix.solvers import CHECKERS, Session, open_session
 from milp_verix.tolerances import Tolerances
 
@@ -36,6 +38,8 @@ class Request:
         started, limit = time.monotonic(), search.time_limit
         if not isinstance(limit, Deadline):
             limit = deadline_in(seconds_of(limit, "time_limit"))
+        if search.memory is not None:
+            limit = replace(limit, full=partial(holds_more, bytes_of(search.memory)))
         return cls(problem, search, started, limit, _check_limit(search))
 
     @property

@@ -6,6 +6,7 @@ from milp_verix.argument_kinds import refuse_wrong
 from milp_verix.arguments import integer_of, resolve_formulation, seconds_of, segments_of
 from milp_verix.clock import Deadline
 from milp_verix.errors import InputError
+from milp_verix.resident import bytes_of
 from milp_verix.solvers import Solver
 from milp_verix.tolerances import Tolerances, tolerances_of
 from verix_encodings import BoundMethod, Formulation
@@ -40,6 +41,9 @@ class Search:
             check gets a small slice of the work first, and more once the other features are
             decided. Seconds choose nothing: results without a limit, and with one that is not
             reached, are the same on any machine, however busy (``docs/solvers.md``).
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no limit. A
+            check that goes beyond is left undecided, and a search that begins there ends. It is
+            looked at where time is, so one batch of work, or one program, may go beyond.
         seed: seed of the order ``"random"``.
         threads: threads that the solver may use. With more than one, runs may differ.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``,
@@ -66,6 +70,7 @@ class Search:
     exactness: str = "exact"
     time_limit: float | Deadline | None = None
     check_time_limit: float | None = None
+    memory: float | str | None = None
     seed: int = 0
     threads: int = 1
     bounds: BoundMethod | str = "auto"
@@ -85,6 +90,7 @@ class Search:
         if not isinstance(self.time_limit, Deadline):
             seconds_of(self.time_limit, "time_limit")
         seconds_of(self.check_time_limit, "check_time_limit")
+        bytes_of(self.memory)
         integer_of(self.threads, "threads")
         integer_of(self.seed, "seed", least=0)
         segments_of(self.segments)

@@ -40,7 +40,7 @@ FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation | Compar
 }
 """The function that does each kind of task."""
 
-LIMITS = ("time_limit", "check_time_limit")
+LIMITS = ("time_limit", "check_time_limit", "memory")
 _GIVEN_BY_THE_STUDY = ("network", "x", "progress", "snapshots", "resume", "task", "checks")
 _LONGEST = 500
 

@@ -10,6 +10,7 @@ from milp_verix.cli.options import (
     Costs,
     FeatureNames,
     InputsPath,
+    Memory,
     Threads,
     number_of,
 )
@@ -147,6 +148,7 @@ class Search:
         float | None, search_option(metavar="SECONDS", help="Seconds for each task. [none]")
     ] = None
     check_time_limit: CheckTimeLimit = None
+    memory: Memory = None
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that were given."""

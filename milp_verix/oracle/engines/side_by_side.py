@@ -21,7 +21,8 @@ def side_by_side(
     """
     if len(engines) < 2:
         return [_alone(engine, claim) for engine in engines]
-    until = StoppableDeadline(claim.deadline.at, claim.deadline.work_at)
+    given = claim.deadline
+    until = StoppableDeadline(given.at, given.work_at, full=given.full)
     claim = replace(claim, deadline=until)
     with ThreadPoolExecutor(len(engines)) as threads:
         reading = worked()

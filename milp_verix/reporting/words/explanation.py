@@ -28,6 +28,7 @@ from milp_verix.results.records.kinds import DomainEnd
 from milp_verix.results.records.statistics import (
     BOUNDS_ALONE,
     INTERRUPTED,
+    MEMORY_LIMIT,
     TIME_LIMIT,
     Statistics,
 )
@@ -133,6 +134,8 @@ def to_try(
     if not known:
         return []
     told = ["more time"] if known & {TIME_LIMIT, INTERRUPTED} else []
+    if MEMORY_LIMIT in known:
+        told.append("more memory")
     if BOUNDS_ALONE in known:
         told.append('exactness="exact"')
     told.append("a smaller ε")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from milp_verix.results.records.kinds import Amount, Count
 
 TIME_LIMIT = "time limit"
+MEMORY_LIMIT = "memory limit"
 BOUNDS_ALONE = "bounds alone do not decide it"
 INTERRUPTED = "interrupted"
 
