@@ -36,7 +36,7 @@ types: ## Check types
 	$(BIN)/mypy
 
 campaign: ## Compare random answers with listed points for HOURS, 2 by default
-	$(BIN)/python -m tests.campaign --hours $(HOURS) --findings findings.jsonl
+	$(BIN)/python -m tests.campaign --hours $(HOURS) --journal campaign.jsonl
 
 notebooks: ## Execute the notebooks
 	$(BIN)/jupyter-execute --timeout=900 $(filter-out $(WITHOUT_TORCH),$(NOTEBOOKS))

@@ -1,34 +1,52 @@
-"""The campaign asks what it says, and finds a planted fault."""
+"""The campaign asks what it says, finds a planted fault, and keeps a journal."""
 
-from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests.campaign import questions
-from tests.campaign.__main__ import outcomes, table
+from tests.campaign.__main__ import asked
 from tests.campaign.cases import FiniteCase
+from tests.campaign.journal import Asked, append, read, seeds, table
 
 
 @pytest.mark.slow
 def test_a_seed_is_asked_all_questions_and_none_is_wrong() -> None:
-    told = outcomes(0)
-    assert [question for _, question, _, _ in told] == [*questions.QUESTIONS]
-    assert {outcome for _, _, outcome, _ in told} <= {"decided", "open"}
+    found = asked(0)
+    assert [*found.outcomes] == [*questions.QUESTIONS]
+    assert {*found.outcomes.values()} <= {"decided", "open"}
+    assert found.points > 1
 
 
 @pytest.mark.slow
 def test_the_same_seed_asks_the_same() -> None:
-    assert outcomes(3) == outcomes(3)
+    assert asked(3) == asked(3)
 
 
 @pytest.mark.slow
 def test_a_wrong_answer_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = FiniteCase.holds
     monkeypatch.setattr(FiniteCase, "holds", lambda self, free: not truth(self, free))
-    found = [outcome for seed in range(2) for _, _, outcome, _ in outcomes(seed)]
-    assert "wrong" in found
+    assert "wrong" in {outcome for seed in range(2) for outcome in asked(seed).outcomes.values()}
 
 
-def test_the_table_counts_by_model() -> None:
-    text = table(Counter({("ReLU", "check", "decided"): 2, ("ReLU", "explain", "open"): 1}))
-    assert text.splitlines()[-1] == "| ReLU | 2 | 2 | 1 | 0 | 0 |"
+def test_a_journal_goes_on_and_is_told_by_model_and_question(tmp_path: Path) -> None:
+    cases = [
+        Asked(4, "abc", "ReLU", 1200, {"check": "decided", "explain": "open"}, {}),
+        Asked(5, "abc", "trees", 30, {"check": "wrong", "explain": "decided"}, {"check": "no"}),
+        Asked(6, "def", "ReLU", 20, {"check": "decided", "explain": "decided"}, {}),
+    ]
+    journal = tmp_path / "campaign.jsonl"
+    assert read(journal) == []
+    for one in cases:
+        append(journal, one)
+    with journal.open("a") as file:
+        file.write('{"seed": 7, "comm')
+    assert read(journal) == cases
+    assert table(cases, "model").splitlines()[2:] == [
+        "| ReLU | 2 | 1,220 | 3 | 1 | 0 | 0 |",
+        "| trees | 1 | 30 | 1 | 0 | 0 | 1 |",
+        "| all | 3 | 1,250 | 4 | 1 | 0 | 1 |",
+    ]
+    assert table(cases, "question").splitlines()[2] == "| check | 3 | 1,250 | 2 | 0 | 0 | 1 |"
+    assert seeds(cases) == "`abc`: 2 seeds, 4 to 5; `def`: 1 seeds, 6 to 6"
