@@ -21,8 +21,10 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.onnx_reader.sources.text_model import TextPipeline, text_model
+from milp_verix.onnx_reader.sources.text_trees import text_trees
 from milp_verix.reporting.words.wording import joined
 from milp_verix.results.public import Explanation
+from milp_verix.tree_reader.registry import reader_of
 from verix_encodings.arrays import IntArray
 
 
@@ -71,13 +73,19 @@ class Message:
         if unknown := [word for word in more if word not in known]:
             raise InputError(f"the pipeline does not know the words that may be added: {unknown}")
         counts = np.array([read.count(word) for word in words] + [0] * len(more))
+        if parts.vectorizer.binary:
+            counts = np.minimum(counts, 1)
         most = np.maximum(counts, 1)
         everything = (*words, *more)
         inputs = Inputs(
             [integer(word, 0, int(n)) for word, n in zip(everything, most, strict=True)],
             class_names=[str(name) for name in parts.estimator.classes_],
         )
-        network = load_network(text_model(parts, everything, most))
+        network: LoadedModel
+        if reader_of(parts.estimator) is not None:
+            network = text_trees(parts, everything, most)
+        else:
+            network = load_network(text_model(parts, everything, most))
         return cls(
             text, everything, counts, _spans(parts.vectorizer, text, everything), network, inputs
         )

@@ -7,7 +7,7 @@ Each condition of the trees on a number ``z`` that the steps compute becomes one
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,13 @@ from verix_encodings.kinds.tree_ensemble import Tree
 _ROWS = 256
 
 
+class Tables(Protocol):
+    """The way from coordinates to what a pipeline takes."""
+
+    def table(self, rows: FloatArray) -> Any:
+        """Return the rows of the table, or the texts, that have the coordinates ``rows``."""
+
+
 @dataclass(frozen=True, slots=True)
 class PipelineRunner:
     """Trees run behind the steps of a pipeline, or behind a transformer.
@@ -35,7 +42,7 @@ class PipelineRunner:
     ``pipeline`` is None for a transformer and a model that are no pipeline.
     """
 
-    columns: TableColumns
+    columns: Tables
     steps: Any
     inner: Runner
     pipeline: Any

@@ -61,7 +61,10 @@ def require_equal(
     Raises ``ModelError`` that names the first score or class that differs.
     """
     rows = threshold_points(node, model.ir.input_size) if points is None else points
-    scores = node.value([rows.T]).T
+    values = [rows.T]
+    for one in model.ir.nodes:
+        values.append(one.value(values))
+    scores = values[-1].T
     outputs = model.outputs(rows)
     expected = linked(scores / model.divisor, model)
     if outputs.shape != expected.shape:

@@ -25,6 +25,7 @@ from milp_verix.tree_reader.branching import as_thresholds, with_missing as goin
 from milp_verix.tree_reader.guard import require_equal, threshold_points
 from milp_verix.tree_reader.read_trees import Runner
 from milp_verix.tree_reader.registry import reader_of
+from milp_verix.tree_reader.table_columns import TableColumns
 from milp_verix.tree_reader.tree_network import TreeNetwork
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.kinds.tree_ensemble import Tree, TreeEnsemble
@@ -109,5 +110,6 @@ def _read_again(
     read = reader(model)
     if behind is None:
         return tuple(as_thresholds(going_beyond(tree, last)) for tree in read.stored), None
+    assert isinstance(behind.columns, TableColumns)  # counts of words are never missing
     trees = pulled_back(read, behind.columns, last)
     return trees, table_points(behind.columns, trees)

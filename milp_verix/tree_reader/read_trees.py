@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.loaded_model import KnownFacts
+from milp_verix.loaded_model import KnownFacts, LoadedModel
 from milp_verix.tree_reader.branching import Branching
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.kinds.tree_ensemble import Tree
@@ -71,6 +71,8 @@ class ReadTrees:
         words: for coordinates that hold the codes 0, 1, … of words, these words.
         columns: the names of the input coordinates, None if the model does not tell.
         library: the name and version of the library, for readers.
+        before: the network whose output the trees read, None for trees of the input itself.
+        blur: how far the library's own numbers may be from that output.
         path: the model's file, None for a model in memory.
         sha256: the file's, None for a model in memory.
     """
@@ -92,6 +94,8 @@ class ReadTrees:
     sparse_zeros_missing: bool = False
     points: FloatArray | None = None
     words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    before: LoadedModel | None = None
+    blur: float = 0.0
 
 
 def one_row_each(values: Any, rows: int) -> NDArray[np.floating]:

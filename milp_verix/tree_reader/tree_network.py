@@ -20,11 +20,11 @@ from verix_encodings.network.network import Network
 class TreeNetwork(LoadedModel):
     """Trees that can be reasoned about (``ir``) and run by their own library (:meth:`evaluate`).
 
-    ``ir`` has the trees as its only node: scores in real arithmetic, of which the library computes
-    within the node's ``error``. ``runner`` is the library's model; its outputs are
-    ``link(s / divisor)``; a single score of zero is class 1 if ``upper_at_tie``. Scores are exact
-    multiples of ``step``, which is 0 where sums are rounded. ``plain`` are the trees without
-    missing values, where some numbers stand for these.
+    ``ir`` has the trees as its last node, and mostly as its only one: scores in real arithmetic, of
+    which the library computes within the node's ``error``. ``runner`` is the library's model; its
+    outputs are ``link(s / divisor)``; a single score of zero is class 1 if ``upper_at_tie``. Scores
+    are exact multiples of ``step``, which is 0 where sums are rounded. ``plain`` are the trees
+    without missing values, where some numbers stand for these.
     """
 
     runner: Runner
@@ -39,7 +39,7 @@ class TreeNetwork(LoadedModel):
     @property
     def ensemble(self) -> TreeEnsemble:
         """The trees."""
-        (node,) = self.ir.nodes
+        node = self.ir.nodes[-1]
         assert isinstance(node, TreeEnsemble)
         return node
 
@@ -94,8 +94,9 @@ def tree_network(read: ReadTrees) -> TreeNetwork:
     Raises ``ModelError`` for trees that do not fit together, or that are not the library's.
     """
     try:
-        node = TreeEnsemble.of(0, read.trees, read.base, read.rounding)
-        network = Network((1, read.inputs), (node,))
+        before = () if read.before is None else read.before.ir.nodes
+        node = TreeEnsemble.of(len(before), read.trees, read.base, read.rounding, read.blur)
+        network = Network((1, read.inputs), (*before, node))
     except ValueError as error:
         raise ModelError(f"the trees of {read.library} cannot be read: {error}") from error
     content = _content_hash(read, node)
@@ -142,6 +143,8 @@ def _content_hash(read: ReadTrees, node: TreeEnsemble) -> str:
     """Return a SHA-256 of the trees and of the rule that leads from scores to a prediction."""
     rule = (read.inputs, read.link, read.divisor, read.upper_at_tie, read.facts, read.columns)
     hashed = hashlib.sha256(repr(rule).encode())
+    if read.before is not None:
+        hashed.update(read.before.content_sha256.encode())
     parts = (node.roots, node.feature, node.threshold, node.left, node.right, node.value_of)
     for part in (*parts, node.base, node.error):
         hashed.update(np.ascontiguousarray(part).tobytes())

@@ -56,8 +56,9 @@ def tree_ensemble_rows(
     base: FloatArray,
     x: Expressions,
     box: Interval,
+    blur: float = 0.0,
 ) -> Expressions:
-    """Add trees that read ``x`` in ``box`` to a program; return their scores.
+    """Add trees that read ``x`` in ``box``, up to ``blur``, to a program; return their scores.
 
     Columns are named ``y_label_f_j`` for threshold ``j`` of feature ``f``, ``p_label_l`` for leaf
     ``l``.
@@ -81,7 +82,7 @@ def tree_ensemble_rows(
                 -np.inf,
                 0.0,
             )
-        _add_cells(builder, f"{label}_{f}", thresholds, y, x=x, feature=f, box=box)
+        _add_cells(builder, f"{label}_{f}", thresholds, y, x=x, feature=f, box=box, blur=blur)
     trees, starts = np.unique(splits.tree, return_index=True)
     entries = np.arange(leaves)
     of_tree = np.repeat(np.arange(trees.size), np.diff(starts, append=leaves))
@@ -104,14 +105,15 @@ def _add_cells(
     x: Expressions,
     feature: int,
     box: Interval,
+    blur: float,
 ) -> None:
-    """Tie ``x_f`` to the cell that ``y`` says."""
+    """Tie ``x_f``, up to ``blur``, to the cell that ``y`` says."""
     low, high = float(box.lower[feature]), float(box.upper[feature])
     scale = 2.0 ** -np.ceil(np.log2(max(high - low, np.finfo(np.float64).tiny)))
     ends = np.concatenate([[low], thresholds, [high]])
     gaps = scale * np.diff(ends)
     # gaps are rounded, and so is their sum
-    error = scale * relative_error(thresholds.size + 2) * (abs(low) + abs(high))
+    error = scale * (relative_error(thresholds.size + 2) * (abs(low) + abs(high)) + blur)
     row, constant = scale * sp.csr_array(x.matrix[[feature], :]), scale * x.constant[feature]
     number = np.array([0])
     above = [(row, x.columns), (sp.csr_array(gaps[None, 1:]), y)]

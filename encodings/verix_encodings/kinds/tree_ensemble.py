@@ -9,7 +9,9 @@ normal form with another ``θ``: the greatest float64 that goes to the left.
     enclosure   Σ_t min { w_t(ℓ) : ℓ reachable }  ≤  v − base  ≤  Σ_t max { w_t(ℓ) : ℓ reachable }
 
 over a box: a leaf is reachable if the box meets each condition on its path. Sums are rounded
-outward, and ``error`` is added: the model that runs may be that far from the sum.
+outward, and ``error`` is added: the model that runs may be that far from the sum. Where the trees
+read computed numbers, the model that runs may compute others, ``blur`` apart at most: boxes are
+wider by it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -50,7 +52,7 @@ class TreeEnsemble(Node):
     ``feature``, ``threshold``, ``left``, ``right``, ``value`` are those of the trees one after the
     other, with the numbers of nodes counted through; ``roots``, shape (T,), are the trees' first
     nodes. ``base`` has shape (m,), and the model that runs computes within ``error``, (m,), of the
-    sum in real arithmetic. Built by :meth:`of`.
+    sum in real arithmetic, of sources that are within ``blur``. Built by :meth:`of`.
     """
 
     plural: ClassVar[str] = "trees' scores"
@@ -66,6 +68,7 @@ class TreeEnsemble(Node):
     value_of: FloatArray
     base: FloatArray
     error: FloatArray
+    blur: float = field(default=0.0, kw_only=True)
     depth: int = field(default=0, kw_only=True)
     memo: dict[Any, Any] = field(default_factory=dict, kw_only=True)
     """Facts of the trees' structure, computed once; copies with other values share them."""
@@ -77,8 +80,9 @@ class TreeEnsemble(Node):
         trees: Sequence[Tree],
         base: FloatArray,
         error: FloatArray | float = 0.0,
+        blur: float = 0.0,
     ) -> "TreeEnsemble":
-        """Return the sum of ``trees`` and ``base``, known up to ``error``.
+        """Return the sum of ``trees`` and ``base``, known up to ``error``, of a source to ``blur``.
 
         Raises ``ValueError`` for arrays that are no trees with ``m`` scores.
         """
@@ -117,6 +121,7 @@ class TreeEnsemble(Node):
             np.where(inner[:, None], 0.0, value),
             base,
             frozen(np.broadcast_to(error, base.shape)),
+            blur=blur,
         )
         return replace(node, depth=node._measured())
 
@@ -197,6 +202,7 @@ class TreeEnsemble(Node):
         self, lower: FloatArray, upper: FloatArray
     ) -> tuple[IntArray, IntArray, IntArray]:
         """Return the leaves that boxes, (N, d), reach: numbers of boxes, trees and leaves."""
+        lower, upper = lower - self.blur, upper + self.blur
         box = np.repeat(np.arange(lower.shape[0]), self.tree_count)
         tree = np.tile(np.arange(self.tree_count), lower.shape[0])
         at = self.roots[tree]
@@ -256,6 +262,7 @@ class TreeEnsemble(Node):
 
         Raises ``TimeoutError`` once ``late()``, which is asked for each tree.
         """
+        lower, upper = lower - self.blur, upper + self.blur
         feature, threshold = self.feature.tolist(), self.threshold.tolist()
         left, right, low, high = (a.tolist() for a in (self.left, self.right, lower, upper))
         leaves: list[int] = []
@@ -314,19 +321,25 @@ class TreeEnsemble(Node):
         splits = self.splits(box.lower, box.upper, context.late)
         x = context.values[self.source]
         return tree_ensemble_rows(
-            context.builder, context.label, splits, base=self.base, x=x, box=box
+            *(context.builder, context.label, splits),
+            base=self.base,
+            x=x,
+            box=Interval(box.lower - self.blur, box.upper + self.blur),
+            blur=self.blur,
         )
 
     def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
         """Bound how far the model may be from its expressions, and the magnitude of its value."""
-        return self.error, np.maximum(self.magnitude, interval.magnitude)
+        # of expressions that are further off, the model may be on the other side of a threshold
+        jump = 2 * self.magnitude if np.any(errors[self.source] > self.blur) else 0.0
+        return self.error + jump, np.maximum(self.magnitude, interval.magnitude)
 
     def evaluation_error(
         self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
     ) -> FloatArray:
         """Bound the error: the rounding of a sum, and ``error``; a source that is off may jump."""
         off = np.asarray(relative_error(self.tree_count + 2) * self.magnitude + self.error)
-        if not errors[self.source].any():
+        if np.all(errors[self.source] <= self.blur):
             return off
         low, high = self.enclosure(
             lambda k: (bounds[k].lower - errors[k], bounds[k].upper + errors[k])

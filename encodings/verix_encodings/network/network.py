@@ -82,8 +82,8 @@ class Network:
 
     @property
     def stepped(self) -> bool:
-        """True if the network is constant between jumps."""
-        return any(node.stepped for node in self.nodes)
+        """True if the network is constant between jumps at thresholds of its inputs."""
+        return bool(self.nodes) and all(node.stepped for node in self.nodes)
 
     @property
     def exact(self) -> bool:

@@ -1,12 +1,13 @@
 """A fitted text pipeline of scikit-learn as a network of how often some words stand in a message.
 
-    c                  counts of the words; 1 at most if the vectorizer is binary
+    c                  counts of the words
     t = idf ∘ c
     z = t / max(‖t‖, m)      m the least idf: a message without words has the norm 0, and z = 0
     scores             the linear model or network of z, of the columns of these words
 
-Other words are not in the message and stay out of it. All numbers are float64. At counts that are
-whole numbers, these are scikit-learn's own; between them, nothing is claimed.
+Trees in place of the last line are read by :mod:`.text_trees`. A binary vectorizer sees each word
+once. Other words are not in the message and stay out of it. All numbers are float64. At counts that
+are whole numbers, these are scikit-learn's own; between them, nothing is claimed.
 """
 
 from collections.abc import Sequence
@@ -15,20 +16,23 @@ from typing import Any
 
 import numpy as np
 import onnx
+import scipy.sparse as sp
 from onnx import helper, numpy_helper
 
 from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError
-from milp_verix.inputs.fitted import name_of, not_fitted
+from milp_verix.inputs.fitted import name_of, not_fitted, without_search
 from milp_verix.inputs.fitted_arguments import LINEAR_CLASSIFIERS
 from milp_verix.loaded_model import KnownFacts
 from milp_verix.onnx_reader.known_facts import write_facts
 from milp_verix.onnx_reader.sources.model_file import serialised
+from milp_verix.tree_reader.registry import reader_of
 from verix_encodings.arrays import FloatArray, IntArray
 
 _OPSET, _IR_VERSION = 17, 8
 _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "logistic": "Sigmoid", "identity": "Identity"}
 _ROUNDING = 1e-9
-_COMPARED = 24
+COMPARED = 24
+"""Messages for which scores are compared with the pipeline's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +51,34 @@ class TextPipeline:
     @classmethod
     def of(cls, pipeline: Any) -> "TextPipeline":
         """Return the parts of ``pipeline``; raises as :func:`text_model` does."""
+        pipeline, _ = without_search(pipeline)
         steps = [step for _, step in getattr(pipeline, "steps", [])]
-        names = [name_of(step) for step in steps]
+        names = [name_of(step) or type(step).__name__ for step in steps]
         known = names[:1] in (["CountVectorizer"], ["TfidfVectorizer"])
-        if not known or len(steps) < 2 or any(n != "TfidfTransformer" for n in names[1:-1]):
+        between = {"TfidfTransformer", "FunctionTransformer"}
+        if not known or len(steps) < 2 or not {*names[1:-1]} <= between:
+            told = " → ".join(names) or type(pipeline).__name__
             raise InputError(
                 "a text pipeline is a CountVectorizer or TfidfVectorizer, perhaps a "
-                f"TfidfTransformer, and a classifier; got {' → '.join(names) or name_of(pipeline)}"
+                f"TfidfTransformer, and a classifier; got {told}"
             )
         vectorizer, estimator = steps[0], steps[-1]
         if not hasattr(vectorizer, "vocabulary_") or not hasattr(estimator, "classes_"):
             raise not_fitted(pipeline)
         if tuple(vectorizer.ngram_range) != (1, 1) or vectorizer.analyzer != "word":
             raise InputError("the vectorizer counts more than single words, which overlap")
-        if name_of(estimator) not in LINEAR_CLASSIFIERS | {"MLPClassifier"}:
+        if (
+            name_of(estimator) not in LINEAR_CLASSIFIERS | {"MLPClassifier"}
+            and reader_of(estimator) is None
+        ):
             raise UnsupportedOperatorError(
-                f"the classifier {name_of(estimator)} of a text pipeline cannot be read: use a "
-                "linear one or an MLPClassifier"
+                f"the classifier {type(estimator).__name__} of a text pipeline cannot be read: use "
+                "a linear one, an MLPClassifier, or trees"
             )
         size = len(vectorizer.vocabulary_)
+        for step in steps[1:-1]:
+            if name_of(step) == "FunctionTransformer":
+                _require_dense(step, size)
         weighing = [step for step in steps[:-1] if hasattr(step, "use_idf")]
         if len(weighing) > 1:
             raise InputError("the pipeline weighs its words twice: use one step with idf")
@@ -95,21 +108,18 @@ def text_model(parts: TextPipeline, words: Sequence[str], most: IntArray) -> onn
     """
     columns = [parts.vectorizer.vocabulary_[word] for word in words]
     graph = _Graph(len(words))
-    last = graph.input
-    if parts.vectorizer.binary:
-        last = graph.add("Min", last, graph.constant(np.ones(1)))
-    idf = parts.idf[columns]
-    if parts.norm is not None:
-        last = graph.add("Mul", last, graph.constant(idf))
-        operator = {"l1": "ReduceL1", "l2": "ReduceL2"}[parts.norm]
-        length = graph.add(operator, last, axes=[1], keepdims=1)
-        last = graph.add("Div", last, graph.add("Max", length, graph.constant(idf.min()[None])))
-    elif not np.all(idf == 1.0):
-        last = graph.add("Mul", last, graph.constant(idf))
+    last = _weighed(graph, parts, parts.idf[columns])
     model = graph.model(_classified(graph, last, parts.estimator, columns))
     _compare(parts, model, words, most)
     write_facts(model, KnownFacts(None, tuple(map(str, parts.estimator.classes_)), ()))
     return model
+
+
+def weighed_model(parts: TextPipeline, words: Sequence[str]) -> onnx.ModelProto:
+    """Return the network of the counts of ``words`` that computes ``z``."""
+    graph = _Graph(len(words))
+    idf = parts.idf[[parts.vectorizer.vocabulary_[word] for word in words]]
+    return graph.model(_weighed(graph, parts, idf))
 
 
 class _Graph:
@@ -146,6 +156,18 @@ class _Graph:
         )
 
 
+def _weighed(graph: _Graph, parts: TextPipeline, idf: FloatArray) -> str:
+    """Add the weights and the norm of the counts; return the tensor ``z``."""
+    if parts.norm is None and np.all(idf == 1.0):
+        return graph.input
+    t = graph.add("Mul", graph.input, graph.constant(idf))
+    if parts.norm is None:
+        return t
+    operator = {"l1": "ReduceL1", "l2": "ReduceL2"}[parts.norm]
+    length = graph.add(operator, t, axes=[1], keepdims=1)
+    return graph.add("Div", t, graph.add("Max", length, graph.constant(idf.min()[None])))
+
+
 def _classified(graph: _Graph, last: str, estimator: Any, columns: list[int]) -> str:
     """Add the classifier, of these columns of its features; return the tensor of its scores."""
     if name_of(estimator) in LINEAR_CLASSIFIERS:
@@ -164,6 +186,25 @@ def _classified(graph: _Graph, last: str, estimator: Any, columns: list[int]) ->
     return last
 
 
+def _require_dense(step: Any, size: int) -> None:
+    """Raise ``InputError`` unless ``step`` does no more than to make a sparse matrix dense.
+
+    It is asked for random counts and random numbers between 0 and 1, a hundred words at a time.
+    """
+    rng = np.random.default_rng(0)
+    for drawn in (rng.random, lambda count: rng.integers(1, 8, count)):
+        numbers = np.zeros((COMPARED, size))
+        for row in numbers:
+            row[rng.integers(0, size, 100)] = drawn(100)
+        found = step.transform(sp.csr_matrix(numbers))
+        found = found.toarray() if hasattr(found, "toarray") else np.asarray(found)
+        if found.shape != numbers.shape or not np.array_equal(found, numbers):
+            raise InputError(
+                "a FunctionTransformer of a text pipeline may make a matrix dense and do no more: "
+                "this one changes numbers"
+            )
+
+
 def _compare(
     parts: TextPipeline, model: onnx.ModelProto, words: Sequence[str], most: IntArray
 ) -> None:
@@ -171,7 +212,7 @@ def _compare(
     import onnxruntime
 
     rng = np.random.default_rng(0)
-    counts = rng.integers(0, most + 1, (_COMPARED, most.size))
+    counts = rng.integers(0, most + 1, (COMPARED, most.size))
     counts[0], counts[1] = most, 0
     messages = [" ".join(np.repeat(words, row)) for row in counts]
     session = onnxruntime.InferenceSession(serialised(model), providers=["CPUExecutionProvider"])
