@@ -6,11 +6,14 @@ from math import prod
 
 import numpy as np
 
+from milp_verix.onnx_reader.masks import masked
 from milp_verix.onnx_reader.symbol import (
     Shape,
     Symbol,
     Tail,
+    as_symbol,
     exact_value,
+    join,
     rearrange,
     value_symbol,
 )
@@ -26,7 +29,7 @@ from verix_encodings import (
     Softmax,
     Step,
 )
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.curves import LOG, ROOT, SQRT, SQUARE
 from verix_encodings.bounds.smooth_functions import SmoothFunction
 from verix_encodings.network.maxima import pairwise_maxima
@@ -156,9 +159,41 @@ class Builder:
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         moved = x.indices.transpose(*kept, *axes)
         groups = moved.reshape(-1, prod(x.shape[axis] for axis in axes))
+        hidden, back = masked(x)[groups], np.argsort([*kept, *axes])
+        if hidden.any():
+            return self._masked_softmax(
+                x, groups, hidden, lambda index: index.reshape(moved.shape).transpose(back)
+            )
         result = value_symbol(self.append(Softmax(self.value(x), groups)), moved.shape)
-        back = np.argsort([*kept, *axes])
         return rearrange(result, lambda index: index.transpose(back))
+
+    def _masked_softmax(
+        self,
+        x: Symbol,
+        groups: IntArray,
+        hidden: BoolArray,
+        shaped: Callable[[IntArray], IntArray],
+    ) -> Symbol:
+        """Return the softmax of groups in which ``hidden`` scores are −∞: it is zero there.
+
+        Both have shape (groups, width). Groups with as many scores left are one node; ``shaped``
+        gives the result its shape. Raises ``ValueError`` where no score is left.
+        """
+        seen = ~hidden
+        widths = seen.sum(axis=1)
+        if not widths.all():
+            raise ValueError("a mask hides all scores of a softmax, which is no number then")
+        left = rearrange(x, lambda index: index.reshape(-1)[groups[seen]])
+        place = np.cumsum(seen).reshape(seen.shape) - 1
+        chosen = np.where(seen & (widths == 1)[:, None], 1, 0)
+        parts, size = [as_symbol(np.array([0.0, 1.0]))], 2
+        for width in np.unique(widths[widths > 1]).tolist():
+            own = seen & (widths == width)[:, None]
+            node = Softmax(self.value(left), place[own].reshape(-1, width))
+            chosen[own] = size + np.arange(node.entries.size)
+            parts.append(value_symbol(self.append(node), (node.entries.size,)))
+            size += node.entries.size
+        return join(parts, lambda indices: shaped(np.concatenate(indices)[chosen]))
 
     def elementwise(self, x: Symbol, kind: Callable[[int], Node]) -> Symbol:
         """Append a node that works entry by entry on ``x``; return it, in the shape of ``x``.

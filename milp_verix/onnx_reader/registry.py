@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from milp_verix.errors import ModelError, UnsupportedOperatorError
+from milp_verix.onnx_reader.masks import GIVEN, READERS, masked, with_masks
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.operators.refusals import refusals
 from milp_verix.onnx_reader.symbol import Symbol, Tensor
@@ -80,6 +81,7 @@ def apply(node: NodeContext, inputs: Sequence[Tensor | None]) -> tuple[Tensor, .
         raise UnsupportedOperatorError(
             f"{node} is not supported; supported operators are {', '.join(sorted(operators))}"
         )
+    inputs = [with_masks(x) for x in inputs] if node.operator in GIVEN else inputs
     _check_form(entry, node, inputs)
     tail = next((x.tail for x in inputs if isinstance(x, Symbol) and x.tail), None)
     try:
@@ -129,3 +131,8 @@ def _check_form(entry: Operator, node: NodeContext, inputs: Sequence[Tensor | No
     for name, x in zip(node.inputs, inputs, strict=True):
         if isinstance(x, np.ndarray) and not np.isfinite(x).all():
             raise ModelError(f"{name!r}, an input of {node}, holds NaN or infinite values")
+        reads = node.operator in READERS or (isinstance(x, Symbol) and x.tail is not None)
+        if isinstance(x, Symbol) and not reads and masked(x).any():
+            raise node.unsupported(
+                f"{name!r}, an input of it, holds scores of −∞, which a Softmax alone reads"
+            )

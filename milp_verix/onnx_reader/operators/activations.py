@@ -70,14 +70,14 @@ def clip(
         if isinstance(end, Symbol) or (end is not None and end.size != 1):
             raise node.unsupported(f"its {name} is not one constant number")
         ends.append(None if end is None else float(end.reshape(-1)[0]))
-    return _clipped(node, as_symbol(x), *ends)
+    return clipped(node, as_symbol(x), *ends)
 
 
 @operator("HardSigmoid", attributes=("alpha", "beta"))
 def hard_sigmoid(node: NodeContext, x: Tensor) -> Tensor:
     """``min(max(alpha x + beta, 0), 1)``."""
     line = scale(as_symbol(x), node.number("alpha", 0.2))
-    return _clipped(node, add(line, as_symbol(np.array(node.number("beta", 0.5)))), 0.0, 1.0)
+    return clipped(node, add(line, as_symbol(np.array(node.number("beta", 0.5)))), 0.0, 1.0)
 
 
 @operator("Shrink", attributes=("lambd", "bias"))
@@ -127,7 +127,8 @@ def _sloped(node: NodeContext, x: Symbol, slope: Constant) -> Symbol:
     return add(times(x, slope), times(node.builder.relu(x), 1.0 - slope))
 
 
-def _clipped(node: NodeContext, x: Symbol, low: float | None, high: float | None) -> Symbol:
+def clipped(node: NodeContext, x: Symbol, low: float | None, high: float | None) -> Symbol:
+    """Return ``min(max(x, low), high)``; None does not limit."""
     if low is not None and high is not None and low > high:
         # ONNX takes the maximum first
         return add(scale(x, 0.0), as_symbol(np.array(high)))

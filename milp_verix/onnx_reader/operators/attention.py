@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from milp_verix.onnx_reader.masks import MASKED
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.operators.affine import matrix_product
 from milp_verix.onnx_reader.operators.products import contracted
@@ -20,9 +21,6 @@ from milp_verix.onnx_reader.symbol import (
 )
 from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.smooth_functions import TANH
-
-# a score that leaves nothing of a probability: what float32 makes of −∞ in a mask
-_MASKED = -(2.0**100)
 
 
 @operator(
@@ -88,11 +86,11 @@ def _by_head(x: Tensor, heads: int) -> Tensor:
 def _mask(node: NodeContext, mask: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:
     total = np.zeros(shape)
     if mask is not None:
-        hidden = np.where(mask, 0.0, _MASKED) if mask.dtype == bool else mask
-        total = total + np.maximum(hidden, _MASKED)
+        hidden = np.where(mask, 0.0, MASKED) if mask.dtype == bool else mask
+        total = total + np.maximum(hidden, MASKED)
     if node.integer("is_causal", 0):
         later = np.triu(np.ones(shape[-2:], dtype=bool), 1)
-        total = np.where(later, _MASKED, total)
+        total = np.where(later, MASKED, total)
     return total
 
 

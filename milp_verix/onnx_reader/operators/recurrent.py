@@ -6,6 +6,7 @@ from typing import TypeAlias
 import numpy as np
 
 from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.operators.activations import clipped
 from milp_verix.onnx_reader.operators.affine import matrix_product
 from milp_verix.onnx_reader.operators.products import product
 from milp_verix.onnx_reader.registry import operator
@@ -18,6 +19,7 @@ from milp_verix.onnx_reader.symbol import (
     join,
     rearrange,
     scale,
+    times,
 )
 from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.smooth_functions import SIGMOID, SOFTPLUS, SOFTSIGN, TANH
@@ -29,16 +31,27 @@ _OWN = {"GRU": "linear_before_reset", "LSTM": "input_forget"}
 
 State: TypeAlias = tuple[Symbol, ...]
 Cell: TypeAlias = Callable[[Symbol, State], State]
+Weights: TypeAlias = tuple[Constant, Constant, Constant, Constant]
+"""``W``, ``R``, ``b`` and the peepholes ``P`` of one direction."""
+Function: TypeAlias = Callable[[Symbol], Symbol]
 
 _SMOOTH = {"tanh": TANH, "sigmoid": SIGMOID, "softsign": SOFTSIGN, "softplus": SOFTPLUS}
 
 
-def _function(node: NodeContext, name: str) -> Callable[[Symbol], Symbol]:
-    if name.lower() == "relu":
-        return node.builder.relu
-    if name.lower() not in _SMOOTH:
+def _function(node: NodeContext, name: str) -> Function:
+    """Return an activation, of its argument between −``clip`` and ``clip`` if there is one."""
+    if name.lower() != "relu" and name.lower() not in _SMOOTH:
         raise node.unsupported(f"its activation is {name!r}")
-    return lambda x: node.builder.smooth(x, _SMOOTH[name.lower()])
+
+    def function(x: Symbol) -> Symbol:
+        if "clip" in node.attributes:
+            end = node.number("clip", 0.0)
+            x = clipped(node, x, -end, end)
+        if name.lower() == "relu":
+            return node.builder.relu(x)
+        return node.builder.smooth(x, _SMOOTH[name.lower()])
+
+    return function
 
 
 def _times(node: NodeContext, a: Tensor, b: Constant) -> Symbol:
@@ -54,9 +67,9 @@ def _gates(x: Symbol, count: int) -> list[Symbol]:
     return [gate(k) for k in range(count)]
 
 
-def _rnn_cell(node: NodeContext, w: Constant, r: Constant, b: Constant, names: list[str]) -> Cell:
+def _rnn_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
     """``h ← f(W x + R h + b)``."""
-    f = _function(node, names[0])
+    f, (w, r, b, _) = _function(node, names[0]), weights
     shift = as_symbol(b[: b.size // 2] + b[b.size // 2 :])
 
     def step(x: Symbol, state: State) -> State:
@@ -65,25 +78,32 @@ def _rnn_cell(node: NodeContext, w: Constant, r: Constant, b: Constant, names: l
     return step
 
 
-def _lstm_cell(node: NodeContext, w: Constant, r: Constant, b: Constant, names: list[str]) -> Cell:
-    """Gates ``i o f`` and ``c̃`` of ``W x + R h + b``: ``c ← f c + i c̃``, ``h ← o tanh(c)``."""
-    f, g, h = (_function(node, name) for name in names)
+def _lstm_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
+    """Gates ``i o f`` and ``c̃`` of ``W x + R h + b``: ``c ← f c + i c̃``, ``h ← o tanh(c)``.
+
+    Peepholes add ``P c`` to the gates, to ``o`` that of the new ``c``.
+    """
+    (f, g, h), (w, r, b, p) = (_function(node, name) for name in names), weights
+    of_into, of_out, of_forget = np.split(p, 3)
     shift = as_symbol(b[: b.size // 2] + b[b.size // 2 :])
 
     def step(x: Symbol, state: State) -> State:
         hidden, cell = state
         total = add(add(_times(node, x, w.T), _times(node, hidden, r.T)), shift)
         into, out, forget, new = _gates(total, 4)
+        if p.any():
+            into, forget = add(into, times(cell, of_into)), add(forget, times(cell, of_forget))
         kept = product(node.builder, f(forget), cell)
         cell = add(kept, product(node.builder, f(into), g(new)))
+        out = add(out, times(cell, of_out)) if p.any() else out
         return product(node.builder, f(out), h(cell)), cell
 
     return step
 
 
-def _gru_cell(node: NodeContext, w: Constant, r: Constant, b: Constant, names: list[str]) -> Cell:
+def _gru_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
     """Gates ``z r``: ``h ← n + z (h − n)``, ``n = g(W x + b + r (R h + b'))`` or of ``r h``."""
-    f, g = (_function(node, name) for name in names)
+    (f, g), (w, r, b, _) = (_function(node, name) for name in names), weights
     size = r.shape[-1]
     of_input, of_state = b[: b.size // 2], b[b.size // 2 :]
 
@@ -130,22 +150,28 @@ def recurrent(  # noqa: PLR0917 (the inputs of the node)
     more = cell is not None or peepholes is not None
     if foreign or (more and node.operator != "LSTM"):
         raise node.malformed("it has an attribute or an input of another recurrent layer")
-    if peepholes is not None or node.integer("input_forget", 0):
-        raise node.unsupported("it has peepholes, or one gate for input and forgetting")
-    return _unrolled(node, x, (w, r, b), lengths, (hidden, cell))
+    if node.operator == "LSTM" and "clip" in node.attributes:
+        raise node.unsupported(
+            "it clips: the specification clips the cell behind its gates, onnxruntime does not"
+        )
+    if node.integer("input_forget", 0):
+        raise node.unsupported("it has one gate for input and forgetting")
+    return _unrolled(node, x, (w, r, b, peepholes), lengths, (hidden, cell))
 
 
 def _unrolled(
     node: NodeContext,
     x: Tensor,
-    weights: tuple[Tensor, Tensor, Tensor | None],
+    weights: tuple[Tensor, Tensor, Tensor | None, Tensor | None],
     lengths: Tensor | None,
     starts: tuple[Tensor | None, ...],
 ) -> tuple[Tensor, ...]:
-    w, r, b = weights
+    w, r, b, p = weights
     make, gates, states, default = _CELLS[node.operator]
     x = as_symbol(x)
     if isinstance(w, Symbol) or isinstance(r, Symbol) or isinstance(b, Symbol):
+        raise node.unsupported("its weights are not constants")
+    if isinstance(p, Symbol):
         raise node.unsupported("its weights are not constants")
     layout = node.integer("layout", 0)
     if layout:
@@ -155,7 +181,6 @@ def _unrolled(
     steps, batch, _ = x.shape
     if isinstance(lengths, Symbol) or (lengths is not None and np.any(lengths != steps)):
         raise node.unsupported("its sequences have different lengths")
-    clip = node.number("clip", 0.0) if "clip" in node.attributes else None
     direction = node.text("direction", "forward")
     ways = {"forward": [1], "reverse": [-1], "bidirectional": [1, -1]}.get(direction)
     if ways is None or len(ways) != w.shape[0]:
@@ -168,12 +193,11 @@ def _unrolled(
     outputs, finals = [], []
     for number, way in enumerate(ways):
         bias = np.zeros(2 * gates * size) if b is None else b[number].astype(np.float64)
+        holes = np.zeros(3 * size) if p is None else p[number].astype(np.float64)
         own = names[number * len(default) : (number + 1) * len(default)]
-        cell = make(node, w[number], r[number], bias, own)
+        cell = make(node, (w[number], r[number], bias, holes), own)
         state = tuple(_start(s, number, layout, (batch, size)) for s in starts[:states])
         found = []
-        if clip is not None:
-            raise node.unsupported("it clips its gates")
         for t in range(steps)[::way]:
             state = cell(_at(x, t), state)
             found.append(state[0])

@@ -68,6 +68,7 @@ RNN = {
     "r3": weights(1, 9, 3, seed=1),
     "b3": weights(1, 18, seed=2),
     "h0": weights(1, 2, 3, seed=6),
+    "p": weights(2, 9, seed=7),
 }
 
 
@@ -90,6 +91,28 @@ ATTENTION = {
     "flat3": np.array([1, 3, 4]),
     "root": np.array(np.sqrt(2.0)),
 }
+
+HOLES = np.array([[0.0, -np.inf, -np.inf], [0.5, 0.0, -np.inf], [-np.inf, 0.0, 1.0]])
+
+
+def _apart(*masking: onnx.NodeProto) -> Case:
+    nodes = [
+        *QKV,
+        *(node("Reshape", [n, "heads"], [n + "h"]) for n in "qkv"),
+        node("Transpose", ["qh"], ["qt"], perm=[0, 2, 1, 3]),
+        node("Transpose", ["kh"], ["kt"], perm=[0, 2, 3, 1]),
+        node("Transpose", ["vh"], ["vt"], perm=[0, 2, 1, 3]),
+        node("MatMul", ["qt", "kt"], ["s"]),
+        node("Div", ["s", "root"], ["d"]),
+        *masking,
+        node("Softmax", ["hidden" if masking else "d"], ["p"]),
+        node("MatMul", ["p", "vt"], ["o"]),
+        node("Transpose", ["o"], ["ot"], perm=[0, 2, 1, 3]),
+        node("Reshape", ["ot", "flat3"], ["y"]),
+    ]
+    masks = {"mask": HOLES, "seen": np.isfinite(HOLES), "least": np.array(-np.inf)}
+    return nodes, (1, 3, 4), {**ATTENTION, **masks}, 17
+
 
 CASES: dict[str, Case] = {
     "exp": _of("Exp"),
@@ -279,6 +302,11 @@ CASES: dict[str, Case] = {
         "RNN", "", "", "h0", hidden_size=3, direction="reverse", activations=["Relu"]
     ),
     "lstm": _recurrent("LSTM", "4", direction="bidirectional", hidden_size=3),
+    "lstm with peepholes": _recurrent(
+        *("LSTM", "4", "", "", "", "p"), direction="bidirectional", hidden_size=3
+    ),
+    "rnn that clips": _recurrent("RNN", "", hidden_size=3, clip=0.2),
+    "gru that clips": _recurrent("GRU", "3", hidden_size=3, clip=0.2),
     "gru": _recurrent("GRU", "3", hidden_size=3),
     "gru of PyTorch": _recurrent("GRU", "3", "", "h0", hidden_size=3, linear_before_reset=1),
     "attention": (
@@ -296,24 +324,18 @@ CASES: dict[str, Case] = {
         {n: ATTENTION[n] for n in ("wq", "wk", "wv")},
         23,
     ),
-    "attention taken apart": (
+    "attention with a mask": (
         [
             *QKV,
-            *(node("Reshape", [n, "heads"], [n + "h"]) for n in "qkv"),
-            node("Transpose", ["qh"], ["qt"], perm=[0, 2, 1, 3]),
-            node("Transpose", ["kh"], ["kt"], perm=[0, 2, 3, 1]),
-            node("Transpose", ["vh"], ["vt"], perm=[0, 2, 1, 3]),
-            node("MatMul", ["qt", "kt"], ["s"]),
-            node("Div", ["s", "root"], ["d"]),
-            node("Softmax", ["d"], ["p"]),
-            node("MatMul", ["p", "vt"], ["o"]),
-            node("Transpose", ["o"], ["ot"], perm=[0, 2, 1, 3]),
-            node("Reshape", ["ot", "flat3"], ["y"]),
+            node("Attention", ["q", "k", "v", "mask"], ["y"], q_num_heads=2, kv_num_heads=2),
         ],
         (1, 3, 4),
-        ATTENTION,
-        17,
+        {**{n: ATTENTION[n] for n in ("wq", "wk", "wv")}, "mask": HOLES},
+        23,
     ),
+    "attention taken apart": _apart(),
+    "attention with a mask, taken apart": _apart(node("Add", ["d", "mask"], ["hidden"])),
+    "attention with scores left out": _apart(node("Where", ["seen", "d", "least"], ["hidden"])),
 }
 
 

@@ -291,6 +291,25 @@ def test_weights_that_are_not_finite(bad: float, elem: int) -> None:
     refused(model, ModelError, "'a', an input of Gemm 'first', holds NaN or infinite values")
 
 
+@pytest.mark.parametrize(
+    ("behind", "mask", "kind", "message"),
+    [
+        ("Relu", [0.0, -np.inf], UnsupportedOperatorError, "'m', an input of it, holds scores of"),
+        ("Softmax", [-np.inf] * 2, ModelError, "a mask hides all scores of a softmax"),
+    ],
+)
+def test_scores_of_minus_infinity_for_anything_but_some_of_a_softmax(
+    behind: str, mask: list[float], kind: type[ModelError], message: str
+) -> None:
+    nodes = [
+        node("Add", ["x", "mask"], ["m"]),
+        node(behind, ["m"], ["p"], name="here"),
+        node("Exp", ["p"], ["y"]),
+    ]
+    model = build(nodes, inputs={"x": (1, 2)}, constants={"mask": np.array([mask])})
+    refused(model, kind, message)
+
+
 def test_a_factor_that_is_not_finite() -> None:
     model = single("Gemm", ["x", "W"], alpha=float("nan"))
     refused(model, ModelError, "Gemm 'here': its weights overflow")
