@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from onnxruntime import InferenceSession
 
+from tests.campaign.operators import CONSTANTS, FAMILIES
 from tests.support.onnx_models import FLOAT, build, node
 from tests.support.random_networks import dense_model, random_layers
 
@@ -150,6 +152,28 @@ def _lightgbm(rng: np.random.Generator) -> Any:
     return LGBMClassifier(n_estimators=rounds, num_leaves=leaves, **options)
 
 
+def _family(name: str) -> Drawn:
+    """Return networks ``W₂ p(W₁ x + b₁) + b₂``, where ``p`` is a part of the family ``name``."""
+
+    def drawn(rng: np.random.Generator, rows: Array) -> Any:
+        part = FAMILIES[name][rng.integers(len(FAMILIES[name]))]
+        ((matrix, bias), _) = _scaled(rng, rows, (8,))
+        constants = {one: CONSTANTS[one](rng) for one in sorted(part.constants)}
+        constants |= {"first": matrix, "bias": bias}
+        nodes = [node("Gemm", ["x", "first", "bias"], ["z"], transB=1), *part.nodes]
+        nodes.append(node("Flatten", ["o"], ["flat"], axis=0))
+        options: dict[str, Any] = {"inputs": {"x": (1, rows.shape[1])}, "elem": FLOAT}
+        options["opset"] = part.opset
+        body = build(nodes, outputs=["flat"], constants=constants, **options)
+        session = InferenceSession(body.SerializeToString(), providers=["CPUExecutionProvider"])
+        (found,) = session.run(None, {"x": rows[:1].astype(np.float32)})
+        constants["last"] = rng.normal(size=(found.size, int(rng.integers(2, 4))))
+        last = node("MatMul", ["flat", "last"], ["scores"])
+        return build([*nodes, last], outputs=["scores"], constants=constants, **options)
+
+    return drawn
+
+
 KINDS: dict[str, Drawn] = {
     "ReLU": _dense("Relu"),
     "LeakyReLU": _dense("LeakyRelu"),
@@ -163,5 +187,6 @@ KINDS: dict[str, Drawn] = {
     "boosted trees": _fitted(_boosted),
     "XGBoost": _fitted(_xgboost),
     "LightGBM": _fitted(_lightgbm),
+    **{f"operators: {name}": _family(name) for name in FAMILIES},
 }
 """A maker of random models for each kind."""

@@ -14,6 +14,9 @@ from milp_verix import Search
 from milp_verix.results.records.base import Counterfactual
 from tests.campaign.cases import MOST_POINTS, FiniteCase, reachable
 from tests.support.power_indices import defined_indices
+from verix_encodings import Interval, crown_bounds
+from verix_encodings.network.batch import batch_values
+from verix_encodings.propagation.alpha import alpha_bounds
 
 Question = Callable[[FiniteCase, Search, np.random.Generator], bool]
 
@@ -153,7 +156,23 @@ def inflate(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
     return found.maximal
 
 
+def enclose(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
+    """Bound all values of the network on a random box, and list the points in it."""
+    points = np.array([case.placed(tuple(point)) for point in case.points.tolist()])
+    some = points[rng.integers(0, len(points), 3)]
+    box = Interval(some.min(axis=0), some.max(axis=0))
+    inside = points[np.all((box.lower <= points) & (points <= box.upper), axis=1)]
+    network = case.problem.network.ir
+    bounds = (alpha_bounds if search.bounds == "alpha" else crown_bounds)(network, box)
+    for interval, value in zip(bounds, batch_values(network, inside.T), strict=True):
+        off = 1e-11 * (1.0 + np.abs(value))
+        assert np.all(interval.lower[:, None] <= value + off), "a value is below its bound"
+        assert np.all(value - off <= interval.upper[:, None]), "a value is above its bound"
+    return True
+
+
 QUESTIONS: Mapping[str, Question] = {
+    "enclose": enclose,
     "check": check,
     "explain": explain,
     "minimum": minimum,

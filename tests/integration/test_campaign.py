@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from milp_verix.onnx_reader import onnx_network  # noqa: F401 - it registers the operators
+from milp_verix.onnx_reader.registry import operators
 from tests.campaign import questions
 from tests.campaign.__main__ import asked
 from tests.campaign.cases import FiniteCase
 from tests.campaign.journal import Asked, append, read, seeds, table
+from tests.campaign.operators import FAMILIES
 
 
 @pytest.mark.slow
@@ -50,3 +53,8 @@ def test_a_journal_goes_on_and_is_told_by_model_and_question(tmp_path: Path) -> 
     ]
     assert table(cases, "question").splitlines()[2] == "| check | 3 | 1,250 | 2 | 0 | 0 | 1 |"
     assert seeds(cases) == "`abc`: 2 seeds, 4 to 5; `def`: 1 seeds, 6 to 6"
+
+
+def test_each_operator_of_the_reader_is_drawn() -> None:
+    every = [one for family in FAMILIES.values() for part in family for one in part.nodes]
+    assert {".".join(filter(None, (one.domain, one.op_type))) for one in every} == {*operators}

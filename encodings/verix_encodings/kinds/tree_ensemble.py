@@ -331,7 +331,7 @@ class TreeEnsemble(Node):
     def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
         """Bound how far the model may be from its expressions, and the magnitude of its value."""
         # of expressions that are further off, the model may be on the other side of a threshold
-        jump = 2 * self.magnitude if np.any(errors[self.source] > self.blur) else 0.0
+        jump = 2 * self.magnitude if np.any(before[self.source][0] > self.blur) else 0.0
         return self.error + jump, np.maximum(self.magnitude, interval.magnitude)
 
     def evaluation_error(
