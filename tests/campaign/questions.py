@@ -163,7 +163,10 @@ def enclose(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
     box = Interval(some.min(axis=0), some.max(axis=0))
     inside = points[np.all((box.lower <= points) & (points <= box.upper), axis=1)]
     network = case.problem.network.ir
-    bounds = (alpha_bounds if search.bounds == "alpha" else crown_bounds)(network, box)
+    try:
+        bounds = (alpha_bounds if search.bounds == "alpha" else crown_bounds)(network, box)
+    except OverflowError:  # such as the logarithm of what may be zero
+        return False
     for interval, value in zip(bounds, batch_values(network, inside.T), strict=True):
         off = 1e-11 * (1.0 + np.abs(value))
         assert np.all(interval.lower[:, None] <= value + off), "a value is below its bound"

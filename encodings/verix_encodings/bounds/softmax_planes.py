@@ -97,7 +97,8 @@ def softmax_planes(lower: FloatArray, upper: FloatArray) -> SoftmaxPlanes:
     chord = np.where(itself, 0.0, chord)
     intercept = np.where(itself, 1.0 + _SLACK, intercept)
     total = intercept.sum(axis=-1)
-    t = total + (chord * middle).sum(axis=-1)
+    # a tangent at any t is below 1 / t; squares of that do not overflow
+    t = np.minimum(total + (chord * middle).sum(axis=-1), 1e150)
     below_d = -chord / (t * t)[..., None]
     floor = 2.0 / t - total / (t * t)
     below_reach = 2.0 / t + np.abs(total) / (t * t) + (np.abs(below_d) * size).sum(axis=-1)

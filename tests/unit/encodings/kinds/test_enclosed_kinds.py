@@ -30,6 +30,7 @@ from verix_encodings import (
     slope_bounds,
 )
 from verix_encodings.arrays import FloatArray
+from verix_encodings.kinds.tree_ensemble import Tree, TreeEnsemble
 from verix_encodings.network.batch import batch_gradients, batch_values
 from verix_encodings.proofs.safe_bound import encoding_error, evaluation_error
 
@@ -52,8 +53,20 @@ KINDS: dict[str, Callable[[int, int], Node]] = {
     "reached": lambda value, _: Step(value, "reached"),
     "floor": lambda value, _: Step(value, "floor"),
     "round": lambda value, _: Step(value, "round"),
+    "trees": lambda value, _: TreeEnsemble.of(value, STUMPS, np.zeros(4), blur=1e-6),
 }
-JUMPS = ("above", "reached", "floor", "round")
+STEPPED = ("above", "reached", "floor", "round")
+JUMPS = (*STEPPED, "trees")
+STUMPS = [
+    Tree(
+        np.array([feature, -1, -1]),
+        np.array([threshold, 0.0, 0.0]),
+        np.array([1, 1, 2]),
+        np.array([2, 1, 2]),
+        np.array([[0.0] * 4, [1.0, 0.5, -1.0, 2.0], [-0.5, 1.0, 0.25, 0.0]]),
+    )
+    for feature, threshold in enumerate([0.1, -0.2, 0.3, 0.0])
+]
 
 
 def network_with(kind: str, rng: np.random.Generator) -> Network:
@@ -210,7 +223,7 @@ def test_segments_of_a_factor_tighten_a_product() -> None:
 def test_steps_are_computed_by_programs() -> None:
     """Between the steps, a program has the values of the function alone."""
     rng = np.random.default_rng(0)
-    for form in JUMPS:
+    for form in STEPPED:
         network = Network(
             (1,),
             (
@@ -239,3 +252,12 @@ def test_a_function_that_is_not_defined_everywhere_has_no_bounds() -> None:
     bounds = interval_bounds(network, Interval(np.array([0.5]), np.array([2.0])))
     assert bounds[2].lower[0] == pytest.approx(0.5)
     assert bounds[2].upper[0] == pytest.approx(2.0)
+
+
+def test_planes_of_far_scores_do_not_overflow() -> None:
+    network = Network(
+        (2,), (Softmax(0, np.array([[0, 1]])), Affine(((1, np.eye(2)),), np.zeros(2)))
+    )
+    for bounds in crown_bounds(network, Interval(np.full(2, -340.0), np.full(2, 340.0)))[1:]:
+        assert np.all(bounds.lower <= 1e-290)
+        assert np.all(bounds.upper >= 1.0 - 1e-12)
