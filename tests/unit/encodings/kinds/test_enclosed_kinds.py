@@ -30,6 +30,7 @@ from verix_encodings import (
     slope_bounds,
 )
 from verix_encodings.arrays import FloatArray
+from verix_encodings.bounds.softmax_planes import softmax_planes
 from verix_encodings.kinds.tree_ensemble import Tree, TreeEnsemble
 from verix_encodings.network.batch import batch_gradients, batch_values
 from verix_encodings.proofs.safe_bound import encoding_error, evaluation_error
@@ -255,9 +256,11 @@ def test_a_function_that_is_not_defined_everywhere_has_no_bounds() -> None:
 
 
 def test_planes_of_far_scores_do_not_overflow() -> None:
-    network = Network(
-        (2,), (Softmax(0, np.array([[0, 1]])), Affine(((1, np.eye(2)),), np.zeros(2)))
-    )
-    for bounds in crown_bounds(network, Interval(np.full(2, -340.0), np.full(2, 340.0)))[1:]:
-        assert np.all(bounds.lower <= 1e-290)
-        assert np.all(bounds.upper >= 1.0 - 1e-12)
+    scores = np.array([[-170.0, 100.0, 0.0]])
+    with np.errstate(over="raise"):
+        planes = softmax_planes(scores - 220.0, scores + 220.0)
+    for points in np.random.default_rng(0).uniform(-220.0, 220.0, (50, 3)) + scores:
+        powers = np.exp(points - points.max())
+        share = powers / powers.sum()
+        assert np.all(planes.below[0] @ points + planes.floor[0] <= share + 1e-12)
+        assert np.all(share <= planes.above[0] @ points + planes.ceiling[0] + 1e-12)
