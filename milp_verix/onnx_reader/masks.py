@@ -10,8 +10,8 @@ import numpy as np
 from milp_verix.onnx_reader.symbol import Symbol, Tensor
 from verix_encodings.arrays import BoolArray
 
-MASKED = -(2.0**200)
-"""A score of −∞."""
+MASKED = -(2.0**1000)
+"""A score of −∞: half of it is still beyond all numbers of models that do not overflow."""
 
 _MOVING = {"Concat", "Expand", "Flatten", "Gather", "Reshape", "Slice", "Split", "Squeeze"}
 _MOVING |= {"Cast", "Dropout", "Identity", "Transpose", "Unsqueeze"}
