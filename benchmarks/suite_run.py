@@ -21,7 +21,8 @@ def outcome(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the outcome of one explanation, or the error that ended it.
 
     ``undecided`` counts features that are explained without a counterfactual which onnxruntime
-    confirms. ``aside`` is processor time of this process for anything but the explanation.
+    confirms. ``aside`` is processor time of this process for anything but the explanation, ``peak``
+    the most bytes that it has held, None where the system does not tell.
     """
     explain = milp_verix.explain  # a lazy import is no part of the measurement
     arrays = {
@@ -38,7 +39,7 @@ def outcome(arguments: dict[str, Any]) -> dict[str, Any]:
         told = {"unavailable" if unknown else "error": f"{type(error).__name__}: {error}"}
         return {**told, "seconds": time.monotonic() - started, "aside": aside}
     seconds = time.monotonic() - started
-    explained = time.process_time()
+    explained, peak = time.process_time(), most_held()
     failing = found.replay(milp_verix.load_network(arguments["network"]))
     data = json.loads(found.to_json())
     statistics = data["statistics"]
@@ -53,7 +54,15 @@ def outcome(arguments: dict[str, Any]) -> dict[str, Any]:
         "solvers": statistics.get("solvers", []),
         "versions": data["versions"],
         "aside": aside + time.process_time() - explained,
+        "peak": peak,
     }
+
+
+def most_held() -> int | None:
+    """Return the most bytes that this process has held so far; that of a parent does not count."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM")), None)
 
 
 if __name__ == "__main__":

@@ -56,7 +56,17 @@ def case_table(columns: Mapping[str, Column]) -> Table:
     """Return what each column reached case by case, and how the default compares to the best."""
     titles = list(columns)
     table = Table(
-        " | ".join(["case | features", *titles, "best single", "ratio", "in target", "decided by"]),
+        " | ".join(
+            [
+                "case | features",
+                *titles,
+                "best single",
+                "ratio",
+                "in target",
+                "peak MB",
+                "decided by",
+            ]
+        ),
         quiet=True,
     )
     for case in _cases(columns):
@@ -68,6 +78,7 @@ def case_table(columns: Mapping[str, Column]) -> Table:
             *(_reached(record) for record in found.values()),
             least[1] if least else "–",
             *_compared(after, least),
+            _peak([after] if after else []),
             _deciders(after) if after else "–",
         )
     return table
@@ -80,7 +91,7 @@ def score_table(columns: Mapping[str, Column]) -> Table:
     counterfactual.
     """
     table = Table(
-        "run by | cases | score | undecided | empty | failed | seconds | CPU seconds "
+        "run by | cases | score | undecided | empty | failed | seconds | CPU seconds | peak MB "
         "| median ratio | worst ratio | out of target",
         quiet=True,
     )
@@ -97,6 +108,7 @@ def score_table(columns: Mapping[str, Column]) -> Table:
             sum("error" in record for record in records),
             f"{sum(record['seconds'] for record in records):.0f}",
             f"{sum(record['cpu'] for record in records):.0f}",
+            _peak(records),
             *(f"{value(ratios):.2f}" if ratios else "–" for value in (median, max)),
             sum(not _in_target(record, least) for record, least in pairs),
         )
@@ -123,6 +135,12 @@ def _reached(record: Record | None) -> str:
     if "error" in record:
         return f"failed {seconds}"
     return f"{record['size']}/{record['undecided']} {seconds}"
+
+
+def _peak(records: Iterable[Record]) -> str:
+    """Return the most that a run held in memory, in MB; solvers in other processes do not count."""
+    known = [record["peak"] for record in records if record.get("peak")]
+    return f"{max(known) / 1e6:.0f}" if known else "–"
 
 
 def _compared(after: Record | None, least: tuple[float, str] | None) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from milp_verix.auditing.audit import audit_of
 from milp_verix.certification.certificate import Certificate
-from milp_verix.certification.certify import certify
+from milp_verix.certification.certify import Certifiable, certify
 from milp_verix.comparison.compare import compare_solvers
 from milp_verix.duality.contrastive import contrastive_of
 from milp_verix.duality.importance import importance_of
@@ -25,7 +25,6 @@ from milp_verix.radius.robustness import radius_of
 from milp_verix.radius.sweep import sweep_of
 from milp_verix.ranges.inflate import inflate_problem
 from milp_verix.reporting.words.wording import counted, joined, number, prediction_text
-from milp_verix.results.public import Audit, Explanation, Ranges
 from milp_verix.traversal.check import check_problem
 from milp_verix.traversal.explain import explain_problem
 
@@ -53,9 +52,7 @@ class Problem(PosedProblem):  # noqa: D101 - that of the class above
     compare = compare_solvers
     export = encode_problem
 
-    def certify(
-        self, explanation: Explanation | Audit | Ranges, *, time_limit: float | None = None
-    ) -> Certificate:
+    def certify(self, explanation: Certifiable, *, time_limit: float | None = None) -> Certificate:
         """Return a certificate of an answer, as :func:`milp_verix.certify` does."""
         return certify(self.network, explanation, time_limit=time_limit)
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 import onnx
@@ -22,7 +22,9 @@ from milp_verix.certification.points import points_of
 from milp_verix.certification.reading import Reading, RoundedClaim, margins_of, read
 from milp_verix.certification.restated import (
     box_explanation,
+    radius_explanation,
     refuting_explanation,
+    relevant_explanation,
     sound_explanation,
 )
 from milp_verix.certification.trees import FIRST_TURN, MOST_FREE, quick_trees, trees_of
@@ -33,7 +35,9 @@ from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_n
 from milp_verix.onnx_reader.sources.model_file import serialised
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.radius import RobustnessRadiiRecord
 from milp_verix.results.records.ranges import RangesRecord
+from milp_verix.results.records.relevance import RelevanceRecord
 from milp_verix.results.records.statistics import TIME_LIMIT
 from verix_checker.claim import Claim
 from verix_checker.neurons import UnreadableError
@@ -42,17 +46,25 @@ from verix_encodings.arrays import count_of_entries
 _MOST_WEIGHTS = 5_000_000
 
 
-@checked(explanation=instance_of(ExplanationRecord, AuditRecord, RangesRecord))
+Certifiable: TypeAlias = (
+    ExplanationRecord | AuditRecord | RangesRecord | RobustnessRadiiRecord | RelevanceRecord
+)
+"""The results that have certificates."""
+
+
+@checked(explanation=instance_of(*get_args(Certifiable)))
 def certify(
     network: NetworkLike,
-    explanation: ExplanationRecord | AuditRecord | RangesRecord,
+    explanation: Certifiable,
     *,
     time_limit: float | None = None,
 ) -> Certificate:
     """Return a certificate of ``explanation``: a proof that needs neither a solver nor trust.
 
     That of an audit is about its sound set, or about the counterexample of a set that is not sound;
-    that of ranges is about their box, in which every feature may move.
+    that of ranges is about their box, in which every feature may move. That of a robustness radius
+    is about its proven lower end. That of relevance shows features to be needed beside others that
+    are free; there is none of a feature that plays no part.
 
     The proof is searched for with bounds and with branching on phases, whatever solver found the
     explanation, for ``time_limit`` seconds at most (no limit by default). It is found in float64,
@@ -65,6 +77,10 @@ def certify(
         network = load_network(network, input_shape=explanation.model.input_shape)
     if isinstance(explanation, ExplanationRecord):
         return _certified(explanation, network, deadline)
+    if isinstance(explanation, RobustnessRadiiRecord):
+        return _of_radius(explanation, network, deadline)
+    if isinstance(explanation, RelevanceRecord):
+        return _of_relevance(explanation, network, deadline)
     if explanation.unknown_reason is not None:
         ranges = isinstance(explanation, RangesRecord)
         told = "there are no ranges" if ranges else "the audit is open"
@@ -81,6 +97,26 @@ def _of_audit(audit: AuditRecord, network: LoadedModel, deadline: Deadline) -> C
     if found.proven and not found.needed:
         return Certificate(None, "exact arithmetic does not confirm the counterexample")
     return replace(found, refutes=True)
+
+
+def _of_radius(
+    radii: RobustnessRadiiRecord, network: LoadedModel, deadline: Deadline
+) -> Certificate:
+    if radii.each:
+        return Certificate(None, "each feature has a radius of its own, and a proof has one claim")
+    if not radii.bracket.lower:
+        return Certificate(None, f"no radius is proven: {radii.bracket.unknown_reason}")
+    return _certified(radius_explanation(radii), network, deadline)
+
+
+def _of_relevance(found: RelevanceRecord, network: LoadedModel, deadline: Deadline) -> Certificate:
+    if not found.relevant:
+        told = found.unknown_reason or "that features play no part is no claim about one set"
+        return Certificate(None, told)
+    proof = _certified(relevant_explanation(found), network, deadline)
+    if proof.proven and 0 not in proof.needed:
+        return Certificate(None, "exact arithmetic does not confirm the counterexample")
+    return proof
 
 
 _NO_TREES = (

@@ -1,4 +1,4 @@
-"""Audits and ranges as explanations that have certificates.
+"""Audits, ranges, radii and relevance as explanations that have certificates.
 
 An audit is about a set that is sound, or one that is not. A set that is not sound is refuted by one
 point: in terms of certificates, the features that the set leaves free are one feature, nothing is
@@ -6,6 +6,10 @@ irrelevant, and a point shows that feature to be needed.
 
 Ranges are about a box, in which every feature may move: in terms of certificates, the domain of the
 inputs is the box, and no feature is kept.
+
+The lower end of a bracket is the radius of a ball in which its features are irrelevant. A protected
+feature is relevant if some others are irrelevant, and are not once it is free, too: in terms of
+certificates, it is feature 0, and needed.
 """
 
 from collections.abc import Mapping
@@ -21,7 +25,9 @@ from milp_verix.problem.ball import make_ball
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.radius import RobustnessRadiiRecord
 from milp_verix.results.records.ranges import FeatureRange, RangesRecord
+from milp_verix.results.records.relevance import RelevanceRecord
 
 _UNTRIED = "not tried"
 
@@ -68,6 +74,42 @@ def box_explanation(found: RangesRecord) -> ExplanationRecord:
     """Return the explanation that says that no input of the box of ``found`` is another class."""
     box = _domain(found) if found.inputs is None else _described(found)
     return _restated(found, (), tuple(range(len(found.groups))), {}, {}, **box)
+
+
+def radius_explanation(found: RobustnessRadiiRecord) -> ExplanationRecord:
+    """Return the explanation by all features but those of the bracket, at its lower end."""
+    bracket = found.bracket
+    changed: dict[str, Any] = {"epsilon": bracket.lower}
+    if found.scale is not None:
+        radii = tuple(bracket.lower * one for one in found.scale)
+        changed = {"epsilon": max(radii), "radii": radii}
+    kept = tuple(sorted({*range(len(found.groups))} - {*bracket.features}))
+    return _restated(found, kept, bracket.features, {}, dict.fromkeys(kept, _UNTRIED), **changed)
+
+
+def relevant_explanation(found: RelevanceRecord) -> ExplanationRecord:
+    """Return the explanation whose feature 0 is what ``found`` is about, with its counterfactual.
+
+    ``found`` must have evidence of relevance. Its free features are one, and the others are one.
+    """
+    assert found.counterfactual is not None
+    assert found.free is not None
+    parts = [{*found.features}, {*found.free}]
+    parts.append({*range(len(found.groups))} - parts[0] - parts[1])
+    free = (1,) if found.free else ()
+    coordinates = [sorted(i for one in part for i in found.groups[one]) for part in parts if part]
+    kept = tuple(place for place in range(len(coordinates)) if place not in free)
+    return _restated(
+        found,
+        kept,
+        free,
+        {0: found.counterfactual},
+        dict.fromkeys(kept[1:], _UNTRIED),
+        kind=_Coarser,
+        groups=tuple(map(tuple, coordinates)),
+        feature_names=None,
+        feature_shape=None,
+    )
 
 
 def _restated(

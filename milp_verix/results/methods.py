@@ -94,7 +94,7 @@ class Drawn(Told):
         return result_html(cast(StoredResult, self), self.plot())
 
 
-class Certified(Drawn):
+class Certified(Told):
     """A result whose claim can be proven to a program without a solver."""
 
     __slots__ = ()

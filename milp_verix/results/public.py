@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from milp_verix.problem.problem import PosedProblem
 
 
-class Explanation(Certified, explanation.ExplanationRecord):
+class Explanation(Certified, Drawn, explanation.ExplanationRecord):
     """An abductive explanation of one prediction, to be stored, drawn and checked again.
 
     Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has
@@ -157,7 +157,7 @@ class Enumeration(Told, enumeration.EnumerationRecord):
         return failing_contrasts(self, self.contrastive, network)
 
 
-class Audit(Certified, audit.AuditRecord):
+class Audit(Certified, Drawn, audit.AuditRecord):
     """The judgement on a set of features that some tool calls an explanation.
 
     ``sound``: True, with a proof that the set keeps the prediction; False, with a
@@ -211,7 +211,7 @@ class EpsilonSweep(Drawn, sweep.EpsilonSweepRecord):
     levels: tuple[Explanation, ...]
 
 
-class RobustnessRadii(Drawn, radius.RobustnessRadiiRecord):
+class RobustnessRadii(Certified, Drawn, radius.RobustnessRadiiRecord):
     """Brackets of the largest radius at which some features are irrelevant.
 
     The fields are documented in :class:`milp_verix.results.records.radius.RobustnessRadiiRecord`.
@@ -267,7 +267,7 @@ class Importance(Drawn, importance.ImportanceRecord):
         return failing_contrasts(self, found, network)
 
 
-class Ranges(Certified, ranges.RangesRecord):
+class Ranges(Certified, Drawn, ranges.RangesRecord):
     """The widest proven ranges of kept features, an inflated explanation.
 
     Claim: every input with each feature of ``explanation`` anywhere in its range, and all other
@@ -295,7 +295,7 @@ class Ranges(Certified, ranges.RangesRecord):
         return failing_steps(self, network)
 
 
-class Relevance(Told, relevance.RelevanceRecord):
+class Relevance(Certified, relevance.RelevanceRecord):
     """The part that protected features play in the explanations of one decision, by proof.
 
     The fields are documented in :class:`milp_verix.results.records.relevance.RelevanceRecord`.

@@ -105,7 +105,7 @@ def test_tables_of_records(modules: SimpleNamespace) -> None:
     solvers = [{"solver": "split", "checks": 3, "seconds": 1.0}]
     records = [
         record("a", "auto", 60.0, 1, commit="`old`"),
-        record("a", "auto", 4.0, stages=stages, solvers=solvers),
+        record("a", "auto", 4.0, stages=stages, solvers=solvers, peak=314_000_000),
         record("a", "phase", 90.0, 20, error="killed 30 s past its limit"),
         record("a", "highs", 2.0),
         record("a", "gurobi", 0.5),
@@ -115,18 +115,18 @@ def test_tables_of_records(modules: SimpleNamespace) -> None:
     columns = modules.tables.chosen(records, 60.0, "old")
     assert str(modules.tables.case_table(columns)).splitlines() == [
         "| case | features | auto before | auto | phase | highs | gurobi | best single | ratio "
-        "| in target | decided by |",
-        f"|---|{'---:|' * 10}",
+        "| in target | peak MB | decided by |",
+        f"|---|{'---:|' * 11}",
         "| a | 20 | 7/1 60.0 | 7/0 4.0 | failed 90.0 | 7/0 2.0 | 7/0 0.5 | highs | 2.00 | yes "
-        "| bounds 13; checks by split 3 |",
-        "| b | 20 | – | 7/0 9.0 | – | 7/0 3.0 | – | highs | 3.00 | no | bounds 13 |",
+        "| 314 | bounds 13; checks by split 3 |",
+        "| b | 20 | – | 7/0 9.0 | – | 7/0 3.0 | – | highs | 3.00 | no | – | bounds 13 |",
     ]
     assert str(modules.tables.score_table(columns)).splitlines()[2:] == [
-        "| auto before | 1 | – | 1 | 0 | 0 | 60 | 60 | 60.00 | 60.00 | 1 |",
-        "| auto | 2 | 13 | 0 | 0 | 0 | 13 | 13 | 2.50 | 3.00 | 1 |",
-        "| phase | 1 | – | 20 | 1 | 1 | 90 | 90 | 645.00 | 645.00 | 1 |",
-        "| highs | 2 | 5 | 0 | 0 | 0 | 5 | 5 | 1.00 | 1.00 | 0 |",
-        "| gurobi | 1 | – | 0 | 0 | 0 | 0 | 0 | 0.25 | 0.25 | 0 |",
+        "| auto before | 1 | – | 1 | 0 | 0 | 60 | 60 | – | 60.00 | 60.00 | 1 |",
+        "| auto | 2 | 13 | 0 | 0 | 0 | 13 | 13 | 314 | 2.50 | 3.00 | 1 |",
+        "| phase | 1 | – | 20 | 1 | 1 | 90 | 90 | – | 645.00 | 645.00 | 1 |",
+        "| highs | 2 | 5 | 0 | 0 | 0 | 5 | 5 | – | 1.00 | 1.00 | 0 |",
+        "| gurobi | 1 | – | 0 | 0 | 0 | 0 | 0 | – | 0.25 | 0.25 | 0 |",
     ]
 
 
@@ -147,7 +147,7 @@ def test_tables_are_written_with_their_commits_and_command(
     assert "\npython benchmarks/suite.py --journal runs.jsonl --tables --write suite\n" in text
     assert "Limit 60 s. The score of a run is seconds + limit × undecided;" in text
     assert "\nCommits are auto: `new`.\n" in text
-    assert "\n| a | 20 | 7/0 1.0 | – | – | – | – |\n" in text
+    assert "\n| a | 20 | 7/0 1.0 | – | – | – | – | – |\n" in text
     assert text.endswith("|\n<!-- end suite -->\n")
 
 
@@ -201,6 +201,7 @@ def test_a_run_ends_in_a_record(
     assert 0 < default["size"] == default["counterfactuals"] < request.features
     assert sum(stage["features"] for stage in default["stages"]) == request.features
     assert default["seconds"] > 0 < default["cpu"]
+    assert 10**8 < default["peak"] < 10**10
 
     monkeypatch.setattr(modules.processes, "GRACE", -30.0)
     ((_, killed),) = modules.processes.run(tasks[2:], jobs=1)

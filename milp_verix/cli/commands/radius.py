@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from milp_verix.cli.answering import answered
-from milp_verix.cli.delivery import DrawnDelivery, exit_code
+from milp_verix.cli.delivery import ProvenDelivery, exit_code
 from milp_verix.cli.help_sections import question_option, search_option
 from milp_verix.cli.options import number_of, radius_of
 from milp_verix.cli.progress import status_line
@@ -60,7 +60,7 @@ def radius(
         ),
     ] = 1.0,
     search: CheckOptions,
-    delivery: DrawnDelivery,
+    delivery: ProvenDelivery,
 ) -> None:
     """Bracket the largest radius up to which features may change, and the prediction stays."""
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from milp_verix import contrastive
 from tests.support.command_line import SEVEN, run_here
-from tests.support.digits_example import EPSILON, MODEL, explained
+from tests.support.digits_example import EPSILON, IMAGES, MODEL, explained, images, network
 
 
 def test_a_certificate_takes_no_place_of_its_sources(tmp_path: Path) -> None:
@@ -38,3 +39,49 @@ def test_a_resumed_result_may_be_written_over(tmp_path: Path) -> None:
         done = run_here("explain", MODEL, SEVEN, "--epsilon", EPSILON, "--json", path, *more)
         assert done.returncode == 0
         assert json.loads(path.read_text())["explanation"] == list(explained().explanation)
+
+
+def test_a_radius_has_a_certificate_and_so_has_its_file(tmp_path: Path) -> None:
+    result, proof, again = (tmp_path / name for name in ("radius.json", "proof.json", "again.json"))
+    done = run_here(
+        *("radius", MODEL, SEVEN, "--free", "0,1,2,3"),
+        *("--json", result, "--certificate", proof),
+    )
+    assert done.returncode == 0
+    assert json.loads(proof.read_text())["claim"]["irrelevant"] == [0, 1, 2, 3]
+    assert run_here("certify", result, MODEL, "-o", again).returncode == 0
+    assert json.loads(again.read_text()) == json.loads(proof.read_text())
+
+
+def test_a_study_has_a_certificate_for_each_result(tmp_path: Path) -> None:
+    journal, proofs = tmp_path / "study.jsonl", tmp_path / "proofs"
+    options = ("--epsilon", EPSILON, "--journal", journal, "--indices", "0,1")
+    assert run_here("batch", MODEL, f"{IMAGES}:images", *options, "-q").returncode == 0
+    command = ("certify", tmp_path / "study.results", MODEL, "-o", proofs)
+    done = run_here(*command)
+    keys = {json.loads(line)["key"] for line in journal.read_text().splitlines()}
+    assert done.returncode == 0
+    assert {path.stem for path in proofs.iterdir()} == keys
+    assert done.stdout.count("the prediction is kept") == len(keys) == 2
+    first, second = sorted(proofs.iterdir())
+    first.unlink()
+    before = second.stat().st_mtime_ns
+    assert run_here(*command).stdout.count("the prediction is kept") == 1
+    assert first.exists()
+    assert second.stat().st_mtime_ns == before
+
+
+def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
+    done = run_here("certify", tmp_path, MODEL, "-o", tmp_path / "proofs")
+    assert done.returncode == 2
+    assert "has no results of a study" in done.stderr
+
+
+def test_a_contrast_has_no_certificate(tmp_path: Path) -> None:
+    result = tmp_path / "contrast.json"
+    contrastive(network(), images()[0], epsilon=EPSILON).to_json(result)
+    done = run_here("certify", result, MODEL, "-o", tmp_path / "proof.json")
+    assert done.returncode == 2
+    assert "holds 'contrastive', of which there are no certificates" in " ".join(
+        done.stderr.split()
+    )
