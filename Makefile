@@ -7,7 +7,7 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 WITHOUT_TORCH = $(shell $(BIN)/python -c 'import torch' 2>/dev/null || echo notebooks/pytorch.ipynb notebooks/text.ipynb)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo paper test lint types notebooks docs dist campaign check clean
+.PHONY: help setup demo paper test lint types notebooks docs dist campaign results check clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -37,6 +37,9 @@ types: ## Check types
 
 campaign: ## Compare random answers with listed points for HOURS, 2 by default
 	$(BIN)/python -m tests.campaign --hours $(HOURS) --journal campaign.jsonl
+
+results: ## Write all tables of RESULTS.md from SHARED, a folder of models and data, and go on; or print less, FAST=1
+	$(BIN)/python benchmarks/results.py $(SHARED) --folder runs $(if $(FAST),--fast)
 
 notebooks: ## Execute the notebooks
 	$(BIN)/jupyter-execute --timeout=900 $(filter-out $(WITHOUT_TORCH),$(NOTEBOOKS))

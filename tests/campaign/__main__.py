@@ -1,8 +1,8 @@
 """The campaign: cases from a seed that grows, a journal, and tables of what was asked.
 
 ``python -m tests.campaign --hours 2 --journal campaign.jsonl`` goes on after the last seed of the
-journal. It exits with 1 after a finding; ``--only SEED`` asks one case again; ``--write`` puts the
-tables of the journal into ``benchmarks/RESULTS.md``.
+journal. It exits with 1 after a finding; ``--only SEED`` asks one case again.
+``benchmarks/campaign.py`` writes the tables of a journal.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.tables import commit, machine, put
+from benchmarks.tables import commit
 from milp_verix.errors import MilpVerixError
 from milp_verix.solvers import SOLVERS
 from tests.campaign.cases import case
@@ -30,7 +30,6 @@ def main() -> int:
     options.add_argument("--first", type=int, help="the first seed; by default the journal's next")
     options.add_argument("--only", type=int, help="one seed alone")
     options.add_argument("--journal", type=Path, help="a file for what was asked, JSON by line")
-    options.add_argument("--write", action="store_true", help="write the tables of the journal")
     arguments = options.parse_args()
     known = [] if arguments.journal is None else read(arguments.journal)
     end, seed = time.monotonic() + 3600 * arguments.hours, arguments.first
@@ -50,9 +49,6 @@ def main() -> int:
     every = [*known, *cases]
     tables = [table(every, by) for by in ("model", "question")]
     print("\n\n".join([seeds(every), *tables]))
-    if arguments.write:
-        told = f"Commit {seeds(every)}; {machine()}."
-        put("campaign", [told, f"```bash\n{_COMMAND}\n```", *tables])
     return int(any("wrong" in one.outcomes.values() for one in cases))
 
 
@@ -74,7 +70,6 @@ def asked(seed: int) -> Asked:
 
 
 _COMMIT = commit().replace("`", "")
-_COMMAND = "python -m tests.campaign --hours 2 --journal campaign.jsonl --write"
 
 
 if __name__ == "__main__":
