@@ -14,8 +14,10 @@ minutes. It writes nothing into RESULTS.md: what it prints is in ``fast/NAME.txt
 
 import argparse
 import json
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -35,6 +37,7 @@ _LESS = {
     "--anchors": "0",
     "--repeats": "1",
     "--scale": "small",
+    "--hours": "0.01",
 }
 """The values of options in a fast run."""
 
@@ -152,15 +155,25 @@ def _outcome(task: Task, folder: Path, seconds: float | None) -> str:
         out = None if seconds is None else file
         for command in task.commands:
             words = [sys.executable, *shlex.split(command)[1:]]
+            process = subprocess.Popen(
+                words, cwd=folder, stdout=out, stderr=out, start_new_session=True
+            )
             try:
-                code = subprocess.run(
-                    words, cwd=folder, stdout=out, stderr=out, timeout=seconds, check=False
-                ).returncode
+                code = process.wait(seconds)
             except subprocess.TimeoutExpired:
                 return "cut short"
+            finally:
+                _end(process)
             if code:
                 return f"exit code {code}"
     return "done"
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that has not ended, and those that it started."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def main() -> int:
