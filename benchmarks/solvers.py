@@ -88,15 +88,14 @@ def cells(pair: Pair, runs: list[Run], network: milp_verix.OnnxNetwork) -> list[
             strict=True,
         )
     ]
-    counts: list[object] = [
-        sum(values)
+    # a solver that tells no nodes and no iterations has None
+    counts = [
+        "–" if None in values else sum(filter(None, values))
         for values in zip(
             *((run.checks, run.solves, run.nodes, run.iterations) for run in runs), strict=True
         )
     ]
     size, unknown = sum(run.size or 0 for run in runs), sum(run.unknown for run in runs)
-    if counts[1] and not counts[3]:
-        counts[2:] = ["–", "–"]  # the solver tells none
     told = [f"{value:.2f}" for value in seconds]
     return [pair.solver, pair.formulation, size, unknown, *told, *counts, f"{failing} fail"]
 
