@@ -55,6 +55,18 @@ def _inputs() -> Schema:
     return found
 
 
+class PassageFile(TypedDict):
+    """A text whose words are features.
+
+    Attributes:
+        text: The text.
+        spans: For each feature the places of its word: pairs of a start and an end.
+    """
+
+    text: str
+    spans: list[list[tuple[int, int]]]
+
+
 class InputsFile(TypedDict):
     """Read by ``--inputs FILE`` and ``Inputs.from_file``, in JSON or TOML, and part of results.
 
@@ -62,11 +74,13 @@ class InputsFile(TypedDict):
         features: The features, in the order of the coordinates.
         rules: Rules between features, as texts.
         class_names: Words for the classes, in their order.
+        passage: The text whose words the features are.
     """
 
     features: list[Any]
     rules: NotRequired[list[str]]
     class_names: NotRequired[list[str]]
+    passage: NotRequired[PassageFile]
 
 
 def _solvers() -> Schema:

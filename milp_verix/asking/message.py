@@ -18,14 +18,18 @@ from milp_verix.asking.problem import Problem
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import integer
 from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.passage import Passage, Spans
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.onnx_reader.sources.text_model import TextPipeline, text_model
 from milp_verix.onnx_reader.sources.text_trees import text_trees
-from milp_verix.reporting.words.wording import joined
+from milp_verix.reporting.words.message_words import marked_words
 from milp_verix.results.public import Explanation
 from milp_verix.tree_reader.registry import reader_of
 from verix_encodings.arrays import IntArray
+
+_START, _END = "\ue000", "\ue001"
+"""Characters for private use, which stand for tags until the text is escaped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,14 +38,12 @@ class Message:
 
     ``words`` are the words of it that the pipeline knows, in the order in which they first stand
     there, and then those that may be added; ``counts``, one each, how often they stand there.
-    ``spans`` are the places of each in ``text``: pairs of a start and an end. ``network`` computes
-    the pipeline's scores from counts, and ``inputs`` describe these.
+    ``network`` computes the pipeline's scores from counts, and ``inputs`` describe these; their
+    ``passage`` is the message.
     """
 
-    text: str
     words: tuple[str, ...]
     counts: IntArray
-    spans: tuple[tuple[tuple[int, int], ...], ...]
     network: LoadedModel
     inputs: Inputs
 
@@ -80,15 +82,14 @@ class Message:
         inputs = Inputs(
             [integer(word, 0, int(n)) for word, n in zip(everything, most, strict=True)],
             class_names=[str(name) for name in parts.estimator.classes_],
+            passage=Passage(text, _spans(parts.vectorizer, text, everything)),
         )
         network: LoadedModel
         if reader_of(parts.estimator) is not None:
             network = text_trees(parts, everything, most)
         else:
             network = load_network(text_model(parts, everything, most))
-        return cls(
-            text, everything, counts, _spans(parts.vectorizer, text, everything), network, inputs
-        )
+        return cls(everything, counts, network, inputs)
 
     def problem(self, **options: Any) -> Problem:
         """Return the question which words keep the prediction, whatever others go.
@@ -111,50 +112,21 @@ class Message:
         """Return the message with ``before`` and ``after`` each word of the explanation."""
         return "".join(
             f"{before}{part}{after}" if needed else part
-            for part, needed in self._parts(explanation)
+            for part, needed in marked_words(explanation)
         )
 
     def page(self, explanation: Explanation) -> str:
         """Return the message as a paragraph of HTML, with words of the explanation marked."""
-        told = "".join(
-            f"<mark>{html.escape(part)}</mark>" if needed else html.escape(part)
-            for part, needed in self._parts(explanation)
-        )
+        told = self.marked(explanation, before=_START, after=_END)
+        told = html.escape(told).replace(_START, "<mark>").replace(_END, "</mark>")
         return f'<p class="message">{told}</p>'
 
     def sentence(self, explanation: Explanation) -> str:
         """Say in words what the explanation proves."""
-        names = self.inputs.class_names
-        told = names[int(np.asarray(explanation.prediction))]
-        kept, out = self.kept(explanation), self.kept_out(explanation)
-        often = {word: int(n) for word, n in zip(self.words, self.counts, strict=True)}
-        named = [f"“{word}”" + f" ({often[word]} times)" * (often[word] > 1) for word in kept]
-        shut = joined([f"“{word}”" for word in out]) if out else ""
-        do = "does" if len(out) == 1 else "do"
-        stands = f" as long as {joined(named)} {_verb(kept)} in it" if kept else ""
-        without = f" and {shut} {do} not" if out else ""
-        if out and not kept:
-            without = f" as long as {shut} {do} not come in"
-        return f"{told}{stands}{without}, whatever other words go{self._come}."
-
-    @property
-    def _come(self) -> str:
-        return " or come" if np.any(self.counts == 0) else ""
-
-    def _parts(self, explanation: Explanation) -> list[tuple[str, bool]]:
-        """Return the message in parts, each with whether it is a word of the explanation."""
-        spans = sorted(span for i in explanation.explanation for span in self.spans[i])
-        parts: list[tuple[str, bool]] = []
-        end = 0
-        for start, stop in spans:
-            parts += [(self.text[end:start], False), (self.text[start:stop], True)]
-            end = stop
-        return [part for part in (*parts, (self.text[end:], False)) if part[0]]
+        return explanation.sentence()
 
 
-def _spans(
-    vectorizer: Any, text: str, words: Sequence[str]
-) -> tuple[tuple[tuple[int, int], ...], ...]:
+def _spans(vectorizer: Any, text: str, words: Sequence[str]) -> Spans:
     """Return the places of each word in ``text``; none where the vectorizer changes its length."""
     seen = vectorizer.build_preprocessor()(text)
     pattern = vectorizer.token_pattern
@@ -166,7 +138,3 @@ def _spans(
             match.span(match.re.groups and 1)
         )
     return tuple(tuple(found.get(word, ())) for word in words)
-
-
-def _verb(words: Sequence[str]) -> str:
-    return "stands" if len(words) == 1 else "stand"

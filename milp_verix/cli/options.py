@@ -40,7 +40,9 @@ def features_in(text: str) -> list[str | int]:
 ModelPath: TypeAlias = Annotated[
     Path,
     typer.Argument(
-        metavar="MODEL", help="The model: an ONNX file, or trees saved by XGBoost or LightGBM."
+        metavar="MODEL",
+        help="The model: an ONNX file, trees saved by XGBoost or LightGBM, or a .joblib or .pkl "
+        "file of scikit-learn, which runs code when it is read: open none that you do not trust.",
     ),
 ]
 InputPath: TypeAlias = Annotated[
@@ -48,7 +50,8 @@ InputPath: TypeAlias = Annotated[
     typer.Argument(
         metavar="INPUT",
         help="A .npy file, a .npz file with KEY[INDEX] after a colon, or a picture (PNG, JPEG, "
-        "BMP, GIF, WebP, TIFF). Bytes 0..255 are scaled to the domain.",
+        "BMP, GIF, WebP, TIFF). Bytes 0..255 are scaled to the domain. For a pipeline of text, the "
+        "message itself or a .txt file.",
     ),
 ]
 InputsPath: TypeAlias = Annotated[
@@ -61,13 +64,21 @@ InputsPath: TypeAlias = Annotated[
         "file of values by name, or a row of a table, such as table.csv:0 for the first.",
     ),
 ]
+AddedWords: TypeAlias = Annotated[
+    str | None,
+    question_option(
+        "--add",
+        metavar="WORD[,WORD…]",
+        help="Words that may be added to a message, once each. [none]",
+    ),
+]
 Epsilon: TypeAlias = Annotated[
-    float,
+    float | None,
     question_option(
         parser=radius_of,
         metavar="NUMBER",
         help="Radius of the ball, in the units of the network's input; fractions are allowed, "
-        "such as 8/255.",
+        "such as 8/255. Only a message needs none: each of its words may go.",
     ),
 ]
 Norm: TypeAlias = Annotated[str, question_option(metavar="|".join(NORMS), help="Norm of the ball.")]

@@ -3,13 +3,16 @@
 import json
 import re
 from dataclasses import dataclass, fields, is_dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
 from milp_verix.auditing.feature_sets import groups_for
+from milp_verix.cli.messages import message_of, model_in
 from milp_verix.cli.options import (
+    AddedWords,
     Against,
     Delta,
     DomainEnds,
@@ -78,6 +81,7 @@ class Described:
     """The description of the input."""
 
     inputs: InputsPath = None
+    add: AddedWords = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +111,7 @@ class CaseOptions(Reading, Explained, Described, Ball, Case):
 class QuestionOptions(CaseOptions):
     """The options that pose a question about a ball."""
 
-    epsilon: Epsilon
+    epsilon: Epsilon = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,12 +166,22 @@ def question_of(case: CaseOptions, explanation: str | None = None) -> Question:
     question, unless the case names some. Bytes of the input are scaled to the domain. Without a
     radius the problem has radius 0. Raises ``InputError`` and ``ModelError``.
     """
-    network = network_of(case.model, case)
+    model = model_in(case.model)
+    message = message_of(model, case.specification, case.add)
+    network = _loaded(model, case) if message is None else message.network
     kept: Any = None if explanation is None else explanation_in(explanation, network)
     asked = arguments_of(network, case, case, case)
-    if case.features is None and case.inputs is None:
+    if case.features is None and case.inputs is None and message is None:
         asked["features"] = groups_for(kept, None)
     epsilon = case.epsilon if isinstance(case, QuestionOptions) else 0.0
+    if message is not None:
+        if case.inputs is not None:
+            raise InputError("--inputs describes tables: a message describes its own words")
+        del asked["domain"]
+        epsilon = inf if epsilon is None else epsilon
+        return Question(message.problem(epsilon=epsilon, **asked), (), kept)
+    if epsilon is None:
+        raise InputError("--epsilon is missing: give the radius of the ball")
     if isinstance(case, Named) and case.feature_names is not None:
         asked["feature_names"] = names_of(case.feature_names, network)
     if case.inputs is not None:
@@ -249,6 +263,10 @@ def files_of(*given: Any) -> list[Path]:
 
 def network_of(model: Path, reading: Reading) -> LoadedModel:
     """Return the network that a command names."""
+    return _loaded(model_in(model), reading)
+
+
+def _loaded(model: Any, reading: Reading) -> LoadedModel:
     shape = _shape(reading.input_shape, "--input-shape")
     return load_network(model, input_shape=shape, output=reading.output_name)
 

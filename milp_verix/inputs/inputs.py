@@ -16,6 +16,7 @@ from milp_verix.inputs.features import Feature, class_names_of
 from milp_verix.inputs.names import no_feature
 from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.inputs.one_row import named_row, row_of
+from milp_verix.inputs.passage import Passage
 from milp_verix.inputs.rule_text import rule_in
 from milp_verix.inputs.rules import Quantity, Rule, quantity_of
 from milp_verix.inputs.shown import html_of, text_of
@@ -32,13 +33,15 @@ class Inputs:
     >>> inputs = inputs.where(inputs["age"] >= 18 + inputs["years"])
 
     ``rules`` may be texts, too, such as ``"age >= 18 + years"``. ``class_names`` are the words for
-    what a classifier decides, in the order of its classes. Raises ``InputError`` for two features
+    what a classifier decides, in the order of its classes; ``passage`` is the text whose words the
+    features are, if they are words. Raises ``InputError`` for two features
     of one name, for a rule that is not understood, and for rules that no input satisfies.
     """
 
     features: tuple[Feature, ...]
     rules: tuple[Rule, ...]
     class_names: tuple[str, ...]
+    passage: Passage | None
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class Inputs:
         rules: Iterable[Rule | str] = (),
         *,
         class_names: Sequence[str] = (),
+        passage: Passage | None = None,
     ) -> None:
         listed = isinstance(features, Iterable) and getattr(features, "ndim", 1) > 0
         given = features if isinstance(features, tuple) else tuple(features) if listed else ()
@@ -60,7 +64,10 @@ class Inputs:
         if isinstance(rules, str):
             raise InputError(f"rules are a list of rules and texts, got the text {rules!r}")
         object.__setattr__(self, "features", given)
+        if passage is not None and len(passage.spans) != len(given):
+            raise InputError(f"the passage has spans of {len(passage.spans)} features")
         object.__setattr__(self, "class_names", class_names_of(class_names))
+        object.__setattr__(self, "passage", passage)
         object.__setattr__(self, "rules", ())
         object.__setattr__(self, "rules", tuple(self._rule(rule) for rule in rules))
         self._refuse_contradictions()
@@ -70,7 +77,8 @@ class Inputs:
 
     def __repr__(self) -> str:
         told = f"features={self.features!r}, rules={self.rules!r}"
-        return f"Inputs({told}, class_names={self.class_names!r})"
+        read = "" if self.passage is None else f", passage={self.passage!r}"
+        return f"Inputs({told}, class_names={self.class_names!r}{read})"
 
     def __str__(self) -> str:
         """A line for each feature and rule."""
@@ -89,7 +97,8 @@ class Inputs:
 
     @property
     def _told(self) -> tuple[object, ...]:
-        return self.features, tuple(rule.text for rule in self.rules), self.class_names
+        rules = tuple(rule.text for rule in self.rules)
+        return self.features, rules, self.class_names, self.passage
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -169,7 +178,8 @@ class Inputs:
 
     def where(self, *rules: Rule | str) -> "Inputs":
         """Return these inputs with further rules; raises as the class does."""
-        return Inputs(self.features, (*self.rules, *rules), class_names=self.class_names)
+        every = (*self.rules, *rules)
+        return Inputs(self.features, every, class_names=self.class_names, passage=self.passage)
 
     def only(self, directions: Mapping[str, str]) -> "Inputs":
         """Return these inputs with features, by name, that contrasts change one way alone.
@@ -186,7 +196,7 @@ class Inputs:
                 raise InputError(no_feature(str(name), self.names))
         features = [replace(f, only=directions.get(f.name, f.only)) for f in self.features]
         rules = [rule.text for rule in self.rules]
-        return Inputs(features, rules, class_names=self.class_names)
+        return Inputs(features, rules, class_names=self.class_names, passage=self.passage)
 
     @classmethod
     def from_frame(
@@ -272,6 +282,7 @@ class Inputs:
             "features": [feature_data(feature) for feature in self.features],
             "rules": [rule.text for rule in self.rules],
             **({"class_names": list(self.class_names)} if self.class_names else {}),
+            **({} if self.passage is None else {"passage": self.passage.to_data()}),
         }
 
     def row(self, values: Any) -> FloatArray:

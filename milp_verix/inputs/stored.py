@@ -38,6 +38,7 @@ from milp_verix.inputs.features import (
     ordinal,
 )
 from milp_verix.inputs.names import listed, meant, shown
+from milp_verix.inputs.passage import passage_in
 from milp_verix.stored_numbers import json_in
 
 MAKERS: dict[str, Callable[..., Feature]] = {
@@ -55,16 +56,18 @@ def arguments_in(data: object) -> dict[str, Any]:
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("features"), list):
         raise InputError("a description of inputs lists its 'features', each with name and kind")
-    if unknown := {*data} - {"features", "rules", "class_names"}:
+    if unknown := {*data} - {"features", "rules", "class_names", "passage"}:
         raise InputError(
-            f"a description of inputs has features, rules and class_names, not {sorted(unknown)}"
+            "a description of inputs has features, rules, class_names and a passage, not "
+            f"{sorted(unknown)}"
         )
     rules = data.get("rules", [])
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
         raise InputError(f"rules are a list of texts, got {rules!r}")
     names = data.get("class_names", [])
     features = [_feature(entry) for entry in data["features"]]
-    return {"features": features, "rules": rules, "class_names": names}
+    passage = passage_in(data.get("passage"))
+    return {"features": features, "rules": rules, "class_names": names, "passage": passage}
 
 
 def made_from_file(path: str | Path, make: Callable[[object], Made]) -> Made:

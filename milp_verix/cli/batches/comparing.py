@@ -84,6 +84,8 @@ class Solvers:
         posed = self.posed
         if posed.inputs is not None:
             raise InputError("described inputs are compared by: milp-verix batch --task compare")
+        if posed.epsilon is None:
+            raise InputError("--epsilon is missing: give the radius of the ball")
         network = network_of(posed.model, posed)
         options = {**arguments_of(network, posed, posed, posed), **self.pairs}
         given = {name: getattr(self.search, name) for name in _OF_SEARCH}

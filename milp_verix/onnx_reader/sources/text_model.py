@@ -35,6 +35,12 @@ COMPARED = 24
 """Messages for which scores are compared with the pipeline's."""
 
 
+def is_text_pipeline(model: Any) -> bool:
+    """Return True for a pipeline, or a search over some, that begins with a vectorizer of text."""
+    steps: Any = getattr(without_search(model)[0], "steps", None)
+    return bool(steps) and name_of(steps[0][1]) in {"CountVectorizer", "TfidfVectorizer"}
+
+
 @dataclass(frozen=True, slots=True)
 class TextPipeline:
     """The parts of a fitted pipeline: its vectorizer, the weights behind it, and its classifier.
@@ -51,10 +57,10 @@ class TextPipeline:
     @classmethod
     def of(cls, pipeline: Any) -> "TextPipeline":
         """Return the parts of ``pipeline``; raises as :func:`text_model` does."""
+        known = is_text_pipeline(pipeline)
         pipeline, _ = without_search(pipeline)
         steps = [step for _, step in getattr(pipeline, "steps", [])]
         names = [name_of(step) or type(step).__name__ for step in steps]
-        known = names[:1] in (["CountVectorizer"], ["TfidfVectorizer"])
         between = {"TfidfTransformer", "FunctionTransformer"}
         if not known or len(steps) < 2 or not {*names[1:-1]} <= between:
             told = " → ".join(names) or type(pipeline).__name__

@@ -12,10 +12,12 @@ from matplotlib.axes import Axes
 from milp_verix.reporting.figures.parts.audit_status import AuditStatus, audit_statuses
 from milp_verix.reporting.figures.parts.described_rows import DescribedRow, described_row
 from milp_verix.reporting.figures.parts.outline import MARK
+from milp_verix.reporting.figures.parts.passage_lines import LINE, lines_of, write_lines
 from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.parts.style import INK, MUTED, Status, statuses, typeset
 from milp_verix.reporting.words.audit import audit_headline, audit_outcome, audit_sentence
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
+from milp_verix.reporting.words.message_words import marked_words
 from milp_verix.reporting.words.sentences import contrast_sentence, explanation_sentence
 from milp_verix.reporting.words.wording import (
     change_text,
@@ -211,8 +213,11 @@ def _figure(result: Result, title: str, sentence: str, panel: _Panel) -> Drawing
     said = wrap(typeset(sentence), letters, break_on_hyphens=False)
     top = HEADER + len(said) * _LINE + _HEADING + 0.12
     left_out = len(result.groups) - len(lines)
+    read = lines_of(marked_words(result), width)
+    message, top = top - _HEADING, top + (len(read) * LINE + 0.1 if read else 0.0)
     height = _ROW * len(lines)
     sheet = Sheet(width, top + height + 0.25 + (_LINE if left_out else 0.0))
+    write_lines(sheet, message, read)
     sheet.headed(title, panel.facts)
     for number, text in enumerate(said):
         sheet.text(MARGIN, HEADER - 0.1 + number * _LINE, text, fontsize=10.5)

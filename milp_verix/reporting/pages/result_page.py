@@ -5,6 +5,7 @@ from milp_verix.reporting.pages.parts import View, drawn
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.pages.result_views import view
 from milp_verix.reporting.words.any_result import facts_of, outcome, title
+from milp_verix.reporting.words.message_words import marked_words
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
@@ -36,6 +37,7 @@ def result_page(result: StoredResult, *, counterfactuals: int) -> str:
         lead=lead,
         heading=heading,
         sentence=dict(facts).get("in words"),
+        message=marked_words(first),
         shown=shown,
         told=facts,
         grounds=grounds,

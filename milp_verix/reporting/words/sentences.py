@@ -9,6 +9,7 @@ from math import inf
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
+from milp_verix.reporting.words.message_words import message_claim
 from milp_verix.reporting.words.wording import (
     change_text,
     counted,
@@ -40,7 +41,8 @@ def explanation_sentence(explanation: ExplanationRecord) -> str:
     parts = [stays_text(explanation), *room_parts(explanation, explanation.irrelevant, bool(kept))]
     if kept:
         parts.append(f"as long as {kept_values(explanation, kept)}")
-    told = [claim_text(parts), *_open(explanation), *_asked(explanation)]
+    claim = message_claim(explanation) or claim_text(parts)
+    told = [claim, *_open(explanation), *_asked(explanation)]
     return " ".join([*told, *rules_told(explanation)])
 
 

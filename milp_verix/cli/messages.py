@@ -1,0 +1,47 @@
+"""Models in pickles of Python, and the messages that text pipelines among them are asked about."""
+
+from pathlib import Path
+from typing import Any
+
+from milp_verix.asking.message import Message
+from milp_verix.errors import InputError, ModelError
+from milp_verix.onnx_reader.sources.text_model import is_text_pipeline
+
+_PICKLES = (".joblib", ".pkl", ".pickle")
+
+
+def model_in(path: Path) -> Any:
+    """Return the model in a pickle, which runs code when it is read; the path of another file.
+
+    Raises ``InputError`` without joblib, and ``ModelError`` where the file cannot be read.
+    """
+    if path.suffix.lower() not in _PICKLES or not path.is_file():
+        return path
+    try:
+        import joblib
+    except ImportError:
+        raise InputError(f"{path} needs joblib: pip install 'milp-verix[sklearn]'") from None
+    try:
+        return joblib.load(path)
+    except Exception as error:  # whatever the classes in it raise
+        raise ModelError(f"cannot read {path}: {type(error).__name__}: {error}") from error
+
+
+def message_of(model: Any, given: str, add: str | None) -> Message | None:
+    """Return the message ``given``, or that in a .txt file, if ``model`` is a text pipeline.
+
+    ``add`` are words that may be added, with commas between. Raises ``InputError`` for these
+    before another model, and as :meth:`milp_verix.Message.of` does.
+    """
+    if not is_text_pipeline(model):
+        if add is not None:
+            raise InputError("--add is for words of a message, and this model reads no text")
+        return None
+    text = given
+    if given.lower().endswith(".txt"):
+        try:
+            text = Path(given).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"cannot read {given}: {error}") from error
+    words = [word.strip() for word in (add or "").split(",") if word.strip()]
+    return Message.of(model, text, add=words)
