@@ -20,7 +20,7 @@ from milp_verix.oracle.attack import attacked
 from milp_verix.oracle.bound_tightening import DEEPENED, resolve_bounds
 from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
 from milp_verix.oracle.engines.claim import Claim, unwatched
-from milp_verix.oracle.engines.phase_split import stage_of
+from milp_verix.oracle.engines.deepened import stage_of
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
 from milp_verix.oracle.preparation import Preparation, notes_on, prepared
 from milp_verix.oracle.reuse import Memory, first_memory

@@ -82,6 +82,8 @@ def portfolio_for(
                 threads=max(1, threads // 2) if apart else threads,
                 lp_only=lp_only,
                 apart=apart,
+                # in the portfolio, `beta` deepens them
+                deepens=solver != "auto",
                 **options,
             )
 

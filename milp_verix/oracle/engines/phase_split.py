@@ -5,18 +5,19 @@ fifth of the work that the next stage is expected to take, and begins anew after
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from milp_verix.clock import Deadline, elapsed_work
 from milp_verix.oracle.engines.claim import Claim, Decision, Deeper
+from milp_verix.oracle.engines.deepened import MANY, stage_of, staged
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.statistics import TIME_LIMIT
-from milp_verix.results.records.verdict import Stage, Verdict
+from milp_verix.results.records.verdict import Stage
 from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.propagation.alpha import beyond_input
@@ -30,7 +31,6 @@ _TREES = 5.0  # times the work of slopes that the first trees take: 5.5 and 6.2 
 _DEEPER = 2.0  # times the work that the trees before take
 _RESUMED = 1.5  # of the work left: a search for a block is resumed once
 _RECENT = 2  # searches that are kept
-_MANY = 12  # fewer undecided neurons leave little to gain
 
 
 class PhaseSplit(BoundsEngine):
@@ -71,7 +71,7 @@ class PhaseSplit(BoundsEngine):
         found = decided(claim, upper, points, turns.replays.verdict, reason, nodes=nodes)
         by_bounds = holds and not search.nodes
         stage = stage_of(turns.deepening.depth) if by_bounds else Stage.SOLVES
-        found = replace(found, verdict=_staged(found.verdict, turns.seconds, stage))
+        found = replace(found, verdict=staged(found.verdict, turns.seconds, stage))
         if claim.depth is None:
             return found
         return replace(found, deeper=Deeper(turns.deepening.bounds, turns.deepening.depth))
@@ -146,7 +146,7 @@ class _Turns:
         if deepening.begun:
             return True
         fits = self._expected <= _RESUMED * deadline.left
-        return fits and beyond_input(deepening.network, deepening.bounds) >= _MANY
+        return fits and beyond_input(deepening.network, deepening.bounds) >= MANY
 
     @property
     def _expected(self) -> float:
@@ -186,19 +186,6 @@ class _Turns:
         network, inner, _ = cone(claim.margins, bounds, len(claim.margins.nodes), self.margins)
         needed = claim.needed[self.margins]
         return PhaseSearch(network, claim.region, inner, upper, needed, self.replays)
-
-
-def stage_of(depth: int) -> Stage:
-    """Return the stage whose bounds are so deep."""
-    return (Stage.BOUNDS, Stage.SLOPES)[depth] if depth < 2 else Stage.TREES
-
-
-def _staged(verdict: Verdict, seconds: Mapping[Stage, float], stage: Stage) -> Verdict:
-    """Return ``verdict`` of a ``stage``; its ``seconds`` of bounds are none of the search."""
-    # whoever asked counts all seconds as those of the search
-    spent = {**seconds, Stage.SOLVES: -sum(seconds.values())}
-    stages = tuple(spent.get(one, 0.0) for one in Stage)
-    return replace(verdict, effort=replace(verdict.effort, stages=stages), stage=stage)
 
 
 def _reason(claim: Claim, search: PhaseSearch) -> str:

@@ -3,16 +3,20 @@
 from dataclasses import replace
 
 from milp_verix.oracle.engines.claim import Claim, Decision
+from milp_verix.oracle.engines.deepened import DeeperBounds, stage_of, staged
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.reopening import ReopeningSession
 from milp_verix.oracle.engines.warm_program import WarmProgram, warm_program
 from milp_verix.oracle.gradient_ascent import climb
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.results.records.statistics import TIME_LIMIT
 from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from milp_verix.solvers import Solver
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Bounds, Formulation, Network
 from verix_encodings.arrays import FloatArray
+
+_FIRST = 0.5  # seconds of work for a program with the bounds given
 
 
 class Programs:
@@ -20,7 +24,8 @@ class Programs:
 
     ``lp_only`` asks for linear relaxations alone; ``keep_points`` climbs from each optimum to a
     worse input and returns it. ``warm`` says what checks share, see ``warm_program``. If ``apart``,
-    the solver has a process of its own. The session opens at once, and anew after a failure.
+    the solver has a process of its own. The session opens at once, and anew after a failure. With
+    ``deepens``, a claim that takes long gets deeper bounds of neurons, and a new program.
     """
 
     def __init__(
@@ -36,7 +41,9 @@ class Programs:
         keep_points: bool,
         warm: str = "auto",
         apart: bool = False,
+        deepens: bool = False,
     ) -> None:
+        self._deeper = DeeperBounds() if deepens else None
         self._problem = problem
         self._formulation = formulation
         self._segments = segments
@@ -84,6 +91,24 @@ class Programs:
 
     def decide(self, claim: Claim) -> Decision:
         """Decide the margins one by one, until one is violated."""
+        if self._deeper is None or not self._deeper.may_gain(claim):
+            return self._decided(claim)
+        first = self._decided(replace(claim, deadline=claim.deadline.within(_FIRST)))
+        if first.verdict.reason != TIME_LIMIT or claim.deadline.passed():
+            return first
+        left = self._deeper.deepened(claim.after(first))
+        by_bounds = Decision(Verdict(Answer.HOLDS), left.upper, first.points)
+        found = self._decided(left) if left.open_.size else by_bounds
+        verdict = replace(found.verdict, effort=first.verdict.effort + found.verdict.effort)
+        stage = verdict.stage if left.open_.size else stage_of(left.depth or 0)
+        return Decision(
+            staged(verdict, self._deeper.seconds, stage),
+            found.upper,
+            {**first.points, **found.points},
+            left.deeper_than(claim.bounds),
+        )
+
+    def _decided(self, claim: Claim) -> Decision:
         check = self._margin_check(claim)
         self._last = claim, check
         native, effort = check.native, Effort()
