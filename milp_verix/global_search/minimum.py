@@ -41,9 +41,6 @@ from milp_verix.solvers.phase.warm_lp import WarmLp
 
 METHODS = ("scenarios", "hitting_sets")
 MASTERS = ("auto", "tree", "program")
-_FEW_INPUTS = 64
-"""Inputs up to which all engines of ``auto`` take part in checks."""
-
 _ON_HIGHS = ("auto", "highs", "phase")
 
 
@@ -142,15 +139,7 @@ def minimum_of(
     if way == "hitting_sets":
         # the methods share no bound
         limits = replace(limits, without=limits.without | {"budget bound", "contrast cover"})
-    # checks of many inputs are the same kind of program as the tree's nodes: there slices of other
-    # engines cost more than they decide
-    wide = (
-        problem.x.size > _FEW_INPUTS
-        and not problem.margins.stepped
-        and highs.SOLVER.unavailable() is None
-    )
-    checks = replace(search, solver="phase") if search.solver == "auto" and wide else search
-    with Oracle(problem, checks) as oracle:
+    with Oracle(problem, search) as oracle:
         masters: dict[str, Callable[[MinimumSearch], Master | None]] = {
             "tree": lambda run: branch_and_cut(
                 run, WarmLp(search.threads, search.tolerances, similar_rows=True)
