@@ -154,7 +154,7 @@ def _undecided(explanation: ExplanationRecord) -> str:
 
 def _needed(explanation: ExplanationRecord) -> list[tuple[str, str]]:
     """Return how many features are needed where that is not known exactly."""
-    if not explanation.unknown or not explanation.needed or explanation.gap is not None:
+    if not explanation.unknown or explanation.gap is not None:
         return []
     unit = counted(explanation.size, "feature").split()[-1]
     verb = "is" if explanation.size == 1 else "are"

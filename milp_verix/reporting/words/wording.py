@@ -120,8 +120,8 @@ def outcome_text(explanation: ExplanationRecord) -> str:
     """Return how small the explanation is, as far as that is proven.
 
     ``"globally minimum, proven"``; ``"locally minimal, at most 3 features above the minimum"``
-    where only a lower bound is proven; ``"locally minimal"`` or ``"2 undecided, between 4 and 9
-    needed"`` without a bound.
+    where only a lower bound is proven; ``"locally minimal"``, ``"2 undecided, between 4 and 9
+    needed"`` or ``"2 undecided, at most 9 needed"`` without a bound.
     """
     if not explanation.explanation:
         return f"robust: no input in the ball {change_text(explanation)}"
@@ -131,7 +131,7 @@ def outcome_text(explanation: ExplanationRecord) -> str:
     local = "locally minimal"
     if not explanation.minimal:
         local = f"{len(explanation.unknown)} undecided"
-        if explanation.needed and explanation.gap is None:
+        if explanation.gap is None:
             return f"{local}, {bracket_text(explanation)} needed"
     return local if explanation.gap is None else f"{local}, {_above(explanation, explanation.gap)}"
 
@@ -139,6 +139,8 @@ def outcome_text(explanation: ExplanationRecord) -> str:
 def bracket_text(explanation: ExplanationRecord) -> str:
     """Return how many features the smallest explanation has: ``"between 41 and 212"``."""
     least, most = explanation.needed, explanation.size
+    if not least:
+        return f"at most {most}"
     return str(most) if least == most else f"between {least} and {most}"
 
 

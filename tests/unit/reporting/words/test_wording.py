@@ -23,7 +23,7 @@ def case(**given: Any) -> Explanation:
     ("given", "outcome"),
     [
         ({}, "locally minimal"),
-        ({"undecided": {9: "t"}}, "1 undecided"),
+        ({"undecided": {9: "t"}}, "1 undecided, at most 6 needed"),
         ({"undecided": {9: "t"}, "needed": 2}, "1 undecided, between 2 and 6 needed"),
         ({"undecided": {9: "t"}, "needed": 6}, "1 undecided, 6 needed"),
         ({"lower_bound": 5}, "globally minimum, proven"),
