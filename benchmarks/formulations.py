@@ -1,15 +1,18 @@
 """Compare the formulations of ReLUs on one check: size, linear relaxation, seconds.
 
     python benchmarks/formulations.py MODEL IMAGE --epsilon 0.05
+    python benchmarks/formulations.py MODEL IMAGE --epsilon 0.05 --bounds crown,alpha,branched
 
 All features are free. For the closest rival, the margin is maximised to optimality by each solver
 that takes the formulation, the formulations in turns, so that a noisy machine treats them alike.
-Exits with 1 where the proven maxima differ.
+Programs have the neurons' bounds by each of ``--bounds``. Exits with 1 where the proven maxima
+differ.
 """
 
 import time
+from itertools import product
 from statistics import median
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from arguments import add_image, names, parsed, parser, read_image, solver_versions
@@ -20,6 +23,9 @@ from milp_verix.errors import MilpVerixError
 from milp_verix.solvers import SOLVERS, Session, SolveResult, SolveStatus, Targets, open_session
 from verix_encodings import Encoding, formulation_named
 
+Named: TypeAlias = tuple[str, str]
+"""A formulation and a method for bounds, by their names."""
+
 
 def main() -> int:
     """Run the comparison; return the exit code."""
@@ -29,6 +35,7 @@ def main() -> int:
     options.add_argument(
         "--formulations", type=names, default="big_m,indicator,sos1,partition:2,partition:4"
     )
+    options.add_argument("--bounds", type=names, default="crown", help="methods of bounds")
     options.add_argument("--solvers", type=names, default="highs,phase,cbc,gurobi")
     options.add_argument("--repeat", type=int, default=3)
     options.add_argument("--time-limit", type=float, default=60.0)
@@ -37,19 +44,28 @@ def main() -> int:
     network = milp_verix.load_network(arguments.model)
     domain = tuple(arguments.domain)
     image = read_image(network, arguments.image, domain)
-    encodings = {
-        name: milp_verix.encode_check(
-            network, image, epsilon=arguments.epsilon, domain=domain, formulation=name
+    encodings, spent = {}, {}
+    for name in product(arguments.formulations, arguments.bounds):
+        began = time.process_time()
+        encodings[name] = milp_verix.encode_check(
+            network,
+            image,
+            epsilon=arguments.epsilon,
+            domain=domain,
+            formulation=name[0],
+            bounds=name[1],
         )
-        for name in arguments.formulations
-    }
+        spent[name] = time.process_time() - began
     rival = closest_rival(next(iter(encodings.values())))
     runs = {
         solver: compared(solver, encodings, rival, arguments.repeat, arguments.time_limit)
         for solver in arguments.solvers
     }
-    head = "formulation | columns | rows | binaries | indicators | sets | relaxation | maximum"
-    table = Table(" | ".join([head, *arguments.solvers]))
+    head = (
+        "formulation | bounds | encoded in | columns | rows | binaries | largest big-M "
+        "| indicators | sets | relaxation | maximum"
+    )
+    table = Table(" | ".join([head, *arguments.solvers]), words=2)
     proven = []
     for name, encoding in encodings.items():
         found = [maxima[name] for maxima in runs.values() if name in maxima]
@@ -57,8 +73,10 @@ def main() -> int:
         proven += [one.bound for one in found if one.optimal]
         program = encoding.program
         table.add(
-            name,
+            *name,
+            f"{spent[name]:.2f} s",
             *(program.columns, program.rows, program.binaries),
+            f"{program.largest_big_m:.2f}" if program.largest_big_m else "–",
             *(len(program.indicators), len(program.sos1)),
             f"{relaxation(encoding, rival):.4f}",
             f"{best:.5f}" if np.isfinite(best) else "–",
@@ -96,16 +114,16 @@ class Maximum(NamedTuple):
 
 
 def compared(
-    solver: str, encodings: dict[str, Encoding], rival: int, repeat: int, limit: float
-) -> dict[str, Maximum]:
+    solver: str, encodings: dict[Named, Encoding], rival: int, repeat: int, limit: float
+) -> dict[Named, Maximum]:
     """Maximise the margin in each formulation that ``solver`` takes, ``repeat`` times in turns."""
     taken = {
         name: encoding
         for name, encoding in encodings.items()
-        if formulation_named(name).needs <= SOLVERS[solver].capabilities
+        if formulation_named(name[0]).needs <= SOLVERS[solver].capabilities
     }
-    seconds: dict[str, list[float]] = {name: [] for name in taken}
-    results: dict[str, SolveResult | MilpVerixError] = {}
+    seconds: dict[Named, list[float]] = {name: [] for name in taken}
+    results: dict[Named, SolveResult | MilpVerixError] = {}
     for _ in range(repeat):
         for name, encoding in taken.items():
             session = SOLVERS[solver].open(threads=1, tolerances=milp_verix.Tolerances())
@@ -114,7 +132,7 @@ def compared(
                 results[name] = maximised(session, encoding, rival, limit)
             except MilpVerixError as error:
                 results[name] = error
-                print(f"{solver}, {name}: {error}")
+                print(f"{solver}, {' '.join(name)}: {error}")
             seconds[name].append(time.perf_counter() - started)
             session.close()
     return {
