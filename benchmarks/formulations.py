@@ -46,7 +46,7 @@ def main() -> int:
     image = read_image(network, arguments.image, domain)
     encodings, spent = {}, {}
     for name in product(arguments.formulations, arguments.bounds):
-        began = time.process_time()
+        began = time.monotonic()
         encodings[name] = milp_verix.encode_check(
             network,
             image,
@@ -55,7 +55,7 @@ def main() -> int:
             formulation=name[0],
             bounds=name[1],
         )
-        spent[name] = time.process_time() - began
+        spent[name] = time.monotonic() - began
     rival = closest_rival(next(iter(encodings.values())))
     runs = {
         solver: compared(solver, encodings, rival, arguments.repeat, arguments.time_limit)
@@ -127,13 +127,13 @@ def compared(
     for _ in range(repeat):
         for name, encoding in taken.items():
             session = SOLVERS[solver].open(threads=1, tolerances=milp_verix.Tolerances())
-            started = time.perf_counter()
+            started = time.monotonic()
             try:
                 results[name] = maximised(session, encoding, rival, limit)
             except MilpVerixError as error:
                 results[name] = error
                 print(f"{solver}, {' '.join(name)}: {error}")
-            seconds[name].append(time.perf_counter() - started)
+            seconds[name].append(time.monotonic() - started)
             session.close()
     return {
         name: maximum(result, taken[name].output.constant[rival], median(seconds[name]))
