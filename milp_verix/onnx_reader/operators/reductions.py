@@ -7,7 +7,7 @@ import numpy as np
 
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.registry import operator
-from milp_verix.onnx_reader.symbol import Shape, Symbol, Tensor, as_symbol, dot, scale
+from milp_verix.onnx_reader.symbol import Shape, Symbol, Tensor, as_symbol, dot, rearrange, scale
 from verix_encodings.arrays import IntArray
 
 REDUCTION = ("axes", "keepdims", "noop_with_empty_axes")
@@ -42,6 +42,19 @@ def reduce_min(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tens
     """The least value over ``axes``."""
     negative = scale(as_symbol(x), -1.0)
     return scale(as_symbol(reduced(node, negative, axes, node.builder.maximum)), -1.0)
+
+
+@operator("CumSum", attributes=("exclusive", "reverse"))
+def cumulative_sum(node: NodeContext, x: Tensor, axis: Tensor) -> Tensor:
+    """The sums of the values up to each along ``axis``, or from each on; with it or without."""
+    x = as_symbol(x)
+    (given,) = reduced_axes(node, x.shape, axis)
+    length = x.shape[given]
+    weights = np.tri(length, k=-1 if node.integer("exclusive", 0) else 0)
+    weights = weights[::-1, ::-1] if node.integer("reverse", 0) else weights
+    columns = np.moveaxis(x.indices, given, -1)
+    found = dot(x, columns[..., None, :], weights)
+    return rearrange(found, lambda index: np.moveaxis(index, -1, given))
 
 
 def reduced_axes(node: NodeContext, shape: Shape, given: object) -> list[int]:

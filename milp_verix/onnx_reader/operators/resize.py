@@ -1,4 +1,4 @@
-"""Enlarging and shrinking by the nearest neighbour: every element is one of the input's."""
+"""Enlarging and shrinking, by the nearest neighbour or linearly between two along each axis."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.registry import operator
-from milp_verix.onnx_reader.symbol import Symbol, Tensor, as_symbol, check_elements, rearrange
+from milp_verix.onnx_reader.symbol import Symbol, Tensor, as_symbol, check_elements, dot, rearrange
 from verix_encodings.arrays import IntArray
 
 Positions: TypeAlias = NDArray[np.floating]
@@ -35,7 +35,7 @@ _NEAREST: dict[str, Callable[[Positions], Positions]] = {
 
 @operator("Upsample", attributes=("mode", "scales"))
 def upsample(node: NodeContext, x: Tensor, scales: Tensor | None = None) -> Tensor:
-    """Every element repeated, ``scales`` times along each dimension."""
+    """Every element repeated, ``scales`` times along each dimension, or means of near ones."""
     return _repeated(node, as_symbol(x), scales)
 
 
@@ -60,7 +60,7 @@ def resize(
     scales: Tensor | None = None,
     sizes: Tensor | None = None,
 ) -> Tensor:
-    """The nearest element of the input for each of the output, by ``scales`` or ``sizes``."""
+    """The nearest element, or the mean of near ones by distance, by ``scales`` or ``sizes``."""
     x = as_symbol(x)
     if node.opset < 11:
         return _repeated(node, x, roi)  # version 10 is Upsample by another name
@@ -80,7 +80,7 @@ def resize(
         raise node.malformed("it has neither scales nor sizes that fit its input")
     coordinates = node.text("coordinate_transformation_mode", "half_pixel")
     rounding = node.text("nearest_mode", "round_prefer_floor")
-    return _nearest(node, x, wanted, factors, (coordinates, rounding))
+    return _resized(node, x, wanted, factors, (coordinates, rounding))
 
 
 def _repeated(node: NodeContext, x: Symbol, scales: Tensor | None) -> Symbol:
@@ -88,10 +88,10 @@ def _repeated(node: NodeContext, x: Symbol, scales: Tensor | None) -> Symbol:
     if factors is None or len(factors) != x.ndim or min(factors, default=1) < 1:
         raise node.malformed(f"scales {factors} do not fit an input {x.shape}")
     sizes = [int(np.float32(n) * np.float32(s)) for n, s in zip(x.shape, factors, strict=True)]
-    return _nearest(node, x, sizes, factors, ("asymmetric", "floor"))
+    return _resized(node, x, sizes, factors, ("asymmetric", "floor"))
 
 
-def _nearest(
+def _resized(
     node: NodeContext,
     x: Symbol,
     sizes: Sequence[int],
@@ -100,21 +100,39 @@ def _nearest(
 ) -> Symbol:
     mode = node.text("mode", "nearest")
     coordinates, rounding = _COORDINATES.get(modes[0]), _NEAREST.get(modes[1])
-    if mode != "nearest" or coordinates is None or rounding is None:
+    known = mode == "linear" or (mode == "nearest" and rounding is not None)
+    if not known or coordinates is None:
         raise node.unsupported(
-            f"it resizes in mode {mode!r} by {modes[0]!r} and {modes[1]!r}; "
-            f"nearest by {', '.join(_COORDINATES)} and {', '.join(_NEAREST)} is supported"
+            f"it resizes in mode {mode!r} by {modes[0]!r} and {modes[1]!r}; linear and nearest by "
+            f"{', '.join(_COORDINATES)} and, of nearest, {', '.join(_NEAREST)} are supported"
         )
     check_elements(tuple(sizes))
     if tuple(sizes) == x.shape:
         return x  # whatever the scales: onnxruntime copies
-    picked: list[IntArray] = []
+    places: list[Positions] = []
     for n, m, s in zip(x.shape, sizes, factors, strict=True):
         place = np.arange(m, dtype=np.float32)
-        if s != 1:
-            place = coordinates(place, n, m, np.float32(s))
-        picked.append(np.clip(rounding(place), 0, n - 1).astype(np.intp))
+        places.append(place if s == 1 else coordinates(place, n, m, np.float32(s)))
+    if mode == "linear" or rounding is None:
+        for axis, place in enumerate(places):
+            x = _between(x, axis, place.astype(np.float64)) if factors[axis] != 1 else x
+        return x
+    picked: list[IntArray] = [
+        np.clip(rounding(place), 0, n - 1).astype(np.intp)
+        for place, n in zip(places, x.shape, strict=True)
+    ]
     return rearrange(x, lambda index: index[np.ix_(*picked)])
+
+
+def _between(x: Symbol, axis: int, places: Positions) -> Symbol:
+    """Return the means of the neighbours of ``places`` along an axis, by their distances."""
+    last = x.shape[axis] - 1
+    places = np.clip(places, 0, last)
+    low = np.floor(places).astype(np.intp)
+    ends = (low, np.minimum(low + 1, last))
+    share = (places - low).reshape(-1, *[1] * (x.ndim - 1 - axis))
+    columns = np.stack([np.take(x.indices, end, axis) for end in ends], axis=-1)
+    return dot(x, columns, np.stack([1.0 - share, share], axis=-1))
 
 
 def _numbers(node: NodeContext, tensor: Tensor) -> list[float]:

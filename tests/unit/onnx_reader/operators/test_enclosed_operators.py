@@ -46,6 +46,7 @@ def _of(
     constants = {
         "axes": np.array([1]),
         "last": np.array([2]),
+        "axis": np.array(1),
         "four": weights(4),
         "fours": weights(4, seed=5),
         "three": weights(3),
@@ -117,6 +118,8 @@ def _apart(*masking: onnx.NodeProto) -> Case:
 CASES: dict[str, Case] = {
     "exp": _of("Exp"),
     "erf": _of("Erf"),
+    "cumulative sum": _of("CumSum", "axis"),
+    "cumulative sum, backwards without itself": _of("CumSum", "axis", exclusive=1, reverse=1),
     "sin": _of("Sin"),
     "cos": _of("Cos"),
     "hard swish": (

@@ -220,6 +220,22 @@ def test_resize_by_scales(tmp_path: Path, coordinates: str, scales: list[float])
     np.testing.assert_array_equal(network.ir.evaluate(x), network.evaluate(x))
 
 
+@pytest.mark.parametrize(
+    "coordinates", ["asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners"]
+)
+@pytest.mark.parametrize("sizes", [[1, 2, 6, 8], [1, 2, 5, 7], [1, 2, 2, 3], [1, 2, 9, 1]])
+def test_resize_linearly(tmp_path: Path, coordinates: str, sizes: list[int]) -> None:
+    resize = node(
+        "Resize",
+        ["x", "", "", "sizes"],
+        ["y"],
+        mode="linear",
+        coordinate_transformation_mode=coordinates,
+    )
+    constants = {"sizes": np.array(sizes)}
+    assert_runs(tmp_path, resize, shape=(1, 2, 3, 4), constants=constants, elem=FLOAT)
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_resize_where_the_nearest_hangs_on_rounding(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -234,9 +250,10 @@ def test_resize_where_the_nearest_hangs_on_rounding(tmp_path: Path, seed: int) -
     np.testing.assert_array_equal(network.ir.evaluate(x), network.evaluate(x))
 
 
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
 @pytest.mark.parametrize(("operator", "opset"), [("Upsample", 9), ("Resize", 10)])
-def test_upsample(tmp_path: Path, operator: str, opset: int) -> None:
-    upsample = node(operator, ["x", "scales"], ["y"], mode="nearest")
+def test_upsample(tmp_path: Path, operator: str, opset: int, mode: str) -> None:
+    upsample = node(operator, ["x", "scales"], ["y"], mode=mode)
     constants = {"scales": np.array([1.0, 1.0, 2.0, 3.0])}
     assert_runs(
         tmp_path, upsample, shape=(1, 2, 3, 4), constants=constants, elem=FLOAT, opset=opset
@@ -246,8 +263,8 @@ def test_upsample(tmp_path: Path, operator: str, opset: int) -> None:
 @pytest.mark.parametrize(
     "attributes",
     [
-        {"mode": "linear"},
         {"mode": "cubic"},
+        {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize"},
         {"coordinate_transformation_mode": "tf_crop_and_resize"},
         {"nearest_mode": "simple"},
         {"nearest_mode": "round_prefer_ceil"},
