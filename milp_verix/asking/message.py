@@ -53,7 +53,7 @@ class Message:
 
         Args:
             pipeline: a fitted ``Pipeline`` of a ``CountVectorizer`` or ``TfidfVectorizer`` of
-                single words and a linear classifier or ``MLPClassifier``.
+                single words and a linear classifier, an ``MLPClassifier`` or trees.
             text: the message.
             add: words that may be added, once each, where they do not stand in the message.
 
