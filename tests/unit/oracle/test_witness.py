@@ -33,6 +33,16 @@ def test_the_witness_next_to_a_point_outside_lies_in_the_ball(tmp_path: Path) ->
         assert verdict.witness.tolist() == [[0.75, 0.5]]
 
 
+def test_a_zero_that_moved_has_no_sign_and_one_that_did_not_keeps_its_own(tmp_path: Path) -> None:
+    network = dense_network(as_layers(([[-1, 0], [0, 0]], [0.1, 0])), tmp_path)
+    problem = Problem(network, single(0.5, -0.0), epsilon=0.5, domain=(-1.0, 1.0))
+    verdict = replayed(problem, np.array([-0.0, 0.25]), FREE)
+    assert verdict is not None
+    assert verdict.witness is not None
+    assert verdict.witness.tolist() == [[0.0, 0.0]]
+    assert np.signbit(verdict.witness).tolist() == [[False, True]]
+
+
 @pytest.mark.parametrize(
     "lie",
     [
