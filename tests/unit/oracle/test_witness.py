@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix import Problem
+from milp_verix.inputs.features import integer
 from milp_verix.oracle.witness import replayed
 from tests.support.lying_solvers import with_lying_ball
 from tests.support.random_networks import as_layers, dense_network
@@ -34,9 +35,10 @@ def test_the_witness_next_to_a_point_outside_lies_in_the_ball(tmp_path: Path) ->
 
 
 def test_a_zero_that_moved_has_no_sign_and_one_that_did_not_keeps_its_own(tmp_path: Path) -> None:
-    network = dense_network(as_layers(([[-1, 0], [0, 0]], [0.1, 0])), tmp_path)
-    problem = Problem(network, single(0.5, -0.0), epsilon=0.5, domain=(-1.0, 1.0))
-    verdict = replayed(problem, np.array([-0.0, 0.25]), FREE)
+    network = dense_network(as_layers(([[-1, 0], [0, 0]], [0.5, 0])), tmp_path)
+    inputs = [integer("rooms", -3, 3), integer("floors", -3, 3)]
+    problem = Problem(network, single(1.0, -0.0), epsilon=2, inputs=inputs)
+    verdict = replayed(problem, np.array([-0.25, 0.25]), FREE)
     assert verdict is not None
     assert verdict.witness is not None
     assert verdict.witness.tolist() == [[0.0, 0.0]]
