@@ -102,6 +102,15 @@ def test_a_fast_task_ends_after_its_share(results: ModuleType, folder: Path) -> 
     assert journal(folder / "fast.jsonl") == [("s", "cut short")]
 
 
+def test_a_file_that_a_script_makes_is_made_before_it_is_read(
+    results: ModuleType, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "MADE", {"new.onnx": "python benchmarks/fake.py made"})
+    (task,) = results.tasks_in("## S\npython benchmarks/fake.py new.onnx --write s\n")
+    assert results.run([task], folder, "`abc`")
+    assert (folder / "asked.txt").read_text().splitlines() == ["made", "new.onnx --write s"]
+
+
 def test_every_table_of_the_document_is_a_task(results: ModuleType) -> None:
     import tables
 
