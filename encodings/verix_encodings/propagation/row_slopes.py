@@ -127,6 +127,11 @@ class RowSlopes:
         self.dials, self.signs = self.dials[rows], self.signs[rows]
         self._mean, self._square = self._mean[rows], self._square[rows]
 
+    def only(self, row: int, dials: FloatArray) -> "RowSlopes":
+        """Return a row alone, with the ``dials``, shape (count,)."""
+        signs = self.signs[[row]]
+        return RowSlopes(self.relaxed, self._rows[[row]], dials[None], signs)
+
     def descend(self, step: int) -> None:
         """Move the dials of all rows by the step of that number, from one on."""
         first, second = _MOMENTS

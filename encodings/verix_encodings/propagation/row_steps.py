@@ -1,5 +1,6 @@
 """A few steps on the slopes and multipliers of rows: the work at each node of a tree of phases."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,3 +47,49 @@ def lowered(
         left = left[open_]
         rows.keep(open_)
     return Lowered(upper, best, left)
+
+
+def least(
+    rows: RowSlopes, region: Region, found: Lowered, goals: FloatArray, evaluations: int
+) -> Lowered:
+    """Minimise the bounds of ``rows`` that ``found`` has left, until they are below ``goals``.
+
+    ``goals`` are those of all rows, shape (R,). One row after the other has so many
+    ``evaluations`` of L-BFGS-B: over a ball of L2 the bound is smooth in the multipliers, and
+    the steps of :func:`lowered` stop short of its minimum. Rows below their goals are dropped from
+    ``rows``, whose points are those of the least bounds.
+    """
+    upper, dials = found.upper.copy(), found.dials.copy()
+    for place, row in enumerate(found.left.tolist()):
+        one = rows.only(place, dials[row])
+        least = _least(one, region, float(goals[row]), evaluations)
+        if least < upper[row]:
+            upper[row], dials[row] = least, one.dials[0]
+            rows.points[place] = one.points[0]
+    open_ = ~(upper[found.left] < goals[found.left])
+    rows.keep(open_)
+    return Lowered(upper, dials, found.left[open_])
+
+
+def _least(one: RowSlopes, region: Region, goal: float, evaluations: int) -> float:
+    """Minimise the bound of a single row; the row keeps the dials and the point of the least."""
+    from scipy.optimize import minimize
+
+    best, kept, point = np.inf, one.dials, one.points
+
+    def bound(dials: FloatArray) -> tuple[float, FloatArray]:
+        nonlocal best, kept, point
+        one.dials = dials[None]
+        upper = float(one.extremes(region)[0])
+        if upper < best:
+            best, kept, point = upper, one.dials.copy(), one.points
+        if upper < goal:
+            raise StopIteration
+        return upper, one.derivatives()[0]
+
+    ends = [(0.0, None if sign else 1.0) for sign in one.signs[0].tolist()]
+    options = {"maxfun": evaluations, "ftol": 1e-10, "gtol": 1e-10}
+    with suppress(StopIteration):
+        minimize(bound, kept[0], jac=True, method="L-BFGS-B", bounds=ends, options=options)
+    one.dials, one.points = kept, point
+    return best

@@ -8,7 +8,8 @@ region. A batch of open nodes goes through these steps:
 1. Each is split at the undecided neuron with the largest ``c⁺ t``: ``c`` is the coefficient that
    its bound met there, and ``t`` the intercept of the upper line.
 2. Children begin with the slopes and multipliers of their parents, which a few steps optimise. A
-   child is closed once its margin is proven below ``-needed`` where its phases hold.
+   child is closed once its margin is proven below ``-needed`` where its phases hold. Where no
+   neuron is left to split, the bound is minimised.
 3. The maximisers of the linear forms are evaluated. Gradients climb from the worst of these. Points
    run in onnxruntime if a margin is above zero there.
 
@@ -29,7 +30,7 @@ from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
-from verix_encodings.propagation.row_steps import lowered
+from verix_encodings.propagation.row_steps import least, lowered
 
 _MOST_ROWS = 128  # nodes bounded at once; not measured
 _MOST_VALUES = 2**20  # of a batch: 8 MB
@@ -37,7 +38,8 @@ _MOST_VALUES = 2**20  # of a batch: 8 MB
 # without a neuron to split
 _FIRST_STEPS = tuple(range(12))
 _STEPS = tuple(range(3, 8))
-_LAST_STEPS = tuple(range(25)) * 6
+_LAST_STEPS = tuple(range(25))
+_EVALUATIONS = 100  # after the last steps; not measured
 _CLIMBS = 2  # from the highest points of a batch; not measured
 
 
@@ -139,13 +141,13 @@ class PhaseSearch:
             upper = np.full((margins.size, self.needed.size), -np.inf)
             upper[np.arange(margins.size), margins] = self.bounds[margins]
             start = PhaseNodes(margins, upper, np.zeros_like(dials), dials, margins)
-            self._bound(start, _FIRST_STEPS)
+            self._bound(start, _FIRST_STEPS, late)
         at_once = min(max(_MOST_VALUES // sum(self.network.sizes), 2), _MOST_ROWS)
         while self._open and not self.tried.found and not late():
             parents = self._open.pop(at_once // 2)
             wanted = self.wanted[parents.margin]
             self._close(parents[~wanted].upper)
-            self._bound(self._children(parents[wanted]), _STEPS)
+            self._bound(self._children(parents[wanted]), _STEPS, late)
         return not (self.tried.found or self._open or self.stuck or not self.nodes)
 
     def _children(self, parents: PhaseNodes) -> PhaseNodes:
@@ -159,7 +161,7 @@ class PhaseSearch:
             rows = rows + count
         return children
 
-    def _bound(self, nodes: PhaseNodes, steps: tuple[int, ...]) -> None:
+    def _bound(self, nodes: PhaseNodes, steps: tuple[int, ...], late: Late) -> None:
         """Bound ``nodes``, try points of those that stay open, and queue these."""
         self.nodes += len(nodes)
         margin, upper = nodes.margin, nodes.upper.copy()
@@ -167,6 +169,8 @@ class PhaseSearch:
         every = np.arange(len(nodes))
         goals = -self.needed[margin]
         found = lowered(rows, self.region, upper[every, margin], goals, steps)
+        if steps == _LAST_STEPS:
+            found = least(rows, self.region, found, goals, _EVALUATIONS)
         upper[every, margin], best, left = found.upper, found.dials, found.left
         self._close(np.delete(upper, left, axis=0))
         if self.proof is not None:
@@ -182,8 +186,15 @@ class PhaseSearch:
         spent = effects.max(axis=1, initial=-np.inf) <= 0
         if steps == _LAST_STEPS or not effects.size:
             stuck |= spent
-        elif np.any(spent & ~stuck):
-            self._bound(nodes[spent & ~stuck], _LAST_STEPS)
+        else:
+            # one at a time: the highest point of a node is often a counterfactual
+            last = np.flatnonzero(spent & ~stuck)
+            for place in last[np.argsort(-upper[last].max(axis=1), kind="stable")].tolist():
+                node = nodes[slice(place, place + 1)]
+                if self.tried.found or late():
+                    self._open.push(node)
+                else:
+                    self._bound(node, _LAST_STEPS, late)
         self._close(upper[stuck])
         self.stuck += int(stuck.sum())
         self._open.push(nodes[~(stuck | spent)])

@@ -22,7 +22,7 @@ from tests.support.random_networks import (
     random_layers,
     smooth_network,
 )
-from verix_encodings import interval_bounds
+from verix_encodings import NormBall, interval_bounds
 from verix_encodings.network.batch import batch_values
 
 
@@ -68,6 +68,22 @@ def test_bounds_by_the_deadline_hold_and_tighten(seed: int) -> None:
         uppers.append(search.upper.sum())
     assert uppers == sorted(uppers, reverse=True)
     assert uppers[-1] < uppers[1] < uppers[0]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_phases_of_all_neurons_bound_margins_over_l2_balls_by_their_maxima(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network, centre = network_of(random_layers(rng, (4, 6, 3))), np.full(4, 0.5)
+    ball = NormBall(cube(4), centre, 0.4, 2)
+    inside = ball.farthest(rng.normal(size=(4, 2000)))
+    highest = batch_values(network, inside)[-1].max(axis=1)
+    network, needed = network.then(np.eye(3), -highest), np.full(3, 1e-6)
+    root = interval_bounds(network, ball.box)
+    search = PhaseSearch(network, ball, root, root[-1].upper, needed, lambda _: False)
+    assert not search.run()
+    # a bound that an input attains is the maximum
+    assert np.all(search.upper - search.tried.reached < 1e-6)
+    assert np.all(search.upper > 0)
 
 
 @pytest.mark.parametrize(("epsilon", "answer"), [(0.2, Answer.HOLDS), (0.3, Answer.VIOLATED)])
