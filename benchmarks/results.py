@@ -48,6 +48,7 @@ _STUDY = "python benchmarks/solver_study.py --shared shared --journal"
 
 BEFORE = {
     "campaign": "python -m tests.campaign --hours 2 --journal campaign.jsonl",
+    "ablation-deepening": "python benchmarks/deepening.py --journal deepening.jsonl --limit 15",
     "suite": "python benchmarks/suite.py --journal final.jsonl --limit 30",
     "solver-study": f"{_STUDY} part.jsonl --limit 4",
     "warm-study": f"{_STUDY} warm.jsonl --warm --limit 4",

@@ -12,6 +12,7 @@ libraries and the model in it.
 import resource
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -21,11 +22,14 @@ from tables import Table, write
 import milp_verix
 
 HEAD = (
-    "network | ε | ReLUs | features | seconds | peak MB | size | by bounds | by attacks | undecided"
+    "network | bounds | ε | limit | ReLUs | features | seconds | peak MB | size | by bounds "
+    "| by attacks | undecided"
 )
 
 
-def explained(case: str, epsilon: float, limit: float, cpu_clock: bool) -> tuple[object, ...]:
+def explained(
+    case: str, bounds: str, epsilon: float, limit: float, cpu_clock: bool
+) -> tuple[object, ...]:
     """Explain one image in this process; return a row of the table."""
     if cpu_clock:
         import time
@@ -39,6 +43,7 @@ def explained(case: str, epsilon: float, limit: float, cpu_clock: bool) -> tuple
         epsilon=epsilon,
         features=features[0] if features else None,
         exactness="bounds",
+        bounds=bounds,
         time_limit=limit,
     )
     # kilobytes, but bytes on macOS
@@ -47,7 +52,8 @@ def explained(case: str, epsilon: float, limit: float, cpu_clock: bool) -> tuple
     decided = len(found.irrelevant), len(found.counterfactuals), len(found.unknown)
     counts = network.ir.relu_count, len(found.permutation)
     seconds = f"{found.statistics.seconds:.1f}"
-    return (Path(model).stem, epsilon, *counts, seconds, f"{peak:.0f}", found.size, *decided)
+    asked = Path(model).stem, bounds, epsilon, f"{limit:g}"
+    return (*asked, *counts, seconds, f"{peak:.0f}", found.size, *decided)
 
 
 def main() -> None:
@@ -56,14 +62,15 @@ def main() -> None:
     made.add_argument("cases", nargs="+", metavar="CASE")
     made.add_argument("--epsilon", type=float, nargs="+", default=[0.01, 0.03, 0.05])
     made.add_argument("--limits", type=float, nargs="+", default=[60.0], help="one for each case")
+    made.add_argument("--bounds", nargs="+", default=["auto"], help="stages, the deepest allowed")
     arguments = parsed(made)
     limits = arguments.limits * (len(arguments.cases) if len(arguments.limits) == 1 else 1)
     table = Table(HEAD)
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as processes:
         for case, limit in zip(arguments.cases, limits, strict=True):
-            for epsilon in arguments.epsilon:
-                run = processes.submit(explained, case, epsilon, limit, arguments.cpu_clock)
-                table.add(*run.result())
+            for epsilon, bounds in product(arguments.epsilon, arguments.bounds):
+                asked = case, bounds, epsilon, limit, arguments.cpu_clock
+                table.add(*processes.submit(explained, *asked).result())
     if arguments.write:
         write(arguments.write, [table])
 
