@@ -1,7 +1,7 @@
 """A smallest set of features that satisfies all clauses: the next candidate.
 
 A solver finds it, or a list of all sets where these are few: a set that a clause excludes stays
-excluded, so the list is walked once, from the smallest sets to the largest.
+excluded, so the list is walked once, from the cheapest sets to the dearest.
 """
 
 from dataclasses import dataclass
@@ -64,19 +64,23 @@ def propose(
 
 
 class ListedSets:
-    """Return all sets of ``count`` features, as bit masks, the smallest sets first."""
+    """All sets of features as bit masks, the cheapest first; ``costs`` are whole, (features,)."""
 
-    def __init__(self, count: int) -> None:
-        masks = np.arange(1 << count, dtype=np.uint32)
-        self._masks = masks[np.argsort(np.bitwise_count(masks), kind="stable")]
+    def __init__(self, costs: FloatArray) -> None:
+        self._count = costs.size
+        masks = np.arange(1 << costs.size, dtype=np.uint32)
+        total = np.zeros(1)
+        for cost in costs:  # the sets of the features so far, then each of them with the next one
+            total = np.concatenate([total, total + cost])
+        order = np.argsort(total, kind="stable")
+        self._masks, self._costs = masks[order], total[order]
         self._excluded = np.zeros(masks.size, dtype=bool)
         self._seen = 0  # clauses
-        self._count = count
 
     def propose(self, clauses: list[Clause]) -> Proposal:
-        """Return a smallest set that satisfies ``clauses``, the same ones as before and new ones.
+        """Return a cheapest set that satisfies ``clauses``, the same ones as before and new ones.
 
-        Its size is a lower bound.
+        Its cost is a lower bound.
         """
         for clause in clauses[self._seen :]:
             whole, none = _mask(clause.not_all_of), _mask(clause.any_of)
@@ -88,7 +92,7 @@ class ListedSets:
             return Proposal(None, np.inf, exhausted=True)
         mask = int(self._masks[place])
         chosen = frozenset(feature for feature in range(self._count) if mask >> feature & 1)
-        return Proposal(chosen, float(len(chosen)), exhausted=False)
+        return Proposal(chosen, float(self._costs[place]), exhausted=False)
 
 
 def _mask(features: frozenset[int]) -> int:

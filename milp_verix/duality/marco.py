@@ -129,7 +129,7 @@ class Marco(AnytimeSearch[EnumerationProgress, Found]):
         self._costs = np.ones(len(self.subsets.everything))
         self._lower_bound = 0
         count = self._costs.size
-        self._listed = ListedSets(count) if count <= LISTED else None
+        self._listed = ListedSets(self._costs) if count <= LISTED else None
         self._clauses: list[Clause] = []
         self._explaining: list[frozenset[int]] = []
         # a set was put aside that may hold an explanation: the bound rises no more

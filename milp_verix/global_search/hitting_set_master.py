@@ -3,18 +3,22 @@
     C ← ∅
     repeat   A ← a cheapest hitting set of C       its cost is a lower bound on every explanation
              if check(all but A) holds:            A is a minimum explanation
-             C ← C ∪ {a minimal contrastive set disjoint from A}
+             C ← C ∪ {a contrastive set disjoint from A}
 
 (Ignatiev, Previti, Liffiton, Marques-Silva, *Smallest MUS extraction with minimal hitting set
 dualization*, CP 2015.) Each round adds disjoint contrastive sets until none is left. The features
-in A and in these sets are then an explanation, so that there is an incumbent at any time. Features
-in ``must`` and ``must_not`` are clauses of the hitting-set program from the start.
+in A and in these sets are then an explanation, so that there is an incumbent at any time. A
+contrastive set is the changed features of a counterfactual, as many put back as forward passes
+allow: to prove it minimal by checks takes longer than the rounds that this saves. Features in
+``must`` and ``must_not`` are clauses of the hitting-set program from the start.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
 from milp_verix.clock import Deadline
-from milp_verix.contrasts.hitting_set import propose
+from milp_verix.contrasts.hitting_set import LISTED, ListedSets, Proposal, propose
 from milp_verix.global_search.search import MinimumSearch
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.results.records.statistics import SearchEffort
@@ -27,9 +31,12 @@ class HittingSets:
 
     notes: tuple[str, ...] = ()
 
-    def __init__(self, search: MinimumSearch, session: Session) -> None:
-        self._session, self._incumbent = session, search.incumbent
+    def __init__(self, search: MinimumSearch, open_session: Callable[[], Session]) -> None:
+        self._incumbent = search.incumbent
         self._objective = objective = search.incumbent.objective
+        listed = objective.whole and objective.costs.size <= LISTED
+        self._listed = ListedSets(objective.costs) if listed else None
+        self._session = None if listed else open_session()
         limit = search.incumbent.check_limit
         self._subsets = SubsetOracle(search.incumbent.oracle, search.until, limit)
         self._never = frozenset(np.flatnonzero(objective.must_not).tolist())
@@ -47,17 +54,16 @@ class HittingSets:
 
     @property
     def effort(self) -> SearchEffort:
-        """The contrastive sets and programs so far: each round solves one hitting-set program."""
+        """The contrastive sets and programs so far: a round solves one, unless sets are listed."""
         known = len(self._clauses) - self._given
-        return SearchEffort("hitting sets", self._rounds, known, programs=self._rounds)
+        programs = 0 if self._session is None else self._rounds
+        return SearchEffort("hitting sets", self._rounds, known, programs=programs)
 
     def step(self, deadline: Deadline) -> None:
         """Find a cheapest hitting set, and add contrastive sets until an explanation is left."""
         self._rounds += 1
-        objective, subsets = self._objective, self._subsets
-        proposal = propose(
-            self._session, objective.costs, self._clauses, deadline, whole=objective.whole
-        )
+        subsets = self._subsets
+        proposal = self._proposal(deadline)
         if not proposal.exhausted:
             self.bound = max(self.bound, proposal.bound)
         self._ended = proposal.chosen is None
@@ -66,17 +72,27 @@ class HittingSets:
         free, learnt = subsets.everything - proposal.chosen, False
         verdict = subsets.check(free)
         while verdict.violated:
-            smallest, _ = subsets.shrink(verdict)
-            contrast = subsets.changed(smallest)
+            contrast = subsets.changed(verdict)
             self._clauses.append(Clause(any_of=contrast))
             learnt, free = True, free - (contrast - self._never)
             verdict = subsets.check(free)
         if verdict.holds:
-            chosen = np.ones(objective.costs.size, dtype=bool)
+            chosen = np.ones(self._objective.costs.size, dtype=bool)
             chosen[sorted(free)] = False
             self._incumbent.take(chosen)
         self._ended = not learnt
 
+    def _proposal(self, deadline: Deadline) -> Proposal:
+        """Return a cheapest set that satisfies all clauses, and a bound on its cost."""
+        if self._listed is not None:
+            return self._listed.propose(self._clauses)
+        assert self._session is not None
+        objective = self._objective
+        return propose(
+            self._session, objective.costs, self._clauses, deadline, whole=objective.whole
+        )
+
     def close(self) -> None:
         """Close the session."""
-        self._session.close()
+        if self._session is not None:
+            self._session.close()

@@ -145,7 +145,9 @@ def minimum_of(
                 run, WarmLp(search.threads, search.tolerances, similar_rows=True)
             ),
             "program": lambda run: mip_master(run, request.open_session(oracle.solver)),
-            "hitting_sets": lambda run: HittingSets(run, request.open_session(oracle.solver)),
+            "hitting_sets": lambda run: HittingSets(
+                run, lambda: request.open_session(oracle.solver)
+            ),
         }
         run = MinimumSearch(
             oracle,

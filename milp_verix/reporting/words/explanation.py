@@ -271,7 +271,7 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
     master = {
         "tree": "our own branch and bound on linear programs of HiGHS",
         "program": "mixed-integer programs of the solver",
-        "hitting sets": "hitting sets of contrastive sets, by programs of the solver",
+        "hitting sets": "cheapest hitting sets of contrastive sets",
     }[search.master]
     known = "contrastive set" if search.master == "hitting sets" else "scenario"
     program = "linear program" if search.master == "tree" else "program"

@@ -176,7 +176,8 @@ def test_a_contrast_inside_which_checks_are_unknown_is_not_listed_as_minimal(
 def test_a_broken_solver_completes_nothing(
     broken_solver: FakeSolver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(marco_module, "LISTED", 0)
+    for module in (marco_module, master_module):
+        monkeypatch.setattr(module, "LISTED", 0)
     problem = case(1)
     net = problem.network(tmp_path)
     found = enumerate_explanations(net, problem.x, **problem.options)
@@ -214,14 +215,14 @@ def test_an_interrupt_inside_a_check_ends_the_search(
     class Interrupted(SubsetOracle):
         def check(self, free: frozenset[int]) -> Verdict:
             checks.append(len(free))
-            if len(checks) == 3:
+            if len(checks) == 2:
                 raise KeyboardInterrupt
             return super().check(free)
 
     monkeypatch.setattr(master_module, "SubsetOracle", Interrupted)
     problem, (explanations, _) = wide_case(0), wide_truth(0)
     found = minimum(problem.network(tmp_path), problem.x, method="hitting_sets", **problem.options)
-    assert (len(checks), found.statistics.stopped) == (3, INTERRUPTED)
+    assert (len(checks), found.statistics.stopped) == (2, INTERRUPTED)
     assert found.lower_bound is not None
     assert found.lower_bound <= min(map(len, explanations)) <= found.size
     assert problem.brute.holds(found.irrelevant)
@@ -263,10 +264,16 @@ def test_a_solver_proposes_what_a_list_of_sets_does(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = case(seed)
-    net, found = problem.network(tmp_path), []
+    net, found, cheapest = problem.network(tmp_path), [], []
+    costs = {0: 3, 1: 2}
     for most in (20, 0):
-        monkeypatch.setattr(marco_module, "LISTED", most)
+        for module in (marco_module, master_module):
+            monkeypatch.setattr(module, "LISTED", most)
         found.append(enumerate_explanations(net, problem.x, **problem.options))
+        asked = {**problem.options, "method": "hitting_sets", "costs": costs}
+        cheapest.append(minimum(net, problem.x, **asked))
+    assert all(one.proven for one in cheapest)
+    assert cheapest[0].cost == cheapest[1].cost
     first, second = ((one.abductive, {*one.contrastive}, one.lower_bound) for one in found)
     assert first == second
     assert all(one.complete for one in found)
