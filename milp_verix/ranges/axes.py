@@ -7,6 +7,7 @@ such as a pixel with its channels, holds the change of each: ``x_i + [lowest, hi
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import MISSING, Feature
+from milp_verix.oracle.engines.leaves import cells_for, trees_of
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace
@@ -24,6 +26,11 @@ Span: TypeAlias = "tuple[float, float] | frozenset[int]"
 
 Ends: TypeAlias = tuple[FloatArray, FloatArray]
 
+_PULLS = 24
+"""Points between a counterfactual and the end of a range that are tried in its place."""
+_DIGITS = (4, 5, 6, 7, 8)
+"""Digits of a counterfactual's number that are tried, the fewest first."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrderedAxis:
@@ -31,7 +38,8 @@ class OrderedAxis:
 
     ``coordinates`` are those of the feature, and ``x`` their values, both of shape (k,); ``least``
     and ``most`` are the ends that the interval may reach. ``step`` is 1 for whole numbers; else an
-    end is refuted by a counterfactual within ``step`` of it.
+    end is refuted by a counterfactual within ``step`` of it. ``thresholds``, ascending, are those
+    of trees, which say the same between two of them; none where other features say more.
     """
 
     feature: int
@@ -43,6 +51,61 @@ class OrderedAxis:
     whole: bool
     words: tuple[str, ...] = ()
     codes: tuple[float, ...] = ()
+    thresholds: FloatArray | None = None
+
+    def filled(self, span: Span) -> Span:
+        """Return a proven span widened to the thresholds around it, which is as proven."""
+        if self.thresholds is None:
+            return span
+        assert isinstance(span, tuple)
+        first, last = self._cell(span[0])[0], self._cell(span[1])[1]
+        return max(first, self.least), min(last, self.most)
+
+    def before(self, value: float, side: int) -> float:
+        """Return how far an end may go, -1 the lower and 1 the upper, with ``value`` refuted."""
+        if self.thresholds is None:
+            return value - side * self.step
+        first, last = self._cell(value)
+        return float(np.nextafter(first, -np.inf) if side > 0 else np.nextafter(last, np.inf))
+
+    def between(self, end: float, value: float) -> FloatArray:
+        """Return values from an ``end`` to a refuted ``value`` that are worth a try."""
+        if self.thresholds is None:
+            values = np.linspace(end, value, _PULLS + 1)[1:-1]
+            if self.whole:
+                values = np.unique(np.rint(values))
+                values = values[(values != end) & (values != value)]
+            return values
+        cuts = self.thresholds
+        if value > end:
+            return np.nextafter(cuts[(cuts >= end) & (cuts < value)], np.inf)
+        return cuts[(cuts > value) & (cuts < end)]
+
+    def plain(self, value: float, side: int) -> float:
+        """Return a number with few digits that trees can't tell from ``value``, if there is one.
+
+        It is near the threshold on the other side of which the range ends.
+        """
+        if self.thresholds is None:
+            return value
+        cell = self._cell(value)
+        edge = Decimal(cell[0] if side > 0 else cell[1])
+        if not edge.is_finite() or not edge:
+            return value
+        for digits in _DIGITS:
+            unit = Decimal(1).scaleb(edge.adjusted() - digits + 1)
+            told = float(edge.quantize(unit, ROUND_CEILING if side > 0 else ROUND_FLOOR))
+            if cell[0] <= told <= cell[1] and self.least <= told <= self.most:
+                return told
+        return value
+
+    def _cell(self, value: float) -> tuple[float, float]:
+        """Return the first and the last number between the thresholds around ``value``."""
+        assert self.thresholds is not None
+        place = int(np.searchsorted(self.thresholds, value, side="left"))
+        below, above = self.thresholds[:place], self.thresholds[place:]
+        first = float(np.nextafter(below[-1], np.inf)) if below.size else -np.inf
+        return first, float(above[0]) if above.size else np.inf
 
     def told(self, low: float, high: float) -> tuple[str, ...] | None:
         """Return the words with codes between two ends; None of a feature without words."""
@@ -111,6 +174,10 @@ class WordAxis:
     """The place of the input's own word."""
     frozen: bool = False
     """True if the category keeps its word, whatever the search allows."""
+
+    def filled(self, span: Span) -> Span:
+        """Return the span as it is: words are single."""
+        return span
 
     @property
     def start(self) -> frozenset[int]:
@@ -219,7 +286,16 @@ def _axis(problem: PosedProblem, feature: int, radius: float, resolution: float)
             "features may move at most (within, --within)"
         )
     step = 1.0 if whole else max(resolution * (most - least), _least_step(problem, x))
-    return OrderedAxis(feature, group, x, least, most, step, whole, words, codes)
+    thresholds = None if whole or group.size > 1 else _thresholds(problem, int(group[0]))
+    return OrderedAxis(feature, group, x, least, most, step, whole, words, codes, thresholds)
+
+
+def _thresholds(problem: PosedProblem, coordinate: int) -> FloatArray | None:
+    """Return the thresholds of trees; None for networks, and where rules tie values together."""
+    mixed = problem.ball.mixed
+    if trees_of(problem.margins) is None or (mixed is not None and mixed.rules):
+        return None
+    return cells_for(problem).of_feature(coordinate)
 
 
 def _word_axis(

@@ -62,9 +62,10 @@ def inflate_problem(
     prediction stays with each kept feature anywhere in its range, all of them at once, and all
     other features free as in the question. The ranges are maximal: one step beyond each, the others
     as they are, there is a counterfactual. A step of a whole number is 1, of a category another
-    word, of a real number ``resolution``. Which of several maximal boxes is found depends on the
-    order in which ranges are widened: first the one that gains the most of the ``rows``, without
-    rows the widest. The norm must be L∞. Ctrl-C and the time limit return the ranges so far.
+    word, of a real number ``resolution``; those of trees end at their
+    thresholds, unless there are rules. Which of several maximal boxes is found depends on the order
+    in which ranges are widened: first the one that gains the most of the ``rows``, without rows the
+    widest. The norm must be L∞. Ctrl-C and the time limit return the ranges so far.
 
     Args:
         explanation: the features to keep, as for :func:`milp_verix.audit`; by default those of

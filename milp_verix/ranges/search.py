@@ -30,8 +30,6 @@ _MOST_ROWS = 400
 """Rows by which boxes and ends are chosen; the share inside counts all."""
 _SLABS = 16
 """Parts of a slice that are bounded in one batch."""
-_PULLS = 24
-"""Points between a counterfactual and the end of a range that are tried in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
         if isinstance(found, Verdict):
             self.unknown_reason = found.reason or "unknown"
             return
-        self.state = found
+        self.state = self._filled(found)
         self.tell()
         left = self._ends()
         checks.climb([self._next(end) for end in left], each=_EACH)
@@ -187,7 +185,7 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
                 side * (value - self._end(end)) > 0
                 and self.checks.known.verdict(number) is not None
             ):
-                return side * max(side * (value - side * axis.step), side * self._end(end)), number
+                return side * max(side * axis.before(value, side), side * self._end(end)), number
         return limit, None
 
     def _end(self, end: End) -> float:
@@ -206,6 +204,7 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
             here = self._end(end)
             if side * (target - here) <= 0:
                 if number is not None:
+                    number = self._plain(end, number)
                     verdict = self.checks.known.verdict(number)
                     assert verdict is not None
                     value = float(self.checks.known.places[number, column, int(side > 0)])
@@ -267,16 +266,28 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
             self._grow(piece)
         return count > 0
 
+    def _plain(self, end: End, number: int) -> int:
+        """Return the number of a counterfactual like ``number``, in few digits if one is found."""
+        (column, side), known = end, self.checks.known
+        axis = self.regions.axes[column]
+        assert isinstance(axis, OrderedAxis)
+        there = float(known.places[number, column, int(side > 0)])
+        value, before = axis.plain(there, side), len(known.points)
+        if value == there:
+            return number
+        point = known.points[number].astype(np.float64)[None, :]
+        axis.put(point, np.array([value]))
+        known.suspect(point)
+        found = len(known.points) > before and known.verdict(before) is not None
+        return before if found else number
+
     def _pull(self, end: End, number: int) -> None:
         """Suspect points nearer to an end than a counterfactual of its slice."""
         column = end[0]
         axis = self.regions.axes[column]
         there = float(self.checks.known.places[number, column, int(end[1] > 0)])
-        values = np.linspace(self._end(end), there, _PULLS + 1)[1:-1]
         assert isinstance(axis, OrderedAxis)
-        if axis.whole:
-            values = np.unique(np.rint(values))
-            values = values[(values != self._end(end)) & (values != there)]
+        values = axis.between(self._end(end), there)
         if axis.x.size > 1:
             return
         points = np.tile(self.checks.known.points[number].astype(np.float64), (len(values), 1))
@@ -285,7 +296,10 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
 
     def _grow(self, piece: State) -> None:
         assert self.state is not None
-        self.state = tuple(map(joined, self.state, piece))
+        self.state = self._filled(tuple(map(joined, self.state, piece)))
+
+    def _filled(self, state: State) -> State:
+        return tuple(axis.filled(s) for axis, s in zip(self.regions.axes, state, strict=True))
 
     def _state(self) -> RangesProgress:
         done = len(self.refuted) + len(self.reasons)

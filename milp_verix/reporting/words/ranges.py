@@ -4,6 +4,7 @@ An end is told with few digits, rounded into the range, so that what is said is 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from milp_verix.inputs.features import Feature
@@ -22,6 +23,8 @@ from milp_verix.reporting.words.wording import (
 from milp_verix.results.records.ranges import FeatureRange, RangesRecord
 
 _DIGITS = 4
+_SEEN = 7
+"""Digits of the numbers that people write, and of float32, in which many trees are stored."""
 _WORDS = 6
 """So many words are listed; of a range with more those that it lacks, if these are fewer."""
 _LISTED = 24
@@ -85,9 +88,11 @@ def range_text(found: RangesRecord, one: FeatureRange) -> str:
     """Return a range alone: ``"31 to 47 years"``, ``"sales or tech-support"``, ``"all"``."""
     if one.words is not None:
         return joined(one.words, "or")
-    low, high = inward(found, one)
-    unit = _unit(found, one)
-    return f"{low} to {high}{unit}" if low != high else f"{low}{unit}"
+    ends, unit = inward(found, one), _unit(found, one)
+    low, high = (end.told for end in ends)
+    if low == high:
+        return f"{low}{unit}"
+    return f"{'above ' * ends[0].strict}{low} to {'below ' * ends[1].strict}{high}{unit}"
 
 
 def percent(part: int, whole: int) -> str:
@@ -98,8 +103,20 @@ def percent(part: int, whole: int) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def inward(found: RangesRecord, one: FeatureRange) -> tuple[str, str]:
-    """Return the ends of a range with few digits, rounded into it and not beyond the input."""
+@dataclass(frozen=True, slots=True)
+class End:
+    """An end of a range with few digits; ``strict`` if the number told is just outside."""
+
+    told: str
+    strict: bool = False
+
+
+def inward(found: RangesRecord, one: FeatureRange) -> tuple[End, End]:
+    """Return the ends of a range with few digits, rounded into it and not beyond the input.
+
+    An end at a threshold of trees is told as people write it, ``below 31`` and not
+    ``at most 30.999998``: no number with seven digits lies between the two.
+    """
     assert one.lower is not None
     assert one.upper is not None
     group = found.groups[one.feature]
@@ -107,19 +124,27 @@ def inward(found: RangesRecord, one: FeatureRange) -> tuple[str, str]:
     return _rounded(one.lower, x, ROUND_CEILING), _rounded(one.upper, x, ROUND_FLOOR)
 
 
-def _rounded(end: float, x: float, towards: str) -> str:
-    exact = Decimal(end)
+def _rounded(end: float, x: float, towards: str) -> End:
+    exact, up = Decimal(end), towards == ROUND_CEILING
+    if not exact:
+        return End("0")
     for digits in range(_DIGITS, 18):
-        if not exact:
-            return "0"
-        unit = Decimal(1).scaleb(exact.adjusted() - digits + 1)
-        told = exact.quantize(unit, rounding=towards) if unit < 1 else exact.to_integral_value()
-        inside = told <= Decimal(x) if towards == ROUND_CEILING else told >= Decimal(x)
-        true = told >= exact if towards == ROUND_CEILING else told <= exact
+        unit = min(Decimal(1).scaleb(exact.adjusted() - digits + 1), Decimal(1))
+        told = exact.quantize(unit, rounding=towards)
+        inside = told <= Decimal(x) if up else told >= Decimal(x)
+        true = told >= exact if up else told <= exact
+        if digits == _DIGITS and told != exact:
+            outside = exact.quantize(unit, rounding=ROUND_FLOOR if up else ROUND_CEILING)
+            if abs(outside - exact) < Decimal(1).scaleb(min(exact.adjusted() - _SEEN + 1, -2)):
+                return End(_without_zeros(outside), strict=True)
         if inside and true:
-            text = f"{told:f}"
-            return text.rstrip("0").rstrip(".") if "." in text else text
-    return repr(end)
+            return End(_without_zeros(told))
+    return End(repr(end))
+
+
+def _without_zeros(value: Decimal) -> str:
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def rules_sentence(rules: Sequence[RangesRecord], covered: Sequence[int], rows: int) -> str:
@@ -209,14 +234,18 @@ def condition_text(found: RangesRecord, one: FeatureRange, labels: FeatureLabels
         name = name.replace(", ", " ")
     if one.words is not None:
         return f"{name} is {_words(found, one)}"
-    unit, (low, high) = _unit(found, one), inward(found, one)
+    unit, ends = _unit(found, one), inward(found, one)
+    low, high = (end.told for end in ends)
     if len(found.groups[one.feature]) > 1:
         return f"{name} changes by {low} to {high}"
+    least = f"{'above' if ends[0].strict else 'at least'} {low}"
+    most = f"{'below' if ends[1].strict else 'at most'} {high}"
+    both = f"between {low} and {high}"
     told = {
         (True, True): f"anything from {low} to {high}",
-        (True, False): f"at most {high}",
-        (False, True): f"at least {low}",
-        (False, False): f"between {low} and {high}",
+        (True, False): most,
+        (False, True): least,
+        (False, False): f"{least} and {most}" if ends[0].strict or ends[1].strict else both,
     }[one.lower == one.least, one.upper == one.most]
     return f"{name} is {low if low == high else told}{unit}"
 

@@ -139,7 +139,10 @@ def test_a_real_end_is_bracketed_by_the_resolution(resolution: float, tmp_path: 
     assert found.maximal
     assert found.replay(network) == ()
     told = found.sentence()
-    assert f"depth is between {np.ceil(1e4 * low) / 1e4:.4g} and " in told
+    # just beyond a plain number: that one is told
+    just = 1e4 * low - np.floor(1e4 * low) < 1e-3
+    least = f"above {np.floor(1e4 * low) / 1e4:.4g}"
+    assert f"depth is {least if just else f'between {np.ceil(1e4 * low) / 1e4:.4g}'} and " in told
 
 
 def test_a_radius_limits_how_far_kept_features_move(tmp_path: Path) -> None:
@@ -291,3 +294,48 @@ def test_a_search_takes_its_options(tmp_path: Path) -> None:
     _refuse_wrong(case, found)
     with pytest.raises(InputError, match="exactness"):
         problem.inflate(search=Search(exactness="bounds"))
+
+
+def _stumps(cuts: list[tuple[int, float, float]]) -> Any:
+    """Return a model of XGBoost: for each feature and threshold a tree with a value above it."""
+    xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    rows = np.array([[a, b] for a in np.arange(18, 60) for b in np.arange(0, 20)], dtype=float)
+    score = sum(value * (rows[:, f] >= cut) for f, cut, value in cuts)
+    options = {"n_estimators": 12, "max_depth": 3, "n_jobs": 1, "min_child_weight": 0.0}
+    return xgboost.XGBClassifier(**options).fit(rows, score > 2.5)
+
+
+@pytest.mark.parametrize(
+    ("age", "told"),
+    [
+        (22.0, "As long as age is below 31 and hours is anything from 0 to 19, "),
+        (
+            40.0,
+            "As long as age is at least 31 and below 50 and hours is at least 5 and below 12, ",
+        ),
+    ],
+)
+def test_real_ends_of_trees_are_their_thresholds(age: float, told: str) -> None:
+    """Each end is where the prediction of the model's library changes, in its own float32."""
+    model = _stumps([(0, 31.0, 2.0), (0, 50.0, -2.0), (1, 5.0, 1.0), (1, 12.0, -1.0)])
+    inputs = Inputs([continuous("age", 18, 59), continuous("hours", 0, 19)])
+    x = np.array([age, 8.0])
+    found = Problem(model, x, inputs=inputs, epsilon=np.inf).inflate([0, 1])
+    own = model.predict(x[None])[0]
+    assert found.maximal
+    assert found.sentence().startswith(told)
+    ends = {one.feature: (one.lower or 0.0, one.upper or 0.0) for one in found.ranges}
+    for one in found.ranges:
+        assert one.lower is not None
+        assert one.upper is not None
+        other = ends[1 - one.feature]
+        for value in np.linspace(one.lower, one.upper, 50):
+            row = np.zeros(2)
+            row[one.feature] = value
+            for row[1 - one.feature] in np.linspace(*other, 50):
+                assert model.predict(row[None])[0] == own
+        for beyond in one.beyond:
+            assert beyond.counterfactual is not None
+            assert model.predict(beyond.counterfactual.input.reshape(1, -1))[0] != own
+            assert not one.lower <= beyond.value <= one.upper
+            assert beyond.value == float(f"{beyond.value:.4g}")
