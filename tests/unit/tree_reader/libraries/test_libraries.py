@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import load_network
+from milp_verix import Problem, certify, load_network
 from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError
 from milp_verix.tree_reader.read_trees import ReadTrees
 from milp_verix.tree_reader.registry import reader_of
@@ -166,6 +166,55 @@ def test_models_that_are_no_sums_of_trees_are_refused_by_name(
     X = rng.normal(size=(100, 3))
     with pytest.raises(UnsupportedOperatorError, match=told):
         load_network(made(X, X @ [1.0, -2.0, 0.5]))
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "given", "told"),
+    [
+        ("ensemble", "AdaBoostClassifier", {}, "AdaBoostClassifier combines .* forests"),
+        ("ensemble", "BaggingClassifier", {}, "BaggingClassifier combines .* forests"),
+        ("ensemble", "IsolationForest", {}, "IsolationForest combines .* forests"),
+        ("calibration", "CalibratedClassifierCV", {}, "CalibratedClassifierCV combines"),
+        ("multioutput", "MultiOutputClassifier", {}, "MultiOutputClassifier combines"),
+        ("ensemble", "GradientBoostingClassifier", {"init": "tree"}, "fit it without init"),
+    ],
+)
+def test_other_combinations_of_trees_are_refused_by_name(
+    module: str, name: str, given: dict[str, Any], told: str
+) -> None:
+    tree = pytest.importorskip("sklearn.tree").DecisionTreeClassifier(max_depth=1)
+    kind = getattr(pytest.importorskip(f"sklearn.{module}"), name)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    several = name == "MultiOutputClassifier"
+    model = kind(tree) if several else kind(**dict.fromkeys(given, tree))
+    with pytest.raises(UnsupportedOperatorError, match=told):
+        load_network(model.fit(X, np.stack([y, 1 - y], axis=1) if several else y))
+
+
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "RandomForestRegressor"])
+def test_several_values_at_once_are_refused(name: str) -> None:
+    kind = getattr(pytest.importorskip("sklearn.ensemble"), name)
+    rng = np.random.default_rng(0)
+    model = kind(3).fit(rng.normal(size=(60, 3)), np.arange(120).reshape(60, 2) % 2)
+    with pytest.raises(InputError, match="at once: fit one for each"):
+        load_network(model)
+
+
+def test_other_libraries_are_refused_by_name() -> None:
+    stranger = type("CatBoostClassifier", (), {"__module__": "catboost.core"})()
+    with pytest.raises(UnsupportedOperatorError, match="CatBoostClassifier is made of trees"):
+        load_network(stranger)
+
+
+def test_certificates_are_refused_with_the_reason() -> None:
+    kind = pytest.importorskip("sklearn.ensemble").RandomForestClassifier
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    problem = Problem(kind(3).fit(X, X[:, 0] > 0), X[0], epsilon=0.3, domain=(-9.0, 9.0))
+    found = certify(problem.network, problem.explain())
+    assert not found.proven
+    assert "no certificates of trees" in str(found)
 
 
 @pytest.mark.parametrize(
