@@ -9,6 +9,7 @@ import argparse
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from milp_verix.errors import MilpVerixError
 from milp_verix.solvers import SOLVERS
 from tests.campaign.cases import case
 from tests.campaign.journal import Asked, append, read, seeds, table
+from tests.campaign.models import KINDS, TREES
 from tests.campaign.questions import QUESTIONS, search_of
 
 _SOLVERS = [name for name, one in SOLVERS.items() if one.unavailable() is None and name != "beta"]
@@ -52,13 +54,15 @@ def main() -> int:
     return int(any("wrong" in one.outcomes.values() for one in cases))
 
 
-def asked(seed: int) -> Asked:
-    """Ask all questions about the case of a ``seed``."""
-    found = case(seed)
+def asked(
+    seed: int, kinds: Sequence[str] = tuple(KINDS), solvers: Sequence[str] = _SOLVERS
+) -> Asked:
+    """Ask all questions about the case of a ``seed``, a model of one of the ``kinds``."""
+    found = case(seed, kinds)
     outcomes, told = {}, {}
     for place, (name, question) in enumerate(QUESTIONS.items()):
         rng = np.random.default_rng([seed, place, 1])
-        search = search_of(rng, _SOLVERS)
+        search = search_of(rng, solvers, trees=found.kind in TREES)
         try:
             outcomes[name] = "decided" if question(found, search, rng) else "open"
         except MilpVerixError as error:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import milp_verix
 from milp_verix import Inputs, Problem
 from milp_verix.inputs.features import Feature
-from tests.campaign.models import KINDS
+from tests.campaign.models import KINDS, ExportedTrees
 from tests.support.mixed_domains import Values, random_feature, random_rule, random_value
 
 MOST_POINTS = 4000
@@ -83,16 +83,16 @@ def placed(features: Sequence[Feature], values: Values) -> NDArray[np.float64]:
     return np.array(found)
 
 
-def case(seed: int) -> FiniteCase:
-    """Return the case of a ``seed``."""
+def case(seed: int, kinds: Sequence[str] = tuple(KINDS)) -> FiniteCase:
+    """Return the case of a ``seed``, about a model of one of the ``kinds``."""
     for attempt in range(1000):
-        found = _drawn(np.random.default_rng([seed, attempt]))
+        found = _drawn(np.random.default_rng([seed, attempt]), kinds)
         if found is not None:
             return found
     raise AssertionError("no case found")
 
 
-def _drawn(rng: np.random.Generator) -> FiniteCase | None:
+def _drawn(rng: np.random.Generator, kinds: Sequence[str]) -> FiniteCase | None:
     widest = int(rng.choice([4, 9]))
     features = tuple(random_feature(rng, f"f{i}", widest) for i in range(rng.integers(2, 6)))
     x = tuple(random_value(rng, feature) for feature in features)
@@ -106,10 +106,10 @@ def _drawn(rng: np.random.Generator) -> FiniteCase | None:
     if np.prod([len(one) for one in choices]) > MOST_POINTS:
         return None
     points = [p for p in product(*choices) if all(rule(p) for _, rule in rules)]
-    kind = str(rng.choice([*KINDS]))
+    kind = str(rng.choice(kinds))
     rows = np.array([placed(features, [rng.choice(one) for one in domain]) for _ in range(200)])
     model = KINDS[kind](rng, rows)
-    network = milp_verix.load_network(model)
+    network = milp_verix.load_network(model.model if isinstance(model, ExportedTrees) else model)
     predictions = predicted(model, network, np.array([placed(features, p) for p in points]))
     (own,) = predicted(model, network, placed(features, x)[None])
     if predictions is None or own is None or (predictions == own).all():

@@ -1,15 +1,18 @@
 """Random models of each kind, as people bring them: ONNX files, and estimators of libraries."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import onnx
 from numpy.typing import NDArray
 from onnxruntime import InferenceSession
 
 from tests.campaign.operators import CONSTANTS, FAMILIES
 from tests.support.onnx_models import FLOAT, build, node
 from tests.support.random_networks import dense_model, random_layers
+from tests.support.tree_models import LIBRARIES
 
 Array = NDArray[np.float64]
 Drawn = Callable[[np.random.Generator, Array], Any]
@@ -70,14 +73,6 @@ def _labels(rng: np.random.Generator, rows: Array) -> NDArray[np.int64]:
     return np.asarray(found, dtype=np.int64)
 
 
-def _fitted(make: Callable[[np.random.Generator], Any]) -> Drawn:
-    def drawn(rng: np.random.Generator, rows: Array) -> Any:
-        chosen = rows[rng.integers(0, len(rows), 80)]
-        return make(rng).fit(chosen, _labels(rng, chosen))
-
-    return drawn
-
-
 def _product(rng: np.random.Generator, rows: Array) -> Any:
     """Return ``V (sigmoid(W x + b) ∘ (U x + a)) + c``: a gate, with a product of two values."""
     (gate, *_), (value, last) = _scaled(rng, rows, (3,)), _scaled(rng, rows, (3,))
@@ -121,35 +116,46 @@ def _normalised(rng: np.random.Generator, rows: Array) -> Any:
     )
 
 
-def _forest(rng: np.random.Generator) -> Any:
-    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+def _trees(make: Callable[..., Any]) -> Drawn:
+    """Return a maker of trees, fitted by ``make`` of a library to 80 of the rows."""
 
-    kind = [RandomForestClassifier, ExtraTreesClassifier][rng.integers(2)]
-    return kind(int(rng.integers(1, 9)), max_depth=int(rng.integers(1, 6)), random_state=0)
+    def drawn(rng: np.random.Generator, rows: Array) -> Any:
+        chosen = rows[rng.integers(0, len(rows), 80)]
+        return make(rng, chosen, _labels(rng, chosen))
 
-
-def _boosted(rng: np.random.Generator) -> Any:
-    from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
-
-    rounds, depth = int(rng.integers(1, 9)), int(rng.integers(1, 5))
-    if rng.random() < 0.5:
-        return GradientBoostingClassifier(n_estimators=rounds, max_depth=depth, random_state=0)
-    return HistGradientBoostingClassifier(max_iter=rounds, max_depth=depth, min_samples_leaf=3)
+    return drawn
 
 
-def _xgboost(rng: np.random.Generator) -> Any:
-    from xgboost import XGBClassifier
+@dataclass(frozen=True, eq=False)
+class ExportedTrees:
+    """Trees of scikit-learn as an ONNX file, and the labels that onnxruntime gives."""
 
-    rounds, depth = int(rng.integers(1, 9)), int(rng.integers(1, 5))
-    return XGBClassifier(n_estimators=rounds, max_depth=depth, n_jobs=1, min_child_weight=0.1)
+    model: onnx.ModelProto
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, which are numbers from 0 on."""
+        return np.arange(3)
+
+    def predict(self, rows: Array) -> NDArray[Any]:
+        """Return the label of each row, (n,)."""
+        session = InferenceSession(self.model.SerializeToString())
+        (labels,) = session.run(["label"], {"X": rows.astype(np.float32)})
+        return np.asarray(labels)
 
 
-def _lightgbm(rng: np.random.Generator) -> Any:
-    from lightgbm import LGBMClassifier
+def _exported(rng: np.random.Generator, rows: Array, labels: Any) -> ExportedTrees:
+    from skl2onnx import to_onnx
 
-    rounds, leaves = int(rng.integers(1, 9)), int(rng.integers(2, 9))
-    options: dict[str, Any] = {"min_child_samples": 2, "n_jobs": 1, "verbose": -1}
-    return LGBMClassifier(n_estimators=rounds, num_leaves=leaves, **options)
+    fitted = LIBRARIES["scikit-learn"](rng, rows, labels)
+    first = rows[:1].astype(np.float32)
+    return ExportedTrees(to_onnx(fitted, first, options={"zipmap": False}))
+
+
+TREES: dict[str, Drawn] = {
+    name: _trees(make) for name, make in {**LIBRARIES, "ONNX trees": _exported}.items()
+}
+"""A maker of random models for each library of trees."""
 
 
 def _family(name: str) -> Drawn:
@@ -183,10 +189,7 @@ KINDS: dict[str, Drawn] = {
     "max-pool": _max_pool,
     "gate": _product,
     "layer normalisation": _normalised,
-    "forest": _fitted(_forest),
-    "boosted trees": _fitted(_boosted),
-    "XGBoost": _fitted(_xgboost),
-    "LightGBM": _fitted(_lightgbm),
+    **TREES,
     **{f"operators: {name}": _family(name) for name in FAMILIES},
 }
 """A maker of random models for each kind."""

@@ -83,6 +83,29 @@ def contrastive(case: FiniteCase, search: Search, rng: np.random.Generator) -> b
     return found.proven
 
 
+def nearest(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
+    """Find the nearest change, a word for another one being a change of 1."""
+    inputs = case.problem.inputs
+    assert inputs is not None
+    found = case.problem.contrastive(minimise="distance", search=_limits_of(search))
+    changing = case.points[case.predictions != case.own]
+    assert not (found.robust and len(changing)), f"said to be robust, but {changing[0]} changes"
+    if found.distance is None or found.scales is None:
+        return found.proven
+    total, first = np.zeros(len(changing)), 0
+    for feature, here, values in zip(inputs.features, case.x, changing.T, strict=True):
+        scale, first = found.scales[first], first + feature.width
+        moved = np.abs(values - here)
+        total += moved > 0 if feature.kind == "category" else moved / scale
+    least = float(total.min())
+    assert (found.lower_bound or 0) <= least * (1 + 1e-9), (found.lower_bound, least)
+    assert found.distance >= least * (1 - 1e-9), (found.distance, least)
+    assert not found.proven or found.distance <= least * (1 + 1e-3), (found.distance, least)
+    assert found.contrast is not None
+    _real(case, found.counterfactual, found.contrast)
+    return found.proven
+
+
 def enumerate_(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
     """List all minimal explanations and contrasts."""
     found = case.problem.enumerate(search=_limits_of(search))
@@ -180,6 +203,7 @@ QUESTIONS: Mapping[str, Question] = {
     "explain": explain,
     "minimum": minimum,
     "contrastive": contrastive,
+    "nearest": nearest,
     "enumerate": enumerate_,
     "relevance": relevance,
     "audit": audit,
@@ -188,11 +212,16 @@ QUESTIONS: Mapping[str, Question] = {
 }
 
 
-def search_of(rng: np.random.Generator, solvers: Sequence[str]) -> Search:
-    """Return random options of a search, with enough time that only engines leave things open."""
+def search_of(rng: np.random.Generator, solvers: Sequence[str], *, trees: bool) -> Search:
+    """Return random options of a search, with enough time that only engines leave things open.
+
+    Those of ``trees`` leave out what only neurons have.
+    """
+    if trees:
+        solvers = [name for name in solvers if name != "phase"]
     options: dict[str, Any] = {
         "solver": str(rng.choice([*solvers, *["auto"] * len(solvers)])),
-        "bounds": str(rng.choice(["interval", "crown", "crown", "alpha"])),
+        "bounds": str(rng.choice(["interval", "crown", "crown", *["alpha"] * (not trees)])),
         "segments": int(rng.choice([1, 8])),
         "reuse": bool(rng.random() < 0.9),
         "time_limit": 20.0,
