@@ -5,6 +5,7 @@ Row ``r`` belongs to the set ``owner[r]``, and has its lines:
     c·v ≤ Σ_s (c⁺ S_s + c⁻ B_s) z_s + c⁺·t + c⁻·b            B z + b ≤ v ≤ S z + t on each set
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -22,6 +23,19 @@ class BatchRelaxation(Protocol):
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
         """Return a form above ``row·v`` on the set of each row: constants, and coefficients."""
+
+
+class FollowedForms(BatchRelaxation, Protocol):
+    """Forms of a node that is split at points, which may be followed forward, too."""
+
+    def followed(
+        self, values: Mapping[int, FloatArray], met: FloatArray | None, owner: IntArray
+    ) -> FloatArray:
+        """Return the values of the forms that each row takes, shape (rows, size).
+
+        ``values`` are those of the sources, shape (rows, size); ``met`` are the coefficients met at
+        the node, None for zeros: positive ones take the upper form.
+        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,3 +72,16 @@ class BatchLines:
             product += lower
             products.append((source, product))
         return shift, products
+
+    def followed(
+        self, values: Mapping[int, FloatArray], met: FloatArray | None, owner: IntArray
+    ) -> FloatArray:
+        """Return the values of the lines that each row takes."""
+        high = self.ceiling[owner]
+        low = np.zeros_like(high) if self.floor is None else self.floor[owner]
+        for source, above, below in self.terms:
+            z = values[source]
+            spend_entries(z.size, 4)
+            high = high + above[owner] * z
+            low = low + below[owner] * z
+        return low if met is None else np.where(met > 0, high, low)

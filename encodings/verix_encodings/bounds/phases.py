@@ -7,6 +7,10 @@ its supposition, for any ``β ≥ 0``:
     d ≥ 0     c·max(z_p, z_q) ≤ c z_q + β d                                    d = z_q − z_p
     d ≤ 0     c·max(z_p, z_q) ≤ c z_p − β d
 
+A row that supposes that ``l ≤ z ≤ u`` leaves any coefficient ``w`` at ``z``:
+
+    c z ≤ w z + max((c − w) l, (c − w) u)
+
 The bound of such a row holds wherever all of its suppositions do (β-CROWN: Wang, Zhang, Xu, Lin,
 Jana, Hsieh, Kolter, NeurIPS 2021).
 """
@@ -17,7 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +50,32 @@ class Phases:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Parts of ranges of the entries of a value that rows suppose, all of shape (R, size).
+
+    A row whose entry is ``supposed`` to lie between ``low`` and ``high`` leaves the coefficient
+    ``way`` there. ``paid`` receives, at ``value``, the ends at which it pays for the change.
+    """
+
+    supposed: BoolArray
+    way: FloatArray
+    low: FloatArray
+    high: FloatArray
+    paid: dict[int, FloatArray]
+    value: int
+
+    def left(self, c: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the coefficients left of ``c``, the constant that they cost, and its rounding."""
+        change = np.where(self.supposed, c - self.way, 0.0)
+        self.paid[self.value] = np.where(change > 0, self.high, self.low)
+        cost = change * self.paid[self.value]
+        error = relative_error(c.shape[1]) * np.abs(cost).sum(axis=1)
+        return np.where(self.supposed, self.way, c), cost.sum(axis=1), error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Splits:
-    """Suppositions by the number of the activation, and multiples of them by that of ``z``.
+    """Suppositions by the number of the activation, and multiples and parts by that of ``z``.
 
     ``multipliers`` are the coefficients ``β`` where ``z ≥ 0`` is supposed, ``−β`` where ``z ≤ 0``
     is, and zero elsewhere; shape (R, neurons).
@@ -55,6 +83,7 @@ class Splits:
 
     phases: Mapping[int, Phases] = field(default_factory=dict)
     multipliers: Mapping[int, FloatArray] = field(default_factory=dict)
+    parts: Mapping[int, Parts] = field(default_factory=dict)
 
 
 def entries_of(first: IntArray, second: IntArray, size: int) -> sp.csr_array:

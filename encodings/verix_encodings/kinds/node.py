@@ -10,6 +10,7 @@ property; the others have defaults that are valid for every node, and loose:
 | gradients, for searches | zero: a function in steps |
 | backward bounds | ``v`` lies in its enclosure: no line, nothing to optimise |
 | branching on phases | no phase |
+| branching on points | no entry of a source is split |
 | ranges of slopes | infinite: nothing follows from them |
 | rounding of an evaluation | the enclosure around arguments that are off by their own errors |
 | a program | columns in their bounds, and between their lines: a relaxation |
@@ -37,7 +38,7 @@ from verix_encodings.arrays import (
 )
 from verix_encodings.blocks.affine import define
 from verix_encodings.blocks.formulations import ReluEncoding
-from verix_encodings.bounds.batch_lines import BatchLines, BatchRelaxation
+from verix_encodings.bounds.batch_lines import BatchLines, BatchRelaxation, FollowedForms
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, Region
 from verix_encodings.bounds.lines import Lines, Planes, Relaxation
 from verix_encodings.bounds.slope_products import centred, outward
@@ -50,6 +51,8 @@ Ranges: TypeAlias = Callable[[int], Range]
 
 Rounded: TypeAlias = tuple[FloatArray, FloatArray]
 """Bounds, entry by entry, on the rounding in a value's expressions, and on its magnitude."""
+
+_QUARTERS = 0.25, 0.5, 0.75
 
 OPERATIONS = 16
 """An evaluation of a node rounds no more than so many operations do."""
@@ -111,6 +114,9 @@ class Node(ABC):
 
     flat: ClassVar[bool] = False
     """True if a second lower line, of slope zero, is worth a second backward pass in batches."""
+
+    pointed: ClassVar[bool] = False
+    """True if its forms are tighter on a part of a source's range, which is split at a point."""
 
     mixes: ClassVar[bool] = False
     """True if neighbours among its entries may read entries of a source that are far apart."""
@@ -255,6 +261,34 @@ class Node(ABC):
         """The number of the value whose sign is the node's phase: its lines are exact for each."""
         return None
 
+    def narrowed(self, of: Ranges, bounds: Bounds) -> Range:
+        """Bound the value where sources lie in ``of(k)``, (N, size), which ``bounds`` enclose."""
+        return self.over_boxes(of, lambda k: bounds[k].magnitude)
+
+    def narrowed_forms(self, of: Ranges, bounds: Bounds) -> FollowedForms:
+        """Return forms around the node where sources lie in ``of(k)``, which ``bounds`` enclose.
+
+        Only asked of a node that is ``pointed``.
+        """
+        low, high = self.enclosure(of)
+        return BatchLines((), high, low, np.maximum(np.abs(low), np.abs(high)))
+
+    def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        """Yield each source with estimates of how much splits of its entries lower ``c·v``.
+
+        Both have the shape (N, entries), for N sets of inputs where sources lie in ``of(k)``. Plain
+        float64, for branching. Only asked of a node that is ``pointed``.
+        """
+        for source in self.sources:
+            yield source, np.zeros_like(of(source)[0])
+
+    def split_points(self, lower: FloatArray, upper: FloatArray) -> FloatArray:
+        """Return points at which to split entries of a source in these bounds.
+
+        No proof rests on them: one that is no number, or not inside, splits nothing.
+        """
+        return lower / 2 + upper / 2
+
     # what the cone of some neurons asks
 
     def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
@@ -365,6 +399,40 @@ class Elementwise(Node):
         """Add the gradient by the source."""
         slopes[self.source][:] += slope * self.derivative(values[self.source])
 
+    def narrowed(self, of: Ranges, bounds: Bounds) -> Range:
+        """Bound the value: only entries that are narrower than in ``bounds`` take work."""
+        z, (lower, upper) = bounds[self.source], of(self.source)
+        changed = (lower > z.lower) | (upper < z.upper)
+        ends = self.range_of(z.lower, z.upper)
+        parts = self.range_of(lower[changed], upper[changed])
+        return _with_parts(ends[0], parts[0], changed), _with_parts(ends[1], parts[1], changed)
+
+    def narrowed_forms(self, of: Ranges, bounds: Bounds) -> BatchLines:
+        """Return the lines: only entries that are narrower than in ``bounds`` take work."""
+        z, (lower, upper) = bounds[self.source], of(self.source)
+        changed = (lower > z.lower) | (upper < z.upper)
+        parts = self.lines_of(lower[changed], upper[changed])
+        whole = self.lines_of(z.lower, z.upper)
+        s_low, b_low, s_high, b_high = (
+            _with_parts(line, part, changed) for line, part in zip(whole, parts, strict=True)
+        )
+        steep = np.maximum(np.abs(s_low), np.abs(s_high))
+        reach = np.abs(b_low) + np.abs(b_high) + steep * np.maximum(np.abs(lower), np.abs(upper))
+        return BatchLines(((self.source, s_high, s_low),), b_high, b_low, reach)
+
+    def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        """Yield the source with the distances of the function from its chord."""
+        lower, upper = of(self.source)
+        wide, low = upper - lower, self.apply(lower)
+        spend_entries(lower.size, 8 * len(_QUARTERS))
+        far = np.zeros_like(wide)
+        with np.errstate(invalid="ignore", over="ignore"):
+            rise = self.apply(upper) - low
+            for share in _QUARTERS:
+                there = self.apply(lower + share * wide) - low
+                far = np.fmax(far, np.abs(there - share * rise))
+            yield self.source, np.nan_to_num(np.abs(c) * far)
+
     def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
         """Return the places of the source's entries."""
         return before(self.source)
@@ -444,6 +512,13 @@ class Elementwise(Node):
         with np.errstate(invalid="ignore"):
             carried = np.where(off > 0, np.fmin(steepest * off, high - low), 0.0)
         return _own_rounding(low, high) + carried
+
+
+def _with_parts(whole: FloatArray, parts: FloatArray, changed: BoolArray) -> FloatArray:
+    """Return rows of ``whole``, (size,), with ``parts`` in the ``changed`` entries, (N, size)."""
+    result = np.tile(whole, (changed.shape[0], 1))
+    result[changed] = parts
+    return result
 
 
 def _own_rounding(low: FloatArray, high: FloatArray) -> FloatArray:

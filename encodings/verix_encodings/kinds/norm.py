@@ -67,6 +67,7 @@ class Norm(Node):
     """
 
     plural: ClassVar[str] = "norms"
+    pointed: ClassVar[bool] = True
     mixes: ClassVar[bool] = True
 
     source: int
@@ -208,6 +209,19 @@ class Norm(Node):
             np.add.at(total.T, self.entries, np.moveaxis(part, 0, -1))
         yield self.source, (found[0], found[1])
 
+    def narrowed_forms(self, of: Ranges, bounds: Bounds) -> "BatchNorms":
+        """Return the planes in each row."""
+        return self.batch_relaxation(of, flat=False)
+
+    def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        """Yield the source with ``w r_j² / ρ``, ``r_j`` half the width of ``z_j``."""
+        lower, upper = of(self.source)
+        half, (_, length) = (upper - lower) / 2, self.enclosure(of)
+        steep = np.abs(c) * self.weight / np.maximum(length, _TINY)
+        total = np.zeros_like(half)
+        np.add.at(total.T, self.entries, np.repeat(steep.T[:, None], self.entries.shape[1], axis=1))
+        yield self.source, total * half**2
+
     def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
         """Mark the entries of these groups."""
         masks[self.source][self.entries[mask].reshape(-1)] = True
@@ -268,3 +282,13 @@ class BatchNorms:
         result = np.zeros((row.shape[0], self.size))
         np.add.at(result.T, self.node.entries, np.moveaxis(slopes, 0, -1))
         return shift, [(self.node.source, result)]
+
+    def followed(
+        self, values: Mapping[int, FloatArray], met: FloatArray | None, owner: IntArray
+    ) -> FloatArray:
+        """Return the values of the planes that each row takes."""
+        z, planes = values[self.node.source][:, self.node.entries], self.planes
+        spend_entries(z.size, 8)
+        high = np.einsum("rgk,rgk->rg", planes.above[owner], z) + planes.ceiling[owner]
+        low = np.einsum("rgk,rgk->rg", planes.below[owner], z) + planes.floor[owner]
+        return np.asarray(low if met is None else np.where(met > 0, high, low))

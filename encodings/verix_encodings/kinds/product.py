@@ -51,6 +51,7 @@ class Product(Node):
     """
 
     plural: ClassVar[str] = "products"
+    pointed: ClassVar[bool] = True
     mixes: ClassVar[bool] = True
 
     one: int
@@ -196,6 +197,20 @@ class Product(Node):
                     np.add.at(sum_.T, p, part.T)
             yield source, (totals[0], totals[1])
 
+    def narrowed_forms(self, of: Ranges, bounds: Bounds) -> "BatchProducts":
+        """Return the planes in each row."""
+        return self.batch_relaxation(of, flat=False)
+
+    def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        """Yield each factor with half the gaps of its products, which half its range leaves."""
+        halves = {k: (of(k)[1] - of(k)[0]) / 2 for k in self.sources}
+        for source, columns, other, places in self._sides():
+            total = np.zeros_like(halves[source])
+            for p, q in zip(columns.T, places.T, strict=True):
+                np.add.at(total.T, p, (np.abs(c) * halves[other][:, q]).T / 2)
+            spend_entries(c.size * self.terms, 12)
+            yield source, total * halves[source]
+
     def _sides(self) -> tuple[tuple[int, IntArray, int, IntArray], ...]:
         """Return each factor's value and entries, with those that multiply it."""
         return (
@@ -287,3 +302,16 @@ class BatchProducts:
             before = times(slopes, spread)
             found[source] = found[source] + before if source in found else before
         return shift, list(found.items())
+
+    def followed(
+        self, values: Mapping[int, FloatArray], met: FloatArray | None, owner: IntArray
+    ) -> FloatArray:
+        """Return the values of the planes that each row takes."""
+        node = self.node
+        side = -1.0 if met is None else np.where(met > 0, 1.0, -1.0)
+        total = self.constant[owner] + side * self.gap[owner]
+        x, y, m, n = values[node.one], values[node.other], self.m[owner], self.n[owner]
+        spend_entries(total.size * node.terms, 4)
+        for p, q in zip(node.first.T, node.second.T, strict=True):
+            total += n[:, q] * x[:, p] + m[:, p] * y[:, q]
+        return total

@@ -22,7 +22,7 @@ from verix_encodings.bounds.batch_lines import BatchLines
 from verix_encodings.bounds.interval import Interval, Range
 from verix_encodings.bounds.lines import Lines
 from verix_encodings.bounds.smooth_functions import SmoothFunction
-from verix_encodings.bounds.strips import best_lines, slope_range, value_range
+from verix_encodings.bounds.strips import best_lines, breakpoints, slope_range, value_range
 from verix_encodings.kinds.node import (
     OPERATIONS,
     Elementwise,
@@ -41,6 +41,7 @@ class Curve(Elementwise):
     """
 
     plural: ClassVar[str] = "smooth functions"
+    pointed: ClassVar[bool] = True
 
     source: int
     function: SmoothFunction
@@ -96,6 +97,13 @@ class Curve(Elementwise):
         """Return ``σ'(z)``."""
         with np.errstate(all="ignore"):
             return self.function.slope(z)
+
+    def split_points(self, lower: FloatArray, upper: FloatArray) -> FloatArray:
+        """Return the points that share out the curvature evenly, or the middle."""
+        middle = lower / 2 + upper / 2
+        with np.errstate(all="ignore"):
+            points = breakpoints(self.function, lower, upper, 2)[1]
+        return np.where(np.isfinite(points), points, middle)
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Enclose the function by segments; its bounds alone where it is not defined for all."""

@@ -50,6 +50,7 @@ class Softmax(Node):
     """
 
     plural: ClassVar[str] = "softmax probabilities"
+    pointed: ClassVar[bool] = True
     mixes: ClassVar[bool] = True
 
     source: int
@@ -155,6 +156,19 @@ class Softmax(Node):
         found[1][:, self.entries] = np.maximum.reduce(ends) + error
         yield self.source, (found[0], found[1])
 
+    def narrowed_forms(self, of: Ranges, bounds: Bounds) -> "BatchSoftmax":
+        """Return the planes in each row."""
+        return self.batch_relaxation(of, flat=False)
+
+    def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        """Yield the source with widths of probabilities, times the spread of ``c`` in a group."""
+        low, high = self.enclosure(of)
+        groups = c.reshape(-1, *self.entries.shape)
+        spread = np.ptp(groups, axis=2, keepdims=True) / 4
+        gains = np.zeros_like(of(self.source)[0])
+        gains[:, self.entries] = spread * (high - low).reshape(groups.shape)
+        yield self.source, gains
+
     def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
         """Mark the whole groups of these entries."""
         groups = mask.reshape(self.entries.shape).any(axis=1)
@@ -254,3 +268,16 @@ class BatchSoftmax:
         result = np.zeros((row.shape[0], self.size))
         result[:, self.node.entries] = before
         return shift, [(self.node.source, result)]
+
+    def followed(
+        self, values: Mapping[int, FloatArray], met: FloatArray | None, owner: IntArray
+    ) -> FloatArray:
+        """Return the values of the planes that each row takes."""
+        s, planes = values[self.node.source][:, self.node.entries], self.planes
+        spend_entries(s.size * self.node.width, 8)
+        high = np.einsum("rgij,rgj->rgi", planes.above[owner], s) + planes.ceiling[owner]
+        low = np.einsum("rgij,rgj->rgi", planes.below[owner], s) + planes.floor[owner]
+        if met is None:
+            return np.asarray(low.reshape(s.shape[0], -1))
+        moved, _, _ = _levelled(met.reshape(high.shape), planes.gap[owner])
+        return np.asarray(np.where(moved > 0, high, low).reshape(s.shape[0], -1))

@@ -45,6 +45,8 @@ STEPS: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 # the least and the greatest of z − v within a step
 _REACH = {"floor": (0.0, 1.0), "round": (-0.5, 0.5)}
+# the distance from a jump at which a range is split, as a share of the jump's place
+_BESIDE = 2.0**-20
 # beyond, a whole number is no column of a program
 _MOST = 2.0**30
 
@@ -54,6 +56,7 @@ class Step(Elementwise):
     """The function ``form`` of :data:`STEPS`, elementwise, of the value ``source``."""
 
     plural: ClassVar[str] = "steps"
+    pointed: ClassVar[bool] = True
 
     source: int
     form: str
@@ -88,6 +91,21 @@ class Step(Elementwise):
         low, high = self.range_of(lower, upper)
         steps = low != high
         return np.where(steps, -np.inf, 0.0), np.where(steps, np.inf, 0.0)
+
+    def split_points(self, lower: FloatArray, upper: FloatArray) -> FloatArray:
+        """Return points just below the jump nearest to the middle, or above it.
+
+        At the jump itself both parts would hold both values.
+        """
+        middle = lower / 2 + upper / 2
+        jump = np.zeros_like(middle)
+        if self.form in _REACH:
+            start = 0.5 if self.form == "round" else 0.0
+            jump = np.round(middle - start) + start
+            # the middle may be nearest to a jump outside
+            jump = np.where(jump > upper, jump - 1.0, np.where(jump < lower, jump + 1.0, jump))
+        beside = _BESIDE * np.maximum(np.abs(jump), 1.0)
+        return np.where(lower < jump - beside, jump - beside, jump + beside)
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add a whole column for each entry with a step in its bounds, and its rows."""

@@ -86,6 +86,11 @@ def upper_form(
     pending: dict[int, Coefficients] = {value: coefficients, **splits.multipliers}
     for current in range(value, 0, -1):
         c = pending.pop(current, None)
+        if current in splits.parts:
+            met_there = np.zeros((rows, network.sizes[current])) if c is None else dense(reached(c))
+            c, shift, lost = splits.parts[current].left(met_there)
+            constant += shift
+            error += lost
         if c is None:
             continue
         if met is not None:
@@ -105,6 +110,12 @@ def upper_form(
     at_input = pending.get(0)
     if at_input is None:
         at_input = np.zeros((rows, network.input_size))
+    if 0 in splits.parts:
+        at_input, shift, lost = splits.parts[0].left(dense(at_input))
+        constant += shift
+        error += lost
+    if met is not None:
+        met[0] = reached(at_input)
     return LinearForm(dense(at_input), constant, error)
 
 

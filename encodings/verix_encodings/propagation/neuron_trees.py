@@ -20,6 +20,7 @@ import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, Region, never
+from verix_encodings.propagation.row_ranges import suppose_both
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 from verix_encodings.propagation.row_steps import lowered
 
@@ -33,23 +34,28 @@ _MOST_VALUES = 2**20  # of a batch: 8 MB
 class Leaves:
     """Leaves of the rows ``row``, (L,): bounds ``upper``, (L,), and the place to ``split``, (L,).
 
-    The place is -1 where no neuron is left. ``signs`` and ``dials``, both (L, count), are those of
-    :class:`~verix_encodings.propagation.row_slopes.RowSlopes`, in few bytes: any dials are valid.
+    The place is -1 where no neuron is left; ``point``, (L,), says where its range is split. The
+    others are those of :class:`~verix_encodings.propagation.row_slopes.RowSlopes` in few bytes: any
+    dials are valid.
     """
 
     row: IntArray
     upper: FloatArray
     split: IntArray
+    point: FloatArray
     signs: np.ndarray
     dials: np.ndarray
+    ends: np.ndarray
 
     def __getitem__(self, chosen: IntArray | BoolArray) -> "Leaves":
         return Leaves(
             self.row[chosen],
             self.upper[chosen],
             self.split[chosen],
+            self.point[chosen],
             self.signs[chosen],
             self.dials[chosen],
+            self.ends[chosen],
         )
 
     def and_(self, more: "Leaves") -> "Leaves":
@@ -58,8 +64,10 @@ class Leaves:
             np.concatenate([self.row, more.row]),
             np.concatenate([self.upper, more.upper]),
             np.concatenate([self.split, more.split]),
+            np.concatenate([self.point, more.point]),
             np.concatenate([self.signs, more.signs]),
             np.concatenate([self.dials, more.dials]),
+            np.concatenate([self.ends, more.ends]),
         )
 
 
@@ -81,8 +89,9 @@ class NeuronTrees:
         rows = self.known.size
         dials = self.relaxed.first_dials(rows).astype(np.float32)
         signs = np.zeros(dials.shape, dtype=np.int8)
-        row, nowhere = np.arange(rows), np.full(rows, -1)
-        self._leaves = Leaves(row, self.known.copy(), nowhere, signs, dials)
+        row, nowhere, at = np.arange(rows), np.full(rows, -1), np.full(rows, np.nan)
+        ends = self.relaxed.first_ends(rows).astype(np.float32)
+        self._leaves = Leaves(row, self.known.copy(), nowhere, at, signs, dials, ends)
 
     @property
     def upper(self) -> FloatArray:
@@ -117,11 +126,9 @@ class NeuronTrees:
         return np.asarray(worst[(leaves.upper[worst] >= 0) & (leaves.split[worst] >= 0)])
 
     def _children(self, parents: IntArray) -> Leaves:
-        twice, count = np.tile(parents, 2), parents.size
-        children = self._leaves[twice]
-        places = children.split
-        children.signs[np.arange(2 * count), places] = np.repeat(np.array([1, -1], np.int8), count)
-        children.dials[np.arange(2 * count), places] = 0.0
+        children = self._leaves[np.tile(parents, 2)]
+        split = self._leaves.split[parents], self._leaves.point[parents]
+        suppose_both(children.signs, children.dials, children.ends, split)
         return children
 
     def _replace(
@@ -155,14 +162,12 @@ class NeuronTrees:
             self.coefficients[leaves.row],
             leaves.dials.astype(np.float64),
             leaves.signs.astype(np.float64),
+            leaves.ends,
         )
         goals = np.zeros(leaves.row.size)
         found = lowered(rows, self.region, leaves.upper, goals, steps)
-        split = np.full(leaves.row.size, -1)
-        if found.left.size and self.relaxed.count:
-            effects = rows.effects()
-            place = np.argmax(effects, axis=1)
-            use = effects[np.arange(place.size), place] > 0
-            split[found.left] = np.where(use, place, -1)
+        split, point = np.full(leaves.row.size, -1), np.full(leaves.row.size, np.nan)
+        if found.left.size:
+            split[found.left], point[found.left] = rows.best_splits()
         dials = found.dials.astype(np.float32)
-        return Leaves(leaves.row, found.upper, split, leaves.signs, dials)
+        return Leaves(leaves.row, found.upper, split, point, leaves.signs, dials, leaves.ends)

@@ -33,17 +33,21 @@ def lowered(
     """
     upper, best = upper.copy(), rows.dials.copy()
     left = np.flatnonzero(~(upper < goals))
+    above = np.zeros(left.size)
     rows.keep(np.isin(np.arange(upper.size), left))
     for place, step in enumerate(steps):
         if not left.size:
             break
         if place and step:
-            rows.descend(step)
+            rows.descend(step, above)
         found = rows.extremes(region)
+        if not place:
+            best[left] = rows.dials  # with the coefficients met
         better = found < upper[left]
         at = left[better]
         upper[at], best[at] = found[better], rows.dials[better]
         open_ = ~(upper[left] < goals[left])
+        above = (found - goals[left])[open_]
         left = left[open_]
         rows.keep(open_)
     return Lowered(upper, best, left)
@@ -79,7 +83,7 @@ def _least(one: RowSlopes, region: Region, goal: float, evaluations: int) -> flo
 
     def bound(dials: FloatArray) -> tuple[float, FloatArray]:
         nonlocal best, kept, point
-        one.dials = dials[None]
+        one.dials = dials[None].copy()  # bounds put the coefficients met into it
         upper = float(one.extremes(region)[0])
         if upper < best:
             best, kept, point = upper, one.dials.copy(), one.points
@@ -87,7 +91,8 @@ def _least(one: RowSlopes, region: Region, goal: float, evaluations: int) -> flo
             raise StopIteration
         return upper, one.derivatives()[0]
 
-    ends = [(0.0, None if sign else 1.0) for sign in one.signs[0].tolist()]
+    ends = [(0.0, None if sign else 1.0) for sign in one.signs[0, : one.relaxed.phases].tolist()]
+    ends += [(None, None)] * one.relaxed.points
     options = {"maxfun": evaluations, "ftol": 1e-10, "gtol": 1e-10}
     with suppress(StopIteration):
         minimize(bound, kept[0], jac=True, method="L-BFGS-B", bounds=ends, options=options)

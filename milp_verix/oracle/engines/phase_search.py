@@ -1,12 +1,14 @@
 """Branching on phases, with backward bounds in place of linear programs, in batches.
 
 A node is a margin, and phases that are supposed of some neurons: ``z ≥ 0`` or ``z ≤ 0`` for ReLUs,
-``z_q ≥ z_p`` or ``z_q ≤ z_p`` for maxima of pairs. Its bound is that of one row of
+``z_q ≥ z_p`` or ``z_q ≤ z_p`` for maxima of pairs; ``z ≥ s`` or ``z ≤ s`` for entries that other
+functions read, at a point ``s`` that these choose. Its bound is that of one row of
 :mod:`~verix_encodings.propagation.row_slopes`, where the bounds of neurons are those over the whole
 region. A batch of open nodes goes through these steps:
 
 1. Each is split at the undecided neuron with the largest ``c⁺ t``: ``c`` is the coefficient that
-   its bound met there, and ``t`` the intercept of the upper line.
+   its bound met there, and ``t`` the intercept of the upper line; or at an entry that is to gain
+   more by the estimate of the node that reads it.
 2. Children begin with the slopes and multipliers of their parents, which a few steps optimise. A
    child is closed once its margin is proven below ``-needed`` where its phases hold. Where no
    neuron is left to split, the bound is minimised.
@@ -23,12 +25,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from milp_verix.oracle.engines.open_nodes import OpenNodes
 from milp_verix.oracle.engines.tried_points import TriedPoints
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
+from verix_encodings.propagation.row_ranges import suppose_both
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 from verix_encodings.propagation.row_steps import least, lowered
 
@@ -38,6 +42,7 @@ _MOST_VALUES = 2**20  # of a batch: 8 MB
 # without a neuron to split
 _FIRST_STEPS = tuple(range(12))
 _STEPS = tuple(range(3, 8))
+_PART_STEPS = tuple(range(3, 12))  # with parts of ranges: half the nodes of the others
 _LAST_STEPS = tuple(range(25))
 _EVALUATIONS = 100  # after the last steps; not measured
 _CLIMBS = 2  # from the highest points of a batch; not measured
@@ -47,16 +52,19 @@ _CLIMBS = 2  # from the highest points of a batch; not measured
 class PhaseNodes:
     """Nodes of the margins ``margin``, (N,); ``upper`` bounds these, and is -inf elsewhere, (N, m).
 
-    ``signs`` are the phases supposed, and ``dials`` the slopes and multipliers, both (N, count) as
-    in :class:`~verix_encodings.propagation.row_slopes.RowSlopes`; ``split`` is the place to split,
-    (N,).
+    ``signs`` are the phases supposed, ``dials`` the slopes and multipliers, both (N, count), and
+    ``ends`` the ranges supposed, as in
+    :class:`~verix_encodings.propagation.row_slopes.RowSlopes`; ``split`` is the place to split, and
+    ``point`` where, (N,).
     """
 
     margin: IntArray
     upper: FloatArray
     signs: FloatArray
     dials: FloatArray
+    ends: NDArray[np.float32]
     split: IntArray
+    point: FloatArray
 
     def __len__(self) -> int:
         return self.margin.size
@@ -67,13 +75,15 @@ class PhaseNodes:
             self.upper[chosen],
             self.signs[chosen],
             self.dials[chosen],
+            self.ends[chosen],
             self.split[chosen],
+            self.point[chosen],
         )
 
     @property
     def bytes(self) -> int:
         """The memory that the nodes take."""
-        return self.upper.nbytes + self.signs.nbytes + self.dials.nbytes
+        return self.upper.nbytes + self.signs.nbytes + self.dials.nbytes + self.ends.nbytes
 
     @classmethod
     def joined(cls, groups: Sequence["PhaseNodes"]) -> "PhaseNodes":
@@ -83,7 +93,9 @@ class PhaseNodes:
             np.concatenate([group.upper for group in groups]),
             np.concatenate([group.signs for group in groups]),
             np.concatenate([group.dials for group in groups]),
+            np.concatenate([group.ends for group in groups]),
             np.concatenate([group.split for group in groups]),
+            np.concatenate([group.point for group in groups]),
         )
 
 
@@ -140,32 +152,32 @@ class PhaseSearch:
             dials = self._relaxed.first_dials(margins.size)
             upper = np.full((margins.size, self.needed.size), -np.inf)
             upper[np.arange(margins.size), margins] = self.bounds[margins]
-            start = PhaseNodes(margins, upper, np.zeros_like(dials), dials, margins)
+            ends = self._relaxed.first_ends(margins.size).astype(np.float32)
+            signs, point = np.zeros_like(dials), np.full(margins.size, np.nan)
+            start = PhaseNodes(margins, upper, signs, dials, ends, margins, point)
             self._bound(start, _FIRST_STEPS, late)
         at_once = min(max(_MOST_VALUES // sum(self.network.sizes), 2), _MOST_ROWS)
         while self._open and not self.tried.found and not late():
             parents = self._open.pop(at_once // 2)
             wanted = self.wanted[parents.margin]
             self._close(parents[~wanted].upper)
-            self._bound(self._children(parents[wanted]), _STEPS, late)
+            steps = _PART_STEPS if self._relaxed.points else _STEPS
+            self._bound(self._children(parents[wanted]), steps, late)
         return not (self.tried.found or self._open or self.stuck or not self.nodes)
 
     def _children(self, parents: PhaseNodes) -> PhaseNodes:
-        """Split each node into the two phases of a neuron."""
-        count = len(parents)
-        rows, twice = np.arange(count), np.tile(np.arange(count), 2)
-        children = parents[twice]
-        for sign in (1, -1):
-            children.signs[rows, parents.split] = sign
-            children.dials[rows, parents.split] = 0.0
-            rows = rows + count
+        """Split each node into the two phases of a neuron, or the parts of its range."""
+        children = parents[np.tile(np.arange(len(parents)), 2)]
+        split = parents.split, parents.point
+        suppose_both(children.signs, children.dials, children.ends, split)
         return children
 
     def _bound(self, nodes: PhaseNodes, steps: tuple[int, ...], late: Late) -> None:
         """Bound ``nodes``, try points of those that stay open, and queue these."""
         self.nodes += len(nodes)
         margin, upper = nodes.margin, nodes.upper.copy()
-        rows = RowSlopes(self._relaxed, np.eye(self.needed.size)[margin], nodes.dials, nodes.signs)
+        ways = np.eye(self.needed.size)[margin]
+        rows = RowSlopes(self._relaxed, ways, nodes.dials, nodes.signs, nodes.ends)
         every = np.arange(len(nodes))
         goals = -self.needed[margin]
         found = lowered(rows, self.region, upper[every, margin], goals, steps)
@@ -179,12 +191,12 @@ class PhaseSearch:
         if not left.size:
             return
         self._try(rows.points)
-        margin, upper, effects = margin[left], upper[left], rows.effects()
-        split = np.argmax(effects, axis=1) if effects.size else np.zeros_like(left)
-        nodes = PhaseNodes(margin, upper, nodes.signs[left], best[left], split)
+        margin, upper, (split, point) = margin[left], upper[left], rows.best_splits()
+        ends = nodes.ends[left]
+        nodes = PhaseNodes(margin, upper, nodes.signs[left], best[left], ends, split, point)
         stuck = upper.max(axis=1) - self.tried.reached[margin] <= self.needed[margin]
-        spent = effects.max(axis=1, initial=-np.inf) <= 0
-        if steps == _LAST_STEPS or not effects.size:
+        spent = split < 0
+        if steps == _LAST_STEPS or not self._relaxed.count:
             stuck |= spent
         else:
             # one at a time: the highest point of a node is often a counterfactual

@@ -22,7 +22,7 @@ from tests.support.random_networks import (
     random_layers,
     smooth_network,
 )
-from verix_encodings import NormBall, interval_bounds
+from verix_encodings import NormBall, crown_bounds, interval_bounds
 from verix_encodings.network.batch import batch_values
 
 
@@ -39,16 +39,23 @@ def test_max_pools_are_decided_as_by_brute_force(tmp_path: Path) -> None:
     assert asked >= 4
 
 
-def test_smooth_neurons_are_not_split() -> None:
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_smooth_neurons_are_split(seed: int) -> None:
+    rng = np.random.default_rng(seed)
     network = smooth_network(random_layers(rng, (4, 6, 5, 3)), ["sigmoid", "tanh"])
-    root = interval_bounds(network, cube(4))
-    reached = batch_values(network, rng.random((4, 20_000)))[-1].max(axis=1)
-    search = PhaseSearch(network, cube(4), root, root[-1].upper, -reached, lambda _: False)
-    assert not search.run()
-    assert search.stuck == search.nodes == 3
-    assert np.all(reached <= search.upper)
-    assert np.all(search.upper < root[-1].upper)
+    root = crown_bounds(network, cube(4))
+    points = rng.random((4, 20_000))
+    points[:, ::2] = points[:, ::2] < 0.5
+    reached = batch_values(network, points)[-1].max(axis=1)
+    # the margins hold by a third of the distance that bounds leave open
+    goal = reached + (root[-1].upper - reached) / 3
+    moved = network.then(np.eye(3), -goal)
+    needed = np.full(3, 1e-9)
+    search = PhaseSearch(moved, cube(4), root, root[-1].upper - goal, needed, lambda _: False)
+    assert search.run()
+    assert np.all(reached - goal <= search.upper)
+    assert np.all(search.upper < 0)
+    assert search.nodes > 10
 
 
 @pytest.mark.parametrize("seed", range(6))
