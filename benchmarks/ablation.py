@@ -2,6 +2,7 @@
 
     python benchmarks/ablation.py MODEL IMAGES --indices 0:100 --epsilon 0.05
 
+MODEL is a file, or the name of a network that the suite makes, which is kept in ``--folder``.
 Each technique only saves work: without it, an explanation is as sound, and the same unless a limit
 ends it. Seconds and their limit are those of the clock of work, so that another machine, or a busy
 one, gives the same table. ``ratio`` compares the total with that of the first row.
@@ -9,6 +10,7 @@ one, gives the same table. ``ratio`` compares the total with that of the first r
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from statistics import median
 from types import ModuleType
 from typing import Any
@@ -17,6 +19,7 @@ from unittest.mock import patch
 import numpy as np
 from arguments import add_images, parsed, parser, read_images
 from numpy.typing import NDArray
+from suite_networks import MAKERS, made
 from tables import Table, write
 
 import milp_verix
@@ -26,6 +29,7 @@ from milp_verix.oracle import oracle
 from milp_verix.oracle.engines import choice
 from milp_verix.oracle.preparation import Preparation
 from milp_verix.oracle.reuse import Memory
+from verix_encodings.propagation import row_slopes
 from verix_encodings.work import worked
 
 _OTHERS = choice._OTHERS
@@ -46,6 +50,7 @@ TECHNIQUES: Mapping[str, Sequence[tuple[type | ModuleType, str, Any]]] = {
     "split": _without("split"),
     "beta": _without("beta"),
     "programs": _without(*choice._PROGRAM_SOLVERS),
+    "splits at points": [(row_slopes, "splittable", lambda *_: ())],
 }
 """For each technique the attributes that are replaced to switch it off, and by which value."""
 
@@ -57,8 +62,11 @@ def main() -> int:
     options.add_argument("--norm", default="linf")
     options.add_argument("--time-limit", type=float, default=20.0, help="seconds of work")
     options.add_argument("--without", nargs="+", choices=TECHNIQUES, default=[*TECHNIQUES])
+    options.add_argument("--folder", type=Path, default=Path("suite-networks"))
     arguments = parsed(options)
-    network = milp_verix.load_network(arguments.model)
+    model = arguments.model
+    path = made(model, arguments.folder) if model in MAKERS else Path(model)
+    network = milp_verix.load_network(path)
     images = list(read_images(network, arguments))
     costs = "median seconds | most | total | ratio"
     table = Table(f"without | images | checks | median size | undecided | {costs}")
