@@ -91,7 +91,10 @@ def _least(one: RowSlopes, region: Region, goal: float, evaluations: int) -> flo
             raise StopIteration
         return upper, one.derivatives()[0]
 
-    ends = [(0.0, None if sign else 1.0) for sign in one.signs[0, : one.relaxed.phases].tolist()]
+    phases = one.signs[0, : one.relaxed.phases].tolist()
+    ends: list[tuple[float | None, float | None]] = [
+        (0.0, None if sign else 1.0) for sign in phases
+    ]
     ends += [(None, None)] * one.relaxed.points
     options = {"maxfun": evaluations, "ftol": 1e-10, "gtol": 1e-10}
     with suppress(StopIteration):
