@@ -181,7 +181,8 @@ def test_a_check_out_of_time_is_unknown(solver: str, tmp_path: Path) -> None:
     )
     assert verdict.answer is Answer.UNKNOWN
     assert verdict.reason == "time limit"
-    assert verdict.effort.solves == 1
+    # a solver that is quick with half a second of work begins anew with deeper bounds
+    assert verdict.effort.solves in (1, 2)
 
 
 def test_the_tolerance_is_what_a_proof_must_clear(tmp_path: Path) -> None:
