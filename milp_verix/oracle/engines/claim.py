@@ -119,7 +119,8 @@ class Candidate:
     If ``apart``, the engine can decide a claim in a thread other than the main one, where
     ``interrupt`` stops it. It is not asked about claims with more than ``most_free`` coordinates,
     nor more than ``most_open`` neurons that bounds leave undecided behind the first layer, nor if a
-    candidate of its ``group`` before it has not been given up.
+    candidate of its ``group`` before it has not been given up. With ``patience`` its first
+    slice is that much later in the sequence, and so longer, and comes before all others.
     """
 
     name: str
@@ -127,6 +128,7 @@ class Candidate:
     most_free: float = np.inf
     most_open: float = np.inf
     group: str | None = None
+    patience: int = 0
 
     def takes(self, claim: Claim, undecided: int) -> bool:
         """Return whether the engine may be asked about ``claim``, with so many open neurons."""

@@ -143,7 +143,7 @@ class Portfolio:
 
     def decide(self, claim: Claim) -> Decision:
         """Decide ``claim`` by its deadline; raises ``SolverError`` where every engine fails."""
-        least, given = dict.fromkeys(self._playing(claim), 0), claim.bounds
+        least, given = {m: m.candidate.patience for m in self._playing(claim)}, claim.bounds
         undecided: dict[_Member, Verdict] = {}
         points: dict[int, FloatArray] = {}
         effort = Effort()
@@ -151,15 +151,16 @@ class Portfolio:
         tied: Verdict | None = None
         longest = np.inf
         while least and not (undecided and claim.deadline.passed()):
-            ranked = sorted(least, key=lambda m: -m.value(m.best(least[m])))
+            patient = [m for m in least if 0 < least[m] == m.candidate.patience]
+            ranked = sorted(patient or least, key=lambda m: -m.value(m.best(least[m])))
             k = ranked[0].best(least[ranked[0]])
             if k > longest:
                 break
-            alone = len(ranked) == 1 and tied is None
+            alone = len(least) == 1 and tied is None
             until = claim.deadline if alone else claim.deadline.within(_slice(k))
             asked = ranked[: self._at_once if k else 1]
             for member in asked:
-                member.asked += least[member] == 0
+                member.asked += least[member] == member.candidate.patience
             for member, outcome in self._asked(asked, k, replace(claim, deadline=until)):
                 if isinstance(outcome, SolverError):
                     failures.append(outcome)
