@@ -142,8 +142,28 @@ class _Limited:
             return False
         self.offer(found)
         if self.measure.cost(point) > cost * (1 + EQUAL):
-            self.unsure = min(self.unsure, cost)
+            least = cost + self._further(clique)
+            if self.measure.cost(point) > least * (1 + EQUAL):
+                self.unsure = min(self.unsure, least)
         return self.once
+
+    def _further(self, clique: Clique) -> float:
+        """Return what rules add to the least cost of leaves: that of one more unit, or nothing.
+
+        One more changes if no input satisfies the rules with the units that the leaves let stay.
+        """
+        measure, mixed = self.measure, self.problem.ball.mixed
+        if mixed is None or clique.words is not None or not measure.choice.all():
+            return 0.0
+        ends = self.reach.whole(clique.lo[None, :], clique.hi[None, :])
+        lower, upper, centre = ends[0][0], ends[1][0], self.reach.centre
+        moved = np.zeros(measure.costs.size, dtype=bool)
+        moved[measure.unit_of[(centre < lower) | (centre > upper)]] = True
+        stays = ~moved[measure.unit_of]
+        lower, upper = np.where(stays, centre, lower), np.where(stays, centre, upper)
+        if mixed.cut(lower[None, :], upper[None, :])[2][0]:
+            return 0.0
+        return float(np.min(measure.costs[~moved], initial=np.inf))
 
     def costs(self, lo: IntArray, hi: IntArray, words: BoolArray | None) -> FloatArray:
         """Return the least cost of a change into each box of cells, (n, F), with such words."""

@@ -48,10 +48,8 @@ def test_contrasts(kind: str, tree_seed: int) -> None:
         assert found.counterfactual is not None
         assert case.fewest is not None
         assert found.lower_bound is not None
-        # rules may forbid the nearest input of leaves: what else they allow can stay open
-        assert (found.unknown_reason is None) or kind == "rules"
-        assert found.lower_bound <= case.fewest <= len(found.contrast)
-        assert found.unknown_reason or len(found.contrast) == found.lower_bound
+        assert found.unknown_reason is None
+        assert found.lower_bound == case.fewest == len(found.contrast)
         assert _is_counterfactual(case, found.counterfactual.input, {*found.contrast})
 
 
