@@ -1,11 +1,13 @@
 """Models in pickles of Python, and the messages that text pipelines among them are asked about."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from milp_verix.asking.message import Message
 from milp_verix.errors import InputError, ModelError
 from milp_verix.onnx_reader.sources.text_model import is_text_pipeline
+
+if TYPE_CHECKING:
+    from milp_verix.asking.message import Message
 
 _PICKLES = (".joblib", ".pkl", ".pickle")
 
@@ -27,7 +29,7 @@ def model_in(path: Path) -> Any:
         raise ModelError(f"cannot read {path}: {type(error).__name__}: {error}") from error
 
 
-def message_of(model: Any, given: str, add: str | None) -> Message | None:
+def message_of(model: Any, given: str, add: str | None) -> "Message | None":
     """Return the message ``given``, or that in a .txt file, if ``model`` is a text pipeline.
 
     ``add`` are words that may be added, with commas between. Raises ``InputError`` for these
@@ -37,6 +39,9 @@ def message_of(model: Any, given: str, add: str | None) -> Message | None:
         if add is not None:
             raise InputError("--add is for words of a message, and this model reads no text")
         return None
+    # all searches come with it, and other models need few of them
+    from milp_verix.asking.message import Message
+
     text = given
     if given.lower().endswith(".txt"):
         try:

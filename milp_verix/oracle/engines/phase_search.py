@@ -43,8 +43,11 @@ _MOST_VALUES = 2**20  # of a batch: 8 MB
 _FIRST_STEPS = tuple(range(12))
 _STEPS = tuple(range(3, 8))
 _PART_STEPS = tuple(range(3, 12))  # with parts of ranges: half the nodes of the others
-_LAST_STEPS = tuple(range(25))
-_EVALUATIONS = 100  # after the last steps; not measured
+_LAST_STEPS = tuple(range(25)) * 6
+# over balls of L2, where a minimisation of so many evaluations follows; elsewhere the bound has
+# kinks, at which that would stop
+_FEWER_STEPS = _LAST_STEPS[:25]
+_EVALUATIONS = 100  # not measured
 _CLIMBS = 2  # from the highest points of a batch; not measured
 
 
@@ -181,7 +184,7 @@ class PhaseSearch:
         every = np.arange(len(nodes))
         goals = -self.needed[margin]
         found = lowered(rows, self.region, upper[every, margin], goals, steps)
-        if steps == _LAST_STEPS:
+        if steps == _FEWER_STEPS:
             found = least(rows, self.region, found, goals, _EVALUATIONS)
         upper[every, margin], best, left = found.upper, found.dials, found.left
         self._close(np.delete(upper, left, axis=0))
@@ -196,17 +199,19 @@ class PhaseSearch:
         nodes = PhaseNodes(margin, upper, nodes.signs[left], best[left], ends, split, point)
         stuck = upper.max(axis=1) - self.tried.reached[margin] <= self.needed[margin]
         spent = split < 0
-        if steps == _LAST_STEPS or not self._relaxed.count:
+        if steps in (_LAST_STEPS, _FEWER_STEPS) or not self._relaxed.count:
             stuck |= spent
         else:
             # one at a time: the highest point of a node is often a counterfactual
             last = np.flatnonzero(spent & ~stuck)
+            smooth = isinstance(self.region, NormBall) and self.region.norm == 2
+            longer = _FEWER_STEPS if smooth else _LAST_STEPS
             for place in last[np.argsort(-upper[last].max(axis=1), kind="stable")].tolist():
                 node = nodes[slice(place, place + 1)]
                 if self.tried.found or late():
                     self._open.push(node)
                 else:
-                    self._bound(node, _LAST_STEPS, late)
+                    self._bound(node, longer, late)
         self._close(upper[stuck])
         self.stuck += int(stuck.sum())
         self._open.push(nodes[~(stuck | spent)])
