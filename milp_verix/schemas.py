@@ -52,6 +52,8 @@ def _inputs() -> Schema:
         del kinds[-1]["$schema"]
     found = schema_of(InputsFile) | {"additionalProperties": False}
     found["properties"]["features"]["items"] = {"oneOf": kinds}
+    # a result's schema holds this one, where a reference to a definition in it would lead nowhere
+    found["properties"]["passage"] = found.pop("$defs")["PassageFile"]
     return found
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,6 +68,8 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> list[Document]:
 def test_schemas_are_schemas() -> None:
     for schema in SCHEMAS.values():
         Draft202012Validator.check_schema(schema)
+        for name in re.findall(r"#/\$defs/(\w+)", json.dumps(schema)):
+            assert name in schema.get("$defs", {})
 
 
 def test_what_is_written_is_as_the_schema_says_and_has_no_other_field(
