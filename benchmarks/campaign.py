@@ -1,4 +1,4 @@
-"""What the campaign of random questions has tried so far, from its journal.
+"""Write what the campaign of random questions has tried so far, from its journal.
 
     python benchmarks/campaign.py JOURNAL --write campaign
 

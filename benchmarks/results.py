@@ -1,4 +1,4 @@
-"""All tables of RESULTS.md, by one command that goes on where it was.
+"""Write all tables of RESULTS.md by one command that goes on where it was.
 
     python benchmarks/results.py SHARED --folder runs
     python benchmarks/results.py SHARED --folder runs --fast

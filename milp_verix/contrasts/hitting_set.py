@@ -64,7 +64,7 @@ def propose(
 
 
 class ListedSets:
-    """All sets of features as bit masks, the cheapest first; ``costs`` are whole, (features,)."""
+    """The sets of features as bit masks, the cheapest first; ``costs`` are whole, (features,)."""
 
     def __init__(self, costs: FloatArray) -> None:
         self._count = costs.size

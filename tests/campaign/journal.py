@@ -11,7 +11,7 @@ OUTCOMES = ("decided", "open", "refused", "wrong")
 
 @dataclass(frozen=True)
 class Asked:
-    """What came of all questions about the case of a ``seed``, by the code of a ``commit``.
+    """The outcomes of all questions about the case of a ``seed``, by the code of a ``commit``.
 
     ``kind`` is the model's, ``points`` the number of inputs that its own runtime was run on.
     ``outcomes`` has one of ``OUTCOMES`` for each question, ``told`` why it was refused or wrong.

@@ -1,4 +1,4 @@
-"""All tables by one command: its tasks, what a fast run leaves out, and how it goes on."""
+"""The command for all tables: its tasks, what a fast run leaves out, and how it goes on."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What boxes in a batch, and parts of a network, must agree with."""
+"""Assertions on boxes in a batch, and on parts of a network."""
 
 from collections.abc import Callable
 

@@ -6,18 +6,15 @@ import numpy as np
 import pytest
 
 from tests.support.batch_enclosures import assert_boxes_enclose, assert_parts_agree
+from tests.support.pointed_kinds import POINTED
 from tests.support.scipy_reference import optimum
 from verix_encodings import (
-    COS,
-    EXP,
     RECIPROCAL,
-    SQUARE,
     Affine,
     Curve,
     Interval,
     Network,
     Node,
-    Norm,
     Product,
     Relu,
     Softmax,
@@ -35,25 +32,10 @@ from verix_encodings.kinds.tree_ensemble import Tree, TreeEnsemble
 from verix_encodings.network.batch import batch_gradients, batch_values
 from verix_encodings.proofs.safe_bound import encoding_error, evaluation_error
 
-PAIRS = np.array([[0, 1], [2, 3], [1, 1], [3, 0]])
-OTHERS = np.array([[1, 2], [2, 0], [1, 3], [0, 0]])
-
 KINDS: dict[str, Callable[[int, int], Node]] = {
-    "square": lambda value, _: Curve(value, SQUARE),
+    **POINTED,
     "cube": lambda value, _: Curve(value, power(3.0)),
-    "exp": lambda value, _: Curve(value, EXP),
-    "cos": lambda value, _: Curve(value, COS),
-    "product": lambda value, before: Product(value, before, PAIRS, OTHERS),
-    "products of one value": lambda value, _: Product(value, value, PAIRS, OTHERS),
-    "norm": lambda value, _: Norm(
-        value, np.array([[2, 0], [1, 3], [0, 1], [3, 0]]), np.full(4, 0.5), np.full(4, 1e-3)
-    ),
-    "softmax": lambda value, _: Softmax(value, np.array([[2, 0], [1, 3]])),
     "softmax of all": lambda value, _: Softmax(value, np.array([[0, 1, 2, 3]])),
-    "above": lambda value, _: Step(value, "above"),
-    "reached": lambda value, _: Step(value, "reached"),
-    "floor": lambda value, _: Step(value, "floor"),
-    "round": lambda value, _: Step(value, "round"),
     "trees": lambda value, _: TreeEnsemble.of(value, STUMPS, np.zeros(4), blur=1e-6),
 }
 STEPPED = ("above", "reached", "floor", "round")

@@ -7,24 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.pointed_kinds import POINTED
 from tests.support.random_networks import cube
 from verix_encodings import (
-    COS,
-    EXP,
     SMOOTH_FUNCTIONS,
     SQUARE,
     Affine,
     Curve,
     Network,
     Node,
-    Norm,
     NormBall,
-    Product,
     Region,
     Relu,
     Smooth,
-    Softmax,
-    Step,
     crown_bounds,
 )
 from verix_encodings.arrays import FloatArray, IntArray
@@ -35,27 +30,12 @@ from verix_encodings.propagation.neuron_trees import NeuronTrees
 from verix_encodings.propagation.row_ranges import suppose_both
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 
-PAIRS = np.array([[0, 1], [2, 3], [1, 1], [3, 0]])
-OTHERS = np.array([[1, 2], [2, 0], [1, 3], [0, 0]])
-
 KINDS: dict[str, Callable[[int, int], Node]] = {
     **{
         name: lambda value, _, name=name: Smooth(value, SMOOTH_FUNCTIONS[name])  # type: ignore[misc]
         for name in ("tanh", "sigmoid", "gelu", "softplus", "erf")
     },
-    "square": lambda value, _: Curve(value, SQUARE),
-    "exp": lambda value, _: Curve(value, EXP),
-    "cos": lambda value, _: Curve(value, COS),
-    "product": lambda value, before: Product(value, before, PAIRS, OTHERS),
-    "products of one value": lambda value, _: Product(value, value, PAIRS, OTHERS),
-    "norm": lambda value, _: Norm(
-        value, np.array([[2, 0], [1, 3], [0, 1], [3, 0]]), np.full(4, 0.5), np.full(4, 1e-3)
-    ),
-    "softmax": lambda value, _: Softmax(value, np.array([[2, 0], [1, 3]])),
-    "above": lambda value, _: Step(value, "above"),
-    "reached": lambda value, _: Step(value, "reached"),
-    "floor": lambda value, _: Step(value, "floor"),
-    "round": lambda value, _: Step(value, "round"),
+    **POINTED,
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
