@@ -80,7 +80,8 @@ def ended_by_dense_layers(
 
     ``shape`` is that of an image.
     """
-    nodes.append(helper.make_node("Flatten", nodes[-1].output, ["flat"]))
+    before = nodes[-1].output if nodes else ["image"]
+    nodes.append(helper.make_node("Flatten", before, ["flat"]))
     value = "flat"
     for k, (weight, bias) in enumerate(layers):
         weights += [
