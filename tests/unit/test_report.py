@@ -110,7 +110,7 @@ def test_a_comparison_has_a_page_from_each_of_its_forms(tmp_path: Path) -> None:
         ("a.json", "{}", "holds no result"),
         ("a.json", "[1]", "holds no result"),
         ("a.json", "nonsense", "is not JSON"),
-        ("a.json", '{"schema": 2, "kind": "explanation"}', "has schema 2, expected 1"),
+        ("a.json", '{"schema": 2, "kind": "explanation"}', "has schema 2, expected 3"),
         ("a.json", '{"kind": "comparison", "runs": [{}]}', "not a comparison"),
         ("a.json", '{"schema": 2, "kind": "unheard of"}', "holds no result"),
         ("a.csv", "a,b\n1,2\n", "is no comparison"),

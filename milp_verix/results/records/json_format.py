@@ -37,8 +37,8 @@ from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.results.records.unread_points import array_in, parsed_lazily, read_when_asked
 from milp_verix.stored_numbers import json_in, parsed
 
-SCHEMA = 1
-"""Number of the format."""
+SCHEMA = 3
+"""Number of the format; 1 and 2 were 0.1.0 and before it."""
 
 StoredResult: TypeAlias = Result | EpsilonSweepRecord
 AnyResult = TypeVar("AnyResult", bound=StoredResult)

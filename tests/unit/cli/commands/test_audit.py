@@ -133,7 +133,7 @@ def second(folder: Path) -> Path:
         ("[1, 2", "cannot read"),
         ('"pixels"', "expected a list of feature indices"),
         ("[64]", "out of range"),
-        ('{"schema": 1}', "is not an explanation"),
+        ('{"schema": 3}', "is not an explanation"),
         ('{"schema": 7}', "has schema 7"),
     ],
 )

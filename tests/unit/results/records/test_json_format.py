@@ -116,7 +116,7 @@ def test_a_link_is_followed_and_a_pipe_is_not_replaced(tmp_path: Path) -> None:
 def test_the_file_is_json_that_needs_no_reader_of_ours() -> None:
     data = json.loads(explained().to_json(), parse_constant=pytest.fail)
     expected = explained()
-    assert (data["schema"], data["kind"]) == (1, "explanation")
+    assert (data["schema"], data["kind"]) == (3, "explanation")
     assert data["permutation"] == list(expected.permutation)
     assert data["traversal"] == expected.traversal == "galloping"
     assert data["model"]["sha256"] == network().sha256
@@ -154,7 +154,7 @@ def test_unknown_features_keep_their_reasons() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"schema": 2}, "schema 2, expected 1"),
+        ({"schema": 2}, "schema 2, expected 3"),
         ({"schema": None}, "schema None"),
         ({"explanation": [0]}, "exactly once"),
         ({"permutation": [0]}, "permutation"),

@@ -185,7 +185,7 @@ def test_a_damaged_journal_is_refused_or_read_and_shown(
     [
         ("explanation", {"norm": "l3"}),
         ("explanation", {"epsilon": -1}),
-        ("explanation", {"schema": 3}),
+        ("explanation", {"schema": 2}),
         ("explanation", {"explanation": [0, 0]}),
         ("explanation", {"unknown_reasons": {"first": "time limit"}}),
         ("explanation", {"kind": "audit"}),
