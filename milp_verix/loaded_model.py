@@ -57,6 +57,7 @@ class LoadedModel(ABC):
     ``content_sha256`` covers all that the predictions depend on. ``input_shape`` has 1 for the
     batch; ``dtype`` is the type of the input. ``facts`` are what the model's library tells of it;
     ``columns`` are the names of the coordinates, None where the model does not tell.
+    ``file_name`` is the name of the pickle that a model in memory came from.
     """
 
     path: Path | None
@@ -69,11 +70,12 @@ class LoadedModel(ABC):
     sigmoid_stripped: bool
     facts: KnownFacts
     columns: tuple[str, ...] | None = None
+    file_name: str | None = None
 
     @property
     def name(self) -> str:
         """The model's name in a result: its file's name, or a word for a model in memory."""
-        return IN_MEMORY if self.path is None else self.path.name
+        return (self.file_name or IN_MEMORY) if self.path is None else self.path.name
 
     @property
     def notes(self) -> tuple[str, ...]:

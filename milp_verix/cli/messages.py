@@ -1,9 +1,11 @@
 """Models in pickles of Python, and the messages that text pipelines among them are asked about."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from milp_verix.errors import InputError, ModelError
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.sources.text_model import is_text_pipeline
 
 if TYPE_CHECKING:
@@ -27,6 +29,11 @@ def model_in(path: Path) -> Any:
         return joblib.load(path)
     except Exception as error:  # whatever the classes in it raise
         raise ModelError(f"cannot read {path}: {type(error).__name__}: {error}") from error
+
+
+def named(network: LoadedModel, path: Path) -> LoadedModel:
+    """Return the network with the name of the file that it comes from, a pickle's too."""
+    return network if network.path is not None else replace(network, file_name=path.name)
 
 
 def message_of(model: Any, given: str, add: str | None) -> "Message | None":

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 
 from milp_verix.auditing.feature_sets import groups_for
-from milp_verix.cli.messages import message_of, model_in
+from milp_verix.cli.messages import message_of, model_in, named
 from milp_verix.cli.options import (
     AddedWords,
     Against,
@@ -168,7 +168,9 @@ def question_of(case: CaseOptions, explanation: str | None = None) -> Question:
     """
     model = model_in(case.model)
     message = message_of(model, case.specification, case.add)
-    network = _loaded(model, case) if message is None else message.network
+    if message is not None:
+        message = replace(message, network=named(message.network, case.model))
+    network = network_of(case.model, case, model) if message is None else message.network
     kept: Any = None if explanation is None else explanation_in(explanation, network)
     asked = arguments_of(network, case, case, case)
     if case.features is None and case.inputs is None and message is None:
@@ -261,14 +263,11 @@ def files_of(*given: Any) -> list[Path]:
     return [path for path in named if path.is_file()]
 
 
-def network_of(model: Path, reading: Reading) -> LoadedModel:
-    """Return the network that a command names."""
-    return _loaded(model_in(model), reading)
-
-
-def _loaded(model: Any, reading: Reading) -> LoadedModel:
+def network_of(path: Path, reading: Reading, model: Any = None) -> LoadedModel:
+    """Return the network that a command names; ``model`` is what ``path`` holds, if it is read."""
+    held = model_in(path) if model is None else model
     shape = _shape(reading.input_shape, "--input-shape")
-    return load_network(model, input_shape=shape, output=reading.output_name)
+    return named(load_network(held, input_shape=shape, output=reading.output_name), path)
 
 
 def arguments_of(

@@ -53,8 +53,8 @@ class ModelInfo:
     """The network that a result is about.
 
     Attributes:
-        file: Name of the ONNX file.
-        sha256: SHA-256 of the ONNX file.
+        file: Name of the model's file.
+        sha256: SHA-256 of the ONNX file, or of the model's content.
         input_shape: Shape of the input.
         dtype: Type of the input's numbers, as NumPy names it.
         softmax_stripped: True if a final Softmax was left out.

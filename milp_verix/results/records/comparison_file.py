@@ -155,7 +155,7 @@ class ComparedChecks(TypedDict):
     """A comparison of solvers in the journal of a study.
 
     Attributes:
-        model: Name of the ONNX file.
+        model: Name of the model's file.
         norm: Norm of the ball.
         check_time_limit: Limit of each check in seconds, if there is one.
         checks: Number of checks that each pair was asked.
@@ -197,8 +197,8 @@ class ComparedModel(TypedDict):
     """The network that is compared on.
 
     Attributes:
-        file: Name of the ONNX file.
-        sha256: SHA-256 of the ONNX file.
+        file: Name of the model's file.
+        sha256: SHA-256 of the ONNX file, or of the model's content.
     """
 
     file: str

@@ -36,6 +36,7 @@ def test_a_message_is_explained_with_its_words(model: Path, tmp_path: Path) -> N
     message = Message.of(joblib.load(model), TEXT, add=["lunch", "noon"])
     assert found.explanation == message.problem().explain().explanation
     assert found.inputs == message.inputs
+    assert found.model.file == "spam.joblib"
     assert found.sentence() == message.sentence(found)
     assert found.sentence().endswith("whatever other words go or come.")
     assert found.sentence() in " ".join(done.stdout.split())
