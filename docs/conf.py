@@ -68,7 +68,8 @@ html_theme_options: dict[str, Any] = {
     "footer_end": [],
 }
 html_show_sourcelink = False
-html_sidebars: dict[str, list[str]] = {page: [] for page in ("index", "start", "comparison")}
+_WIDE = ("index", "start", "comparison", "gallery*", "made/tutorials/*")
+html_sidebars: dict[str, list[str]] = {page: [] for page in _WIDE}
 
 
 def explain_digit(picture: Path) -> None:
