@@ -1,16 +1,26 @@
-"""Check a built site offline: links lead to pages and anchors there are, pictures have words.
+"""Check a built site offline: links lead to pages and anchors, pictures have words, words a page.
 
     python docs/check_site.py docs/_build/html
 
-Prints each link that leads nowhere, and each picture whose alternative text is missing or names a
-file. Exits with 1 if there is any. Links to other sites are left alone.
+Prints each link that leads nowhere, each picture whose alternative text is missing or names a
+file, and each word of ``FIRST`` for which the site's search shows another page first. Exits with 1
+if there is any. Links to other sites are left alone.
 """
 
+import json
 import sys
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+FIRST = {
+    "xgboost": "trees",
+    "gurobi": "solvers",
+    "counterfactu": "smallest",
+    "proof": "certificates",
+}
+"""Words, as the search stems them, and the page that has to have each in a heading."""
 
 
 @dataclass
@@ -53,6 +63,19 @@ def faults(site: Path) -> list[str]:
             words = (picture.get("alt") or "").strip()
             if not words or "/" in words or words.endswith((".png", ".svg")):
                 found.append(f"{name}: the picture {picture.get('src')!r} has no alternative text")
+    return found + _lost(site / "searchindex.js")
+
+
+def _lost(index: Path) -> list[str]:
+    """Return a line for each word of ``FIRST`` that no heading of its page has."""
+    text = index.read_text(encoding="utf-8")
+    held = json.loads(text[text.index("(") + 1 : text.rindex(")")])
+    found = []
+    for word, page in FIRST.items():
+        places = held["titleterms"].get(word, [])
+        listed = [places] if isinstance(places, int) else places
+        if page not in [held["docnames"][place] for place in listed]:
+            found.append(f"searchindex.js: {word!r} is in no heading of the page {page!r}")
     return found
 
 

@@ -42,6 +42,7 @@ nb_execution_mode = "cache"
 nb_execution_cache_path = str(DOCS / "_build" / "notebooks")
 nb_execution_raise_on_error = True
 nb_execution_timeout = 900
+nb_render_markdown_format = "gfm"  # tables that cells return
 # shown as they are: a notebook where PyTorch, which takes gigabytes, is missing, and a page where
 # the public data and networks are
 nb_execution_excludepatterns = [

@@ -1,5 +1,6 @@
 """The offline check of the built site finds dead links and pictures without words."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,18 @@ def site(folder: Path, index: str) -> Path:
     (folder / "index.html").write_text(index)
     (folder / "sub" / "two.html").write_text('<p id="there"><a href="../index.html">back</a></p>')
     (folder / "a b.png").write_bytes(b"")
+    words = {"xgboost": 0, "gurobi": [1, 0], "counterfactu": 2, "proof": 3}
+    held = {"docnames": ["trees", "solvers", "smallest", "certificates"], "titleterms": words}
+    (folder / "searchindex.js").write_text(f"Search.setIndex({json.dumps(held)})")
     return folder
+
+
+def test_a_word_that_leads_elsewhere_is_named(tmp_path: Path) -> None:
+    index = site(tmp_path, SOUND) / "searchindex.js"
+    index.write_text(index.read_text().replace('"proof": 3', '"proof": 0'))
+    done = run(tmp_path)
+    said = "searchindex.js: 'proof' is in no heading of the page 'certificates'"
+    assert (done.returncode, done.stderr.strip()) == (1, said)
 
 
 def test_a_sound_site_passes(tmp_path: Path) -> None:
