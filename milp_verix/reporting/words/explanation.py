@@ -261,7 +261,7 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
         decided = ", ".join(
             f"{stage.features} by {stage.stage} ({seconds_text(stage.seconds)})"
             for stage in statistics.stages
-            if stage.features or stage.seconds
+            if stage.features or stage.seconds >= 0.005  # else it says 0 twice
         )
         return [
             ("effort", checks),
