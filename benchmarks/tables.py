@@ -73,7 +73,12 @@ def measured_now(versions: Iterable[str] = ()) -> Measurement:
 
 
 def commit(root: Path = ROOT) -> str:
-    """Return the commit that is checked out in ``root``, and whether code differs from it."""
+    """Return the commit that is checked out in ``root``, and whether code differs from it.
+
+    A folder that is no checkout, such as an unpacked sdist, has an unknown one.
+    """
+    if not (root / ".git").exists():
+        return "`unknown`"
     code = ["*.py", "pyproject.toml"]
     name = _git(root, "rev-parse", "--short", "HEAD")
     changed = _git(root, "status", "--porcelain", "--", *code)

@@ -231,7 +231,9 @@ def _trees(learner: Mapping[str, Any]) -> tuple[list[Any], list[int], FloatArray
             "the XGBoost model has a vector in each leaf: fit it with "
             "multi_strategy='one_output_per_tree'"
         )
-    weights = np.asarray(booster.get("weight_drop", np.ones(len(trees))), dtype=np.float32)
+    # beside the trees from 3.4 on, where any booster may drop trees
+    dropped = booster.get("weight_drop") or model.get("weight_drop") or np.ones(len(trees))
+    weights = np.asarray(dropped, dtype=np.float32)
     return trees, model["tree_info"], weights.astype(np.float64)
 
 
