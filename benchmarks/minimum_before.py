@@ -40,7 +40,8 @@ class Case:
 
     def request(self, index: int, limit: float) -> dict[str, Any]:
         """Return the request that ``suite_run.py`` reads, about the image ``index``."""
-        x = read_image(milp_verix.load_network(self.model), f"{self.images}[{index}]")
+        network = milp_verix.load_network(self.model)
+        x = read_image(network, f"{self.images}[{index}]").reshape(network.input_shape)
         request: dict[str, Any] = {
             "question": "minimum",
             "cpu_clock": True,
