@@ -7,7 +7,7 @@ Each margin is decided by points known from earlier checks, by bounds, or by a m
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from milp_verix.arguments import resolve_formulation
 from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.errors import InputError, SolverError
+from milp_verix.errors import SolverError
 from milp_verix.oracle.attack import attacked
-from milp_verix.oracle.bound_tightening import DEEPENED, resolve_bounds
 from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
 from milp_verix.oracle.engines.claim import Claim, unwatched
 from milp_verix.oracle.engines.deepened import stage_of
@@ -25,7 +24,7 @@ from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
 from milp_verix.oracle.preparation import Preparation, notes_on, prepared
 from milp_verix.oracle.reuse import Memory, first_memory
 from milp_verix.oracle.room import Room, room_of
-from milp_verix.oracle.smaller_balls import SmallerBalls
+from milp_verix.oracle.smaller_balls import SmallerBalls, named_bounds
 from milp_verix.oracle.stage_clock import StageClock
 from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.oracle.witness import replayed
@@ -43,7 +42,6 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.batch import batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
 from verix_encodings.propagation.alpha import beyond_input
-from verix_encodings.propagation.leaf_bounds import leaf_bounds
 
 
 class Oracle:
@@ -53,24 +51,17 @@ class Oracle:
     that check is UNKNOWN and the next check opens a fresh session. :meth:`prepare` computes bounds
     over the whole ball, at the first check unless it was called before. ``checks`` counts the
     checks answered so far, ``effort`` sums their cost. ``on_stage`` is called as a stage beyond the
-    first bounds begins. Use as a context manager, or call :meth:`close`.
+    first bounds begins. ``balls`` are bounds that oracles of problems which differ in their balls
+    alone may share. Use as a context manager, or call :meth:`close`.
     """
 
-    def __init__(self, problem: PosedProblem, search: Search = USUAL) -> None:
+    def __init__(
+        self, problem: PosedProblem, search: Search = USUAL, balls: SmallerBalls | None = None
+    ) -> None:
         self.problem = problem
         self.tolerances, self.exactness = search.tolerances, search.exactness
-        self._named, method = resolve_bounds(search.bounds)
-        if problem.margins.stepped:
-            mixed = problem.ball.mixed
-            integral = None if mixed is None else mixed.integral
-            if self._named not in ("interval", "crown", USUAL.bounds):
-                raise InputError(
-                    f"bounds={self._named!r} tightens the values of neurons, and trees have none: "
-                    "leave bounds out"
-                )
-            self._named, method = "interval", partial(leaf_bounds, integral=integral)
-        deepens = self._named in DEEPENED and problem.ball.mixed is None
-        self._balls = SmallerBalls(method, self.exactness == "bounds", deepens)
+        self._named, _ = named_bounds(problem, search)
+        self._balls = balls or SmallerBalls.of(problem, search)
         # rules may keep a point of the larger ball from going back to the smaller one
         self._grows = problem.ball.mixed is None or not problem.ball.mixed.coupled
         self._segments = search.segments
@@ -341,7 +332,7 @@ class Oracle:
 
         watch.turn_to(Stage.BOUNDS)
         margins, left = self._known.margins, self._known.left
-        known = self._balls.bounds(margins, region, free, left, deadline)
+        known = self._balls.bounds(margins, region, left, deadline)
         bounds = known.bounds
         upper, needed = bounds[-1].upper.copy(), self.tolerances.needed(bounds[-1].magnitude)
         stage = stage_of(known.within)
@@ -381,7 +372,7 @@ class Oracle:
                 )
             )
             verdict, upper = decision.verdict, decision.upper
-            bounds = self._balls.deepened(free, decision.deeper, bounds)
+            bounds = self._balls.deepened(region, decision.deeper, bounds)
             points |= decision.points
             effort += verdict.effort
             if not verdict.holds:

@@ -1,17 +1,21 @@
 """Bounds over the balls of checks: those over larger balls hold there, and cut them.
 
-A *ceiling* is a set of coordinates with deeper bounds over its ball, found by an engine that needed
-them. They serve every later check of a part of the ceiling, whoever asks it.
+A *ceiling* is a ball with deeper bounds, found by an engine that needed them. They serve every
+later check of a ball inside it, whoever asks: fewer coordinates are free, or the radius is smaller.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from milp_verix.clock import Deadline
-from milp_verix.oracle.bound_tightening import bounds_within
+from milp_verix.errors import InputError
+from milp_verix.oracle.bound_tightening import DEEPENED, bounds_within, resolve_bounds
 from milp_verix.oracle.engines.claim import Deeper
 from milp_verix.oracle.whole_ball import WholeBall
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.search import USUAL, Search
 from verix_encodings import (
     BoundMethod,
     Bounds,
@@ -22,31 +26,36 @@ from verix_encodings import (
     branched_bounds,
     crown_bounds,
 )
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import FloatArray
 from verix_encodings.propagation.alpha import beyond_input
+from verix_encodings.propagation.leaf_bounds import leaf_bounds
 
 # fewer undecided neurons than these leave programs small, and slopes little to gain
 _MANY = 12
-_MOST_CEILINGS = 3
+_MOST_CEILINGS = 12  # that are kept; not measured
 # passes in a row that decide nothing, after which the time is left to programs
 _MOST_MISSES = 8
-
-
-# of the coordinates of a ceiling: a ball with fewer has deeper bounds of its own; not measured
+# of the widths and of the radius of a ceiling: smaller balls have deeper bounds of their own; not
+# measured
 _RENEWED = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ceiling:
-    """Bounds over the ball in which the coordinates ``free`` move, as deep as ``depth``."""
+    """Bounds over a ball, as deep as ``depth``."""
 
-    free: IntArray
+    region: Interval | NormBall
     bounds: Bounds
     depth: int | None
 
-    def covers(self, free: IntArray) -> bool:
-        """Return whether the bounds hold with the coordinates ``free`` alone free."""
-        return self.free.size >= free.size and bool(np.isin(free, self.free).all())
+    def share(self, region: Interval | NormBall) -> float:
+        """Return how much of this ball a ball inside takes; 0 for one that is not inside."""
+        if not _inside(region, self.region):
+            return 0.0
+        return min(
+            _ratio(_width(region), _width(self.region)),
+            _ratio(_radius(region), _radius(self.region)),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,56 +75,68 @@ class SmallerBalls:
     """Bounds on a network by ``method``, over one ball after the other.
 
     ``persistent`` says that slopes are optimised in each ball, however often in vain before;
-    ``deepens``, that engines may make bounds deeper; ``deepest`` is the greatest depth so far.
+    ``deepens``, that engines may make bounds deeper; ``keeps``, that these serve later balls;
+    ``deepest`` is the greatest depth so far.
     """
 
     method: BoundMethod
     persistent: bool
     deepens: bool = False
+    keeps: bool = True
     deepest: int = 0
     _misses: int = 0
     _ceilings: list[_Ceiling] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, problem: PosedProblem, search: Search) -> "SmallerBalls":
+        """Return the bounds of checks on ``problem``, before any check.
+
+        Raises ``InputError`` for bounds that do not fit.
+        """
+        name, method = named_bounds(problem, search)
+        deepens = name in DEEPENED and problem.ball.mixed is None
+        return cls(method, search.exactness == "bounds", deepens, search.reuse)
 
     def bounds(
         self,
         network: Network,
         region: Interval | NormBall,
-        free: IntArray,
         whole: WholeBall | None,
         deadline: Deadline,
     ) -> "Known":
-        """Bound ``network`` over ``region``, where the coordinates ``free`` move.
+        """Bound ``network`` over ``region``.
 
         The bounds lie inside those over the ``whole`` ball, and over the smallest ceiling.
         """
         first = self.method
         if first is branched_bounds and whole is not None:
             first = crown_bounds
-        depth = 0 if self.deepens else None
-        if whole is None:
-            return Known(bounds_within(first, network, region, deadline, ()), depth)
-        ceiling = next((one for one in reversed(self._ceilings) if one.covers(free)), None)
-        known = whole.bounds if ceiling is None else ceiling.bounds
-        if ceiling is not None and free.size >= _RENEWED * ceiling.free.size:
-            depth = ceiling.depth
-        within = 0 if ceiling is None else ceiling.depth or 0
-        backward = first in (crown_bounds, alpha_bounds)
-        finished = whole.finished or ceiling is not None
-        if backward and finished and _equal(region, known[0]):
+        depth, within = 0 if self.deepens else None, 0
+        ceiling = max(self._ceilings, key=lambda one: one.share(region), default=None)
+        if ceiling is not None and (share := ceiling.share(region)) > 0:
+            known, finished = ceiling.bounds, _inside(ceiling.region, region)
+            within = ceiling.depth or 0
+            if share >= _RENEWED:
+                depth = ceiling.depth
+        elif whole is not None:
+            known, finished = whole.bounds, whole.finished and _equal(region, whole.bounds[0])
+        else:
+            known, finished = (), False
+        if finished and first in (crown_bounds, alpha_bounds):
             return Known(known, depth, within)
         return Known(bounds_within(first, network, region, deadline, known), depth, within)
 
-    def deepened(self, free: IntArray, deeper: Deeper | None, bounds: Bounds) -> Bounds:
-        """Keep ``deeper`` bounds over the ball where the coordinates ``free`` move.
-
-        Returns these, or ``bounds`` where there are none.
-        """
+    def deepened(
+        self, region: Interval | NormBall, deeper: Deeper | None, bounds: Bounds
+    ) -> Bounds:
+        """Keep ``deeper`` bounds over ``region``; return these, or ``bounds`` without any."""
         if deeper is None:
             return bounds
         self.deepest = max(self.deepest, deeper.depth or 0)
-        # those of larger balls stay for checks of other parts
-        kept = [one for one in self._ceilings if one.free.size > free.size]
-        self._ceilings = [*kept[-_MOST_CEILINGS:], _Ceiling(free, deeper.bounds, deeper.depth)]
+        if self.keeps:
+            others = [one for one in self._ceilings if one.share(region) < 1]
+            newest = _Ceiling(region, deeper.bounds, deeper.depth)
+            self._ceilings = [*others[1 - _MOST_CEILINGS :], newest]
         return deeper.bounds
 
     def with_slopes(
@@ -143,6 +164,47 @@ class SmallerBalls:
         return found
 
 
+def named_bounds(problem: PosedProblem, search: Search) -> tuple[str, BoundMethod]:
+    """Return the name of the method that bounds neurons of ``problem`` first, and the method.
+
+    Raises ``InputError`` for bounds that do not fit.
+    """
+    name, method = resolve_bounds(search.bounds)
+    if not problem.margins.stepped:
+        return name, method
+    if name not in ("interval", "crown", USUAL.bounds):
+        raise InputError(
+            f"bounds={name!r} tightens the values of neurons, and trees have none: leave bounds out"
+        )
+    mixed = problem.ball.mixed
+    integral = None if mixed is None else mixed.integral
+    return "interval", partial(leaf_bounds, integral=integral)
+
+
 def _equal(region: Interval | NormBall, box: Interval) -> bool:
     own = region.box
     return np.array_equal(own.lower, box.lower) and np.array_equal(own.upper, box.upper)
+
+
+def _inside(inner: Interval | NormBall, outer: Interval | NormBall) -> bool:
+    """Return whether ``outer`` holds ``inner``, as far as their boxes, norms and radii tell."""
+    low, high = inner.box, outer.box
+    if np.any(low.lower < high.lower) or np.any(low.upper > high.upper):
+        return False
+    if not isinstance(outer, NormBall):
+        return True
+    if not isinstance(inner, NormBall) or inner.norm != outer.norm:
+        return False
+    return inner.radius <= outer.radius and np.array_equal(inner.centre, outer.centre)
+
+
+def _width(region: Interval | NormBall) -> float:
+    return float(np.sum(region.box.upper - region.box.lower))
+
+
+def _radius(region: Interval | NormBall) -> float:
+    return region.radius if isinstance(region, NormBall) else 1.0
+
+
+def _ratio(inner: float, outer: float) -> float:
+    return inner / outer if outer else 1.0

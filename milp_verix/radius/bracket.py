@@ -152,6 +152,13 @@ class Bracket:
             yield Step("check", epsilon)
             middle = self.upper < before
 
+    def again(self) -> Iterator[Step]:
+        """Check the least radius that was not decided once more; if it holds, those above it."""
+        least = min(self.unknown)
+        yield Step("check", least)
+        if self.lower >= least:
+            yield from self.checks()
+
     def _middle(self, upper: float) -> float:
         return (max(self.lower, 0.0) + upper) / 2
 

@@ -1,10 +1,11 @@
 """Answers to the questions of brackets, for one set of features and one radius at a time."""
 
-from collections.abc import Callable
+from dataclasses import replace
 
 from milp_verix.clock import Deadline
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.oracle.smaller_balls import SmallerBalls
+from milp_verix.problem.search import Search
 from milp_verix.radius.balls import Balls
 from milp_verix.radius.bracket import Bracket, Step
 from milp_verix.results.records.statistics import SolverStatistics
@@ -14,15 +15,16 @@ from milp_verix.results.records.verdict import Effort
 class Questions:
     """Asks oracles, one for each radius, and hands their answers to brackets.
 
-    The first one is that of ``epsilon``. ``open_oracle`` opens the oracle of a problem; ``effort``,
+    The first one is that of ``epsilon``. Deeper bounds at a radius serve smaller ones. ``effort``,
     ``checks``, ``solvers`` and ``versions`` sum those of all oracles.
     """
 
-    def __init__(
-        self, balls: Balls, epsilon: float, open_oracle: Callable[[PosedProblem], Oracle]
-    ) -> None:
-        self._balls, self._epsilon, self._open = balls, epsilon, open_oracle
-        self._oracle = open_oracle(balls.at(epsilon))
+    def __init__(self, balls: Balls, epsilon: float, search: Search) -> None:
+        self._balls, self._epsilon = balls, epsilon
+        self._bounds = SmallerBalls.of(balls.problem, search)
+        # what an oracle prepares and reuses is for sets that grow
+        self._search = replace(search, reuse=False)
+        self._oracle = self._opened(epsilon)
         self.effort, self.checks = Effort(), 0
         self.versions: dict[str, str] = {}
         self._solvers: dict[str, SolverStatistics] = {}
@@ -76,7 +78,10 @@ class Questions:
     def _at(self, epsilon: float) -> Oracle:
         """Return the oracle at a radius; the last one is kept."""
         if self._epsilon != epsilon:
-            opened = self._open(self._balls.at(epsilon))
+            opened = self._opened(epsilon)
             self.close()
             self._oracle, self._epsilon = opened, epsilon
         return self._oracle
+
+    def _opened(self, epsilon: float) -> Oracle:
+        return Oracle(self._balls.at(epsilon), self._search, self._bounds)

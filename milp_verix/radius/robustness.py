@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -12,7 +11,6 @@ from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
-from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import AskedAnywhere, CheckOptions, InputLike
@@ -92,12 +90,8 @@ def radius_of(
     problem = balls.at(max(reaches))
     require_agreement(problem.network, problem.ball)
 
-    def open_oracle(at: PosedProblem) -> Oracle:
-        # what an oracle prepares and reuses is for sets that grow
-        return Oracle(at, replace(search, reuse=False))
-
     brackets = [Bracket(balls, s, r, tolerance) for s, r in zip(sets, reaches, strict=True)]
-    questions = Questions(balls, max(reaches), open_oracle)
+    questions = Questions(balls, max(reaches), search)
     run = RadiusSearch(brackets, questions, request, problem, balls.scale, each)
     return run.run(progress, snapshots)
 

@@ -73,8 +73,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
                 if not open_ and math.isfinite(deadline.at):
                     for bracket in self.brackets:
                         if _ran_out(bracket, deadline):
-                            bracket.unknown.clear()
-                            open_[bracket] = bracket.checks()
+                            open_[bracket] = bracket.again()
         if not all(bracket.narrow for bracket in self.brackets):
             deadline.check()
 

@@ -1,5 +1,7 @@
-"""Deeper bounds serve the checks of parts of their ball, and no others."""
+"""Deeper bounds serve the checks of balls inside their own, and no others."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +9,13 @@ import pytest
 
 from milp_verix import Problem, check, explain
 from milp_verix.clock import NO_LIMIT
+from milp_verix.oracle import smaller_balls
 from milp_verix.oracle.engines.claim import Deeper
+from milp_verix.oracle.gradient_ascent import pulled_in
+from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.preparation import prepared
-from milp_verix.oracle.smaller_balls import SmallerBalls, _Ceiling
+from milp_verix.oracle.smaller_balls import SmallerBalls
+from milp_verix.problem.search import Search
 from milp_verix.tolerances import Tolerances
 from tests.support.brute_force_cases import case
 from tests.support.random_networks import dense_network, random_layers
@@ -18,49 +24,94 @@ from verix_encodings import branched_bounds, crown_bounds
 _SIZE = 5
 
 
-def _problem(tmp_path: Path, seed: int) -> Problem:
+def _problem(tmp_path: Path, seed: int, norm: str = "linf") -> Problem:
     rng = np.random.default_rng(seed)
     layers = random_layers(rng, (_SIZE, 12, 12, 12, 3))
     network = dense_network(layers, tmp_path)
     x = np.full(network.input_shape, 0.5, network.dtype)
-    return Problem(network, x, epsilon=0.4)
+    return Problem(network, x, epsilon=0.4, norm=norm)
 
 
-def _asked_of_all_sets(problem: Problem, seed: int) -> int:
-    """Check bounds over the balls of random sets of coordinates; return how many had a ceiling."""
+def _asked_of_many_balls(problem: Problem, seed: int, radii: Sequence[float]) -> int:
+    """Check bounds over balls with random free coordinates; return how many had a ceiling."""
     known = prepared(problem, Tolerances(), NO_LIMIT)
     balls = SmallerBalls(crown_bounds, persistent=False, deepens=True)
     rng, within = np.random.default_rng(seed), 0
     assert known.left is not None
-    margins, left = known.margins, known.left
-    for _ in range(12):
-        free = np.flatnonzero(rng.random(_SIZE) < 0.6)
-        region = problem.ball.region(free)
-        found = balls.bounds(margins, region, free, left, NO_LIMIT)
+    margins = known.left.margins
+    for _ in range(8):
+        free, radius = np.flatnonzero(rng.random(_SIZE) < 0.6), rng.choice(radii)
+        ball = problem.at(radius).ball
+        region = ball.region(free)
+        whole = known.left if radius == 0.4 else None
+        found = balls.bounds(margins, region, whole, NO_LIMIT)
         within += found.within > 0
         box = region.box
-        for point in box.lower + (box.upper - box.lower) * rng.random((60, _SIZE)):
+        for start in box.lower + (box.upper - box.lower) * rng.random((60, _SIZE)):
+            point = pulled_in(region, start)
             for value, interval in zip(margins.values(point), found.bounds, strict=True):
                 assert np.all(value >= interval.lower - 1e-9)
                 assert np.all(value <= interval.upper + 1e-9)
         deep = branched_bounds(margins, region, within=found.bounds)
-        assert balls.deepened(free, Deeper(deep, 2), found.bounds) is deep
+        assert balls.deepened(region, Deeper(deep, 2), found.bounds) is deep
     return within
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_a_ceiling_serves_the_parts_of_its_ball(seed: int, tmp_path: Path) -> None:
-    assert _asked_of_all_sets(_problem(tmp_path, seed), seed)
-
-
-def test_a_ceiling_that_misses_a_feature_is_seen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("norm", "radii"),
+    [("linf", (0.4,)), *((norm, (0.2, 0.3, 0.4)) for norm in ("linf", "l1", "l2"))],
+)
+def test_a_ceiling_serves_the_balls_inside_it(
+    norm: str, radii: Sequence[float], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(_Ceiling, "covers", lambda self, free: True)
+    assert _asked_of_many_balls(_problem(tmp_path, 0, norm), 0, radii)
+
+
+@pytest.mark.parametrize("radii", [(0.4,), (0.1, 0.3, 0.4)])
+def test_a_ceiling_that_is_too_small_is_seen(
+    radii: Sequence[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smaller_balls, "_inside", lambda inner, outer: True)
     # bounds that contradict each other are no interval
     with pytest.raises((AssertionError, ValueError)):
-        _asked_of_all_sets(_problem(tmp_path, 0), 0)
+        _asked_of_many_balls(_problem(tmp_path, 0), 0, radii)
+
+
+def _wrong_at_radii(seed: int, folder: Path) -> int:
+    """Check all features at radii that share ceilings; return how many answers are wrong."""
+    small = case(seed)
+    options = {**small.options, "epsilon": small.epsilon}
+    problem = Problem(small.network(folder), small.x, **options)
+    search = Search(solver="beta")
+    balls, wrong = SmallerBalls.of(problem, search), 0
+    every = np.arange(small.x.size)
+    for share in (1.0, 0.5, 0.7, 0.9, 1.2):
+        brute = replace(small.brute, epsilon=share * small.epsilon, _worst={})
+        posed = problem.at(share * small.epsilon)
+        with Oracle(posed, replace(search, reuse=False), balls) as oracle:
+            verdict = oracle.check(every)
+        # networks so small are decided before engines deepen their bounds
+        region = posed.ball.region(every)
+        deep = branched_bounds(posed.margins, region)
+        balls.deepened(region, Deeper(deep, 2), deep)
+        wrong += verdict.holds != brute.holds(range(len(small.groups)))
+    return wrong
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_checks_that_share_ceilings_at_several_radii_are_those_of_brute_force(
+    seed: int, tmp_path: Path
+) -> None:
+    assert not _wrong_at_radii(seed, tmp_path)
+
+
+def test_a_ceiling_over_too_small_a_radius_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smaller_balls, "_inside", lambda inner, outer: True)
+    with pytest.raises((AssertionError, ValueError)):
+        assert not sum(_wrong_at_radii(seed, tmp_path) for seed in range(4))
 
 
 @pytest.mark.parametrize("seed", range(6))
