@@ -21,6 +21,7 @@ from milp_verix.duality.greedy_contrasts import greedy_contrasts
 from milp_verix.duality.knapsack_ball import budgeted
 from milp_verix.errors import SolverError
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.smaller_balls import SmallerBalls
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.objective import attainable
@@ -84,6 +85,8 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         self._everything = np.arange(subsets.centre.size)
         self._region = subsets.problem.ball.region(self._everything)
         self._points: list[FloatArray] = []
+        # deeper bounds over a larger budget serve smaller ones
+        self._budgets = SmallerBalls.of(subsets.problem, request.search)
 
     def go_on(self, best: Verdict) -> None:
         """Begin with the contrast of an earlier search."""
@@ -122,11 +125,12 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
                 break
             for verdict in greedy_contrasts(subsets, rival, self._costs):
                 self._offer(verdict)
+        if self.best is None and not self._exists():
+            return
+        # first: where checks are hard, the improvement takes all the time
+        self._bisect()
         if self.best is not None:
             self._improve(self.best)
-        elif not self._exists():
-            return
-        self._bisect()
         share = subsets.deadline.left / 2 / max(len(rivals), 1)
         # all rivals for a while, then the time that is left for those that are not settled
         for most in (share, np.inf):
@@ -285,7 +289,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
     def _within(self, cost: float, deadline: Deadline) -> Verdict:
         """Return the verdict on all changes of that cost: a check over their knapsack ball."""
         within = budgeted(self._subsets.problem, self._measure, cost)
-        with Oracle(within, replace(self._request.search, reuse=False)) as oracle:
+        with Oracle(within, replace(self._request.search, reuse=False), self._budgets) as oracle:
             verdict = oracle.check(self._everything, deadline)
         self.effort += verdict.effort
         return verdict
