@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import InputError, RobustnessRadii, robustness_radius
+from milp_verix import InputError, Problem, RobustnessRadii, robustness_radius
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.radius import balls
 from milp_verix.radius.balls import Balls
+from milp_verix.radius.bracket import Bracket
 from milp_verix.results.records.radius import RadiusBracket
 from tests.support import digits_example as digits
 from tests.support.interrupts import interrupting
@@ -166,3 +167,15 @@ def test_the_radii_of_many_features_need_few_numbers(
     assert found.statistics.stopped == "time limit"
     assert len(made) <= 4 * count
     assert len(kept) <= 3
+
+
+def test_radii_that_were_not_decided_are_asked_again_from_the_least_on(tmp_path: Path) -> None:
+    problem = Problem(valley(tmp_path), X, epsilon=0.0)
+    bracket = Bracket(Balls(problem), (0,), 0.5, 0.01)
+    for radius in (0.4, 0.2, 0.3):
+        bracket.undecided(radius, "time limit")
+    assert [step.epsilon for step in bracket.again()] == [0.2]
+    steps = bracket.again()
+    assert next(steps).epsilon == 0.2
+    bracket.holds(0.2)
+    assert next(steps).epsilon == pytest.approx(0.25)
