@@ -12,8 +12,8 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from verix_encodings.arrays import FloatArray, Matrix, frozen, relative_error
-from verix_encodings.work import spend_product
+from verix_encodings.arrays import FloatArray, Matrix, count_of_entries, frozen, relative_error
+from verix_encodings.work import spend_entries
 
 
 class Region(Protocol):
@@ -75,7 +75,7 @@ class Interval:
     def extremes(self, matrix: Matrix) -> tuple[FloatArray, FloatArray]:
         """Bound ``M v`` over the box, rounded outward: (lower, upper), one for each row of M."""
         middle, half = self.lower / 2 + self.upper / 2, self.upper / 2 - self.lower / 2
-        spend_product(matrix, 4)
+        spend_entries(count_of_entries(matrix), 3)
         weight = abs(matrix)
         centre, radius = matrix @ middle, weight @ half
         error = relative_error(middle.size) * (weight @ (np.abs(middle) + half))
@@ -91,6 +91,7 @@ class Interval:
 
     def farthest(self, way: FloatArray) -> FloatArray:
         """Return the point of the box where ``way·v`` is largest, (d,); or (d, N) of columns."""
+        spend_entries(way.size, 2)
         return np.where(way.T > 0, self.upper, self.lower).T
 
 

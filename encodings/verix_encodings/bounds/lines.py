@@ -24,7 +24,9 @@ from verix_encodings.bounds.patches import (
     total,
 )
 from verix_encodings.bounds.phases import Phases
-from verix_encodings.work import spend_entries
+from verix_encodings.work import spend_calls, spend_entries
+
+_CALLS = 40  # of NumPy for a replacement, however few entries it has
 
 Replaced: TypeAlias = tuple[FloatArray, FloatArray, list[tuple[int, Rows]]]
 """A form's constant, its rounding error, and the coefficients of each source."""
@@ -68,7 +70,8 @@ class Enclosing(ABC):
     ) -> Replaced:
         """Replace ``c·v`` by a form in the sources, as :class:`Relaxation` says."""
         c = reached(c)
-        spend_entries((c.entries if isinstance(c, Patch) else c).size, 48)
+        spend_calls(_CALLS)
+        spend_entries((c.entries if isinstance(c, Patch) else c).size, 8)
         positive, negative = _sides(c)
         if phases is not None:
             positive, negative = phases.below_alone(dense(positive), dense(negative))

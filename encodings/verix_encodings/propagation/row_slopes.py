@@ -37,6 +37,7 @@ from verix_encodings.propagation.row_ranges import (
     narrowed_ranges,
     splittable,
 )
+from verix_encodings.work import spend_entries
 
 _RATE = 0.5
 _DECAY = 0.9
@@ -191,6 +192,7 @@ class RowSlopes:
         ``above`` is how far each bound is above its goal, (R,); the coefficients of parts go as far
         as would close a distance along a straight line (Polyak's step), and stay without it.
         """
+        spend_entries(self.dials.size, 20)
         first, second = _MOMENTS
         rate = _RATE * _DECAY ** (step - 1) * np.sqrt(1 - second**step) / (1 - first**step)
         derivative, split = self.derivatives(), self.signs != 0
