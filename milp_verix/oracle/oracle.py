@@ -172,9 +172,14 @@ class Oracle:
             centre = self.problem.x.astype(np.float64)
             self.memory = first_memory(self._known.margins, centre, deadline.passed)
 
-    def check(self, free: IntArray, deadline: Deadline = NO_LIMIT) -> Verdict:
-        """Decide the claim for the flat coordinates ``free`` by the ``deadline``."""
-        return self._timed(free, deadline, bounds_only=False)
+    def check(
+        self, free: IntArray, deadline: Deadline = NO_LIMIT, patience: float = np.inf
+    ) -> Verdict:
+        """Decide the claim for the flat coordinates ``free`` by the ``deadline``.
+
+        A search that deeper bounds no longer help ends after ``patience`` seconds of work.
+        """
+        return self._timed(free, deadline, patience=patience, bounds_only=False)
 
     def check_by_bounds(self, free: IntArray, deadline: Deadline = NO_LIMIT) -> Verdict:
         """Decide the claim for ``free`` if bounds prove it; else the answer is UNKNOWN."""
@@ -296,12 +301,14 @@ class Oracle:
         self.memory = self.memory.proven(free, self.memory.upper, points)
         return self.memory
 
-    def _timed(self, free: IntArray, deadline: Deadline, *, bounds_only: bool) -> Verdict:
+    def _timed(
+        self, free: IntArray, deadline: Deadline, *, patience: float = np.inf, bounds_only: bool
+    ) -> Verdict:
         watch = StageClock(Stage.BOUNDS)
         try:
             self.prepare(deadline)
             watch.turn_to(Stage.POINTS)
-            verdict = self._check(free, deadline, watch, bounds_only=bounds_only)
+            verdict = self._check(free, deadline, watch, patience, bounds_only=bounds_only)
         except MemoryError:
             self.close()  # with what engines hold; the next check begins with little
             verdict = Verdict(Answer.UNKNOWN, reason=MEMORY_LIMIT)
@@ -316,7 +323,13 @@ class Oracle:
         return replace(verdict, effort=effort)
 
     def _check(
-        self, free: IntArray, deadline: Deadline, watch: StageClock, *, bounds_only: bool
+        self,
+        free: IntArray,
+        deadline: Deadline,
+        watch: StageClock,
+        patience: float,
+        *,
+        bounds_only: bool,
     ) -> Verdict:
         if self.proven and deadline.passed():
             assert self.whole is not None
@@ -368,6 +381,7 @@ class Oracle:
                 Claim(
                     *(margins, free, region, bounds, open_, needed, upper, deadline),
                     depth=known.depth,
+                    patience=patience,
                     on_stage=self.on_stage,
                 )
             )

@@ -122,33 +122,39 @@ class Walk:
         """Check whether ``features`` can be freed as well; raises ``OutOfTimeError`` when late."""
         if not self.oracle.proven:
             self.deadline.check()
-        ask = self.oracle.check_by_bounds if by_bounds else self.oracle.check
-        free = [*self.state.irrelevant, *features]
+        free = self.oracle.problem.features.coordinates([*self.state.irrelevant, *features])
         # a pass of bounds that ends early decides nothing
         bounding = by_bounds or self.oracle.exactness == "bounds"
         part = math.inf if bounding else self._slice(features)
         most = self.deadline.limited(self.check_limit)
         with self._doing("bounding" if by_bounds else "checking", len(features)):
-            verdict = ask(self.oracle.problem.features.coordinates(free), most.within(part))
+            if by_bounds:
+                verdict = self.oracle.check_by_bounds(free, most)
+            elif len(features) > 1 and self.oracle.many_open:
+                verdict = self.oracle.check(free, most.within(part), self._block)
+            else:
+                verdict = self.oracle.check(free, most.within(part))
         self.state.sliced = part if self.deadline.passed() or not most.passed() else math.inf
         return verdict
 
     def _slice(self, features: Sequence[int]) -> float:
         """Return the seconds of work for a check of ``features``.
 
-        A block has a tenth of the work left, ten seconds at most: smaller blocks find the same. One
-        feature has a quarter, after one that ran out of it an eighth, and so on, but twice the
-        slice that it ran out of before.
+        One feature has a quarter of the work left, after one that ran out of it an eighth, and so
+        on, but twice the slice that it ran out of before.
         """
         left = self.deadline.left
         if len(features) > 1:
-            if self.oracle.many_open:
-                # deeper bounds for a block serve all smaller ones
-                return max(_DEEP_SHARE * left, _SHORTEST_SLICE)
-            return max(min(_BLOCK_SHARE * left, _LONGEST_BLOCK), _SHORTEST_SLICE)
+            # deeper bounds for a block serve all smaller ones
+            return max(_DEEP_SHARE * left, self._block) if self.oracle.many_open else self._block
         share = _SHARES[min(self.state.in_a_row, len(_SHARES) - 1)] * left
         before = max((self.state.tried.get(feature, 0.0) for feature in features), default=0.0)
         return max(share, 2 * before, _SHORTEST_SLICE)
+
+    @property
+    def _block(self) -> float:
+        """The seconds of work for the search of a block: smaller blocks find the same."""
+        return max(min(_BLOCK_SHARE * self.deadline.left, _LONGEST_BLOCK), _SHORTEST_SLICE)
 
     def resumes(self, count: int) -> bool:
         """Return whether a check of ``count`` more features that ran out of time is better resumed.
