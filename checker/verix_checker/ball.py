@@ -53,8 +53,8 @@ class Ball:
                 self.rules.append([(dict.fromkeys(block, sign), sign * one, False)])
         self.hot = {v for block in self.blocks for v in block}
         require(len(self.hot) == sum(map(len, self.blocks)), "one-hot blocks overlap")
-        named = {*self.whole, *(v for rule in self.rules for row in rule for v in row[0])}
-        require(named <= {*range(1, 1 + size)}, "a rule or a whole number is about no input")
+        self.named = {*self.whole, *(v for rule in self.rules for row in rule for v in row[0])}
+        require(self.named <= {*range(1, 1 + size)}, "a rule or a whole number is about no input")
         require(self.hot <= {*self.whole}, "a one-hot block of other than whole numbers")
         require(len(self.x) == len(self.radii) == len(least) == len(most) == 1 + size, "sizes")
 
@@ -97,12 +97,13 @@ class Ball:
         known = {"-": low, ".": self.x[v], "+": high}
         return known[named] if named in known else self.number(named)
 
-    def ends(self, free: set[int]) -> Ends:
-        """Return the ends of all inputs, with these variables free."""
+    def ends(self, free: set[int], loose: bool = False) -> Ends:
+        """Return the ends of all inputs, with these variables free; infinite ones if ``loose``."""
         low, high = self.x[:], self.x[:]
         for v in free:
             low[v], high[v] = self.free_ends(v)
-            require(-inf < low[v] and high[v] < inf, "an input may move without end")
+            limited = (-inf < low[v] and high[v] < inf) or (loose and v not in self.named)
+            require(limited, "an input may move without end")
         return low, high
 
     def cut(self, low: list[Any], high: list[Any]) -> Ends | None:

@@ -37,23 +37,35 @@ GRID = 2**24  # slopes are multiples of 1 / GRID
 class Claim:
     """The claim of a certificate; ``low`` and ``high`` are ends of inputs, and of z of neurons."""
 
+    loose = False  # inputs that may move without end have no bound
+
     def __init__(self, model: bytes, claim: Any, beside: Any = None) -> None:
         odd = claim.get("odd", 1)
         require(type(odd) is int and odd > 0, "the unit is no positive number")
-        one = self.one = odd << min(claim["bits"], 2000)
-        net = self.net = Network(model, one, claim["output"], beside)
-        require(net.vector, "the output is no vector of scores")
+        self.one = odd << min(claim["bits"], 2000)
+        net = self.net = self.read(model, claim, beside)
         self.ball, self.groups = Ball(net, claim), claim["features"]
         self.irrelevant, self.kept = {*claim["irrelevant"]}, {*range(len(self.groups))}
         require(sorted(chain(*self.groups)) == [*range(net.size)], "the features are no partition")
         require(self.irrelevant <= self.kept, "an irrelevant feature is none")
         self.kept -= self.irrelevant
-        x, ends = self.ball.x, self.ball.ends(self.variables(self.irrelevant))
+        x, ends = self.ball.x, self.ball.ends(self.variables(self.irrelevant), self.loose)
         require(self.ball.holds(x, set()), "the input is not in the ball and the domain")
         low, high = self.ball.cut(*ends) or ends
         none = [inf] * len(net.rows)
         self.low, self.high = self.bounds([*low, *(-end for end in none)], [*high, *none])
         self.margins, self.limit = self.margins_of(net.forms, claim)
+
+    def read(self, model: bytes, claim: Any, beside: Any) -> Any:
+        """Return the network of the claim."""
+        require("source" not in claim, "a network is made from no other model")
+        net = Network(model, self.one, claim["output"], beside)
+        require(net.vector, "the output is no vector of scores")
+        return net
+
+    def changed(self, point: list[int]) -> bool:
+        """Return whether the prediction at a point is another."""
+        return bool(max(self.net.values(point, self.margins)) * self.one > 1 + self.limit)
 
     def margins_of(self, f: list[Form], claim: Any) -> tuple[list[Form], int]:
         """Return the margins, and the most that each may be."""

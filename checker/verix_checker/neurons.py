@@ -97,6 +97,11 @@ class Network(Forms):
         if not self.ordered:
             self.compared[output] = self.forms
 
+    @property
+    def parts(self) -> str:
+        """What the network consists of, in words."""
+        return f"{len(self.rows)} neurons, output {self.output!a}"
+
     @staticmethod
     def loaded(stored: Any, beside: Mapping[str, bytes]) -> Any:
         """Return a stored tensor with its numbers, which may be in a file beside the network."""

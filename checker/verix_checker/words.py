@@ -9,7 +9,7 @@ from verix_checker.shapes import require
 
 KEYS = {"network", "sha256", "beside", "output", "input", "norm", "epsilon", "domain", "whole"}
 KEYS |= {"blocks", "rules", "features", "irrelevant", "class", "against", "delta", "outputs"}
-KEYS |= {"minimal", "minimum", "bits", "odd"}
+KEYS |= {"minimal", "minimum", "bits", "odd", "source"}
 
 
 def said(part: Any) -> str:
@@ -43,14 +43,16 @@ def kept(asked: Any, net: Any) -> str:
     return f"class {chosen}, its score is above those of {others}"
 
 
-def words(asked: Any, net: Any, runs: int) -> Iterator[str]:
-    """Yield the lines that say a claim, and at how many inputs the file was run."""
+def words(asked: Any, net: Any, told: str) -> Iterator[str]:
+    """Yield the lines that say a claim; the last of them is what is ``told`` of the model."""
     require({*asked} <= KEYS, f"a claim of {sorted({*asked} - KEYS)}, which has no words")
     numbers = " ".join(str(exact(number)) for number in asked["input"])
-    yield f"network: SHA-256 {asked['sha256']}"
+    yield f"{'trees' if 'source' in asked else 'network'}: SHA-256 {asked['sha256']}"
+    if "source" in asked:
+        yield f"made from a model with SHA-256 {asked['source']!a}, not read here"
     for name, found in asked.get("beside", {}).items():
         yield f"weights in {name!a}: SHA-256 {found}"
-    yield f"{net.size} inputs, {len(net.rows)} neurons, output {asked['output']!a}"
+    yield f"{net.size} inputs, {net.parts}"
     yield f"input: SHA-256 {hashlib.sha256(numbers.encode()).hexdigest()} of its numbers"
     yield f"kept: {kept(asked, net)}"
     yield f"ball: norm {asked['norm']}, epsilon {said(asked['epsilon'])}"
@@ -67,7 +69,7 @@ def words(asked: Any, net: Any, runs: int) -> Iterator[str]:
     yield f"features: {len(groups)}, {'one for each input' if single else said(groups)}"
     fixed = [feature for feature in range(len(groups)) if feature not in free]
     yield f"fixed features: {said(fixed)}; the other {len(free)} are free"
-    yield f"the file computes what was read from it, at {runs} inputs"
+    yield told
 
 
 def bound_words(asked: Any) -> str:

@@ -1,5 +1,6 @@
 """A certificate: the content of a file that ``verix-check`` checks."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ class Certificate:
     features of the explanation. ``bound`` is a cost that no explanation is below, an integer or the
     text of a ratio; None if nobody asked for the minimum, or it has no proof. ``seconds`` is the
     time it took. One that ``refutes`` a set has a point where the prediction changes, while the
-    features of the set stay.
+    features of the set stay. ``model`` is the file that a certificate of trees is about; a network
+    has its own.
     """
 
     data: Mapping[str, Any] | None
@@ -29,6 +31,14 @@ class Certificate:
     bound: int | str | None = None
     seconds: float = 0.0
     refutes: bool = False
+    model: bytes | None = None
+
+    @property
+    def model_name(self) -> str | None:
+        """The name of the file of trees, which is written beside the certificate."""
+        if self.model is None:
+            return None
+        return f"trees-{hashlib.sha256(self.model).hexdigest()[:16]}.json"
 
     @property
     def proven(self) -> bool:
@@ -49,6 +59,7 @@ class Certificate:
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the content of the file, and write it to ``path`` if given.
 
+        The file of trees is written beside it, as ``model_name``.
         Raises ``InputError`` if there is no proof, and for a path that cannot be written.
         """
         if self.data is None:
@@ -56,4 +67,6 @@ class Certificate:
         text = json.dumps(self.data, separators=(",", ":"))
         if path is not None:
             write_atomically(Path(path), text)
+            if self.model is not None:
+                write_atomically(Path(path).parent / str(self.model_name), self.model.decode())
         return text

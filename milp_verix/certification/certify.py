@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from itertools import chain
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
@@ -15,7 +14,7 @@ import onnx
 from milp_verix.argument_kinds import checked, instance_of
 from milp_verix.arguments import seconds_of
 from milp_verix.certification.certificate import Certificate
-from milp_verix.certification.claims import bits_of, claim_data
+from milp_verix.certification.claims import claim_data, question_bits
 from milp_verix.certification.leaves import NoProofError, Tree
 from milp_verix.certification.lower_bounds import asked_bound, bound_proof
 from milp_verix.certification.points import points_of
@@ -119,18 +118,17 @@ def _of_relevance(found: RelevanceRecord, network: LoadedModel, deadline: Deadli
     return proof
 
 
-_NO_TREES = (
-    "there are no certificates of trees yet: the checker reads ONNX files of networks, not the "
-    "structures of libraries of trees"
-)
-
-
 def _certified(
     explanation: ExplanationRecord, network: LoadedModel, deadline: Deadline
 ) -> Certificate:
     started = time.monotonic()
     if not isinstance(network, OnnxNetwork):
-        return Certificate(None, _NO_TREES, seconds=time.monotonic() - started)
+        from milp_verix.certification.of_trees import tree_certificate  # it loads their readers
+        from milp_verix.tree_reader.tree_network import TreeNetwork
+
+        assert isinstance(network, TreeNetwork)
+        proof = tree_certificate(explanation, network, deadline)
+        return replace(proof, seconds=time.monotonic() - started)
     model = _bytes_of(network, explanation)
     refused = _refusal(network)
     if refused is not None:
@@ -159,12 +157,12 @@ def _certified(
     if explanation.lower_bound is not None:
         least = asked_bound(explanation)
         try:
-            proof = bound_proof(exact(), least, deadline)
+            lower = bound_proof(exact(), least, deadline)
         except (NoProofError, UnreadableError) as error:
             data["notes"] = [f"the lower bound {least['bound']} is not proven here: {error}"]
         else:
             bound = least["bound"]
-            data |= {"claim": {**data["claim"], "minimum": least}, "minimum": proof}
+            data |= {"claim": {**data["claim"], "minimum": least}, "minimum": lower}
     return Certificate(data, None, needed, unproven, bound, time.monotonic() - started)
 
 
@@ -238,15 +236,5 @@ def _hashes(beside: Mapping[str, bytes]) -> dict[str, Any]:
 
 def _unit(reading: Reading, explanation: ExplanationRecord) -> dict[str, int]:
     """Return the unit of the checker's numbers, as the claim has it."""
-    bits = {"bits": max(reading.bits, _bits(explanation))}
+    bits = {"bits": max(reading.bits, question_bits(explanation))}
     return bits if reading.odd == 1 else {**bits, "odd": reading.odd}
-
-
-def _bits(explanation: ExplanationRecord) -> int:
-    """Return the bits behind the point of all numbers in the claim of ``explanation``."""
-    numbers = [explanation.epsilon, explanation.delta or 0.0, *(explanation.radii or ())]
-    mixed = None if explanation.inputs is None else explanation.inputs.mixed
-    for half in chain.from_iterable(() if mixed is None else mixed.clauses):
-        numbers += [half.upper, *half.coefficients.tolist()]
-    points = [found.input for found in explanation.counterfactuals.values()]
-    return max(map(bits_of, [numbers, *explanation.domain, explanation.input, *points]))

@@ -5,6 +5,7 @@ Numbers are integers or texts such as "3/8", so that a reader gets them exactly.
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,16 @@ def bits_of(numbers: ArrayLike) -> int:
     exponents = np.frexp(values[np.isfinite(values) & (values != 0)])[1]
     precision = np.finfo(values.dtype).nmant + 1
     return max(1, precision - int(exponents.min(initial=precision - 1)))
+
+
+def question_bits(explanation: ExplanationRecord) -> int:
+    """Return the bits behind the point of all numbers in the claim of ``explanation``."""
+    numbers = [explanation.epsilon, explanation.delta or 0.0, *(explanation.radii or ())]
+    mixed = None if explanation.inputs is None else explanation.inputs.mixed
+    for half in chain.from_iterable(() if mixed is None else mixed.clauses):
+        numbers += [half.upper, *half.coefficients.tolist()]
+    points = [found.input for found in explanation.counterfactuals.values()]
+    return max(map(bits_of, [numbers, *explanation.domain, explanation.input, *points]))
 
 
 def _ball_data(explanation: ExplanationRecord) -> dict[str, Any]:

@@ -39,5 +39,8 @@ def written(certificate: Certificate, network: LoadedModel, path: Path) -> str:
     if not certificate.proven:
         return str(certificate)
     certificate.to_json(path)
-    command = shlex.join(["verix-check", str(network.path or "MODEL.onnx"), str(path)])
+    model = network.path or "MODEL.onnx"
+    if certificate.model_name is not None:
+        model = path.parent / certificate.model_name
+    command = shlex.join(["verix-check", str(model), str(path)])
     return f"{certificate}; to check it: {command}"

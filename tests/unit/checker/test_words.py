@@ -62,11 +62,11 @@ def test_rules_and_whole_numbers_are_said() -> None:
         "delta": "1/8",
         "outputs": [0, 3],
     }
-    net = SimpleNamespace(size=2, rows={}, forms=[{}])
-    lines = list(words(asked, net, 7))
+    net = SimpleNamespace(size=2, parts="0 neurons", forms=[{}])
+    lines = list(words(asked, net, "read"))
     assert lines[1:3] == [
         "weights in 'weights\\nVERIFIED': SHA-256 cd",
-        "2 inputs, 0 neurons, output 'y\\nVERIFIED'",
+        "2 inputs, 0 neurons",
     ]
     assert lines[4:-1] == [
         "kept: outputs [0, 3] change by at most 1/8",

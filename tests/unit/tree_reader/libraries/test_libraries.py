@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import Problem, certify, load_network
+from milp_verix import load_network
 from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError
 from milp_verix.tree_reader.read_trees import ReadTrees
 from milp_verix.tree_reader.registry import reader_of
@@ -205,16 +205,6 @@ def test_other_libraries_are_refused_by_name() -> None:
     stranger = type("CatBoostClassifier", (), {"__module__": "catboost.core"})()
     with pytest.raises(UnsupportedOperatorError, match="CatBoostClassifier is made of trees"):
         load_network(stranger)
-
-
-def test_certificates_are_refused_with_the_reason() -> None:
-    kind = pytest.importorskip("sklearn.ensemble").RandomForestClassifier
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3))
-    problem = Problem(kind(3).fit(X, X[:, 0] > 0), X[0], epsilon=0.3, domain=(-9.0, 9.0))
-    found = certify(problem.network, problem.explain())
-    assert not found.proven
-    assert "no certificates of trees" in str(found)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,62 @@
+"""Certificates about trees: their file, cases for each margin, and points."""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from milp_verix.certification.certificate import Certificate
+from milp_verix.certification.claims import ball_of, bits_of, claim_data, exact, question_bits
+from milp_verix.certification.leaves import NoProofError
+from milp_verix.certification.tree_cases import cases_of
+from milp_verix.certification.tree_models import trees_file
+from milp_verix.clock import Deadline
+from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.tree_reader.missing_values import with_missing
+from milp_verix.tree_reader.tree_network import TreeNetwork
+from verix_checker.trees import TreeClaim
+
+
+def tree_certificate(
+    explanation: ExplanationRecord, network: TreeNetwork, deadline: Deadline
+) -> Certificate:
+    """Return the certificate of an explanation of trees, with the file that it is about."""
+    explanation.refuse_other(network)
+    described = explanation.inputs
+    read = with_missing(network, described.missing if described is not None else {})
+    assert isinstance(read, TreeNetwork)
+    try:
+        model = trees_file(read)
+        claim = _claim(explanation, read, model)
+        checked = TreeClaim(model, claim)
+        cases = cases_of(checked, read.ensemble, deadline)
+    except NoProofError as error:
+        return Certificate(None, str(error))
+    points = _points(explanation, checked)
+    unproven = tuple(i for i in sorted(explanation.explanation) if str(i) not in points)
+    data = {"claim": {**claim, "minimal": not unproven}, "trees": cases, "points": points}
+    return Certificate(data, None, tuple(map(int, points)), unproven, model=model)
+
+
+def _claim(explanation: ExplanationRecord, network: TreeNetwork, model: bytes) -> dict[str, Any]:
+    claim = claim_data(explanation, "")
+    del claim["output"]
+    trees = network.ensemble
+    inner = trees.feature >= 0
+    numbers = (trees.threshold[inner], trees.value_of, trees.base, trees.error)
+    bits = max(question_bits(explanation), *map(bits_of, numbers))
+    found = {"sha256": hashlib.sha256(model).hexdigest(), "source": explanation.model.sha256}
+    return {**claim, **found, "bits": bits + 1}  # whole numbers are split at halves
+
+
+def _points(explanation: ExplanationRecord, claim: TreeClaim) -> dict[str, Any]:
+    """Return the counterfactuals that change the prediction whatever the rounding."""
+    ball, points = ball_of(explanation), {}
+    for feature, found in sorted(explanation.counterfactuals.items()):
+        given = found.input.ravel()
+        moved = np.flatnonzero(given != ball.centre).tolist()
+        point = [claim.one, *map(claim.net.number, given.tolist())]
+        free = claim.variables({*claim.irrelevant, feature})
+        if claim.ball.holds(point, free) and claim.changed(point):
+            points[str(feature)] = {str(place): exact(float(given[place])) for place in moved}
+    return points
