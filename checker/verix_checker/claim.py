@@ -49,11 +49,8 @@ class Claim:
         require(sorted(chain(*self.groups)) == [*range(net.size)], "the features are no partition")
         require(self.irrelevant <= self.kept, "an irrelevant feature is none")
         self.kept -= self.irrelevant
-        x, ends = self.ball.x, self.ball.ends(self.variables(self.irrelevant), self.loose)
-        require(self.ball.holds(x, set()), "the input is not in the ball and the domain")
-        low, high = self.ball.cut(*ends) or ends
-        none = [inf] * len(net.rows)
-        self.low, self.high = self.bounds([*low, *(-end for end in none)], [*high, *none])
+        require(self.ball.holds(self.ball.x, set()), "the input is not in the ball and the domain")
+        self.low, self.high = self.within(self.irrelevant)
         self.margins, self.limit = self.margins_of(net.forms, claim)
 
     def read(self, model: bytes, claim: Any, beside: Any) -> Any:
@@ -62,6 +59,19 @@ class Claim:
         net = Network(model, self.one, claim["output"], beside)
         require(net.vector, "the output is no vector of scores")
         return net
+
+    def within(self, features: Any) -> tuple[list[Any], list[Any]]:
+        """Return ends of inputs and neurons where features are free."""
+        ends = self.ball.ends(self.variables(features), self.loose)
+        low, high = self.ball.cut(*ends) or ends
+        none = [inf] * len(self.net.rows)
+        return self.bounds([*low, *(-end for end in none)], [*high, *none])
+
+    def keeps(self, features: Any, trees: Any) -> list[int]:
+        """Check that trees prove all margins where features are free; return their leaves."""
+        low, high = (self.low, self.high) if features == self.irrelevant else self.within(features)
+        pairs = zip(self.margins, trees, strict=True)
+        return [self.leaves(margin, tree, low, high, {}) for margin, tree in pairs]
 
     def changed(self, point: list[int]) -> bool:
         """Return whether the prediction at a point is another."""

@@ -116,7 +116,7 @@ class Selections(Claim):
     def add_scenario(self, point: list[int]) -> None:
         """Add the copy and the margins of a scenario."""
         claim, net, size = self.claim, self.net, self.claim.net.size
-        require(not claim.ball.rules, "a scenario may break rules")
+        require(not (claim.ball.rules or claim.loose), "a scenario of rules or trees")
         shift = net.size + len(net.rows) - size
 
         def copied(form: Form) -> Form:

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
+from verix_checker import minimum, sets
 from verix_checker.claim import Claim
 from verix_checker.guard import compare, points
 from verix_checker.numbers import place
@@ -28,8 +29,8 @@ def verify(model: bytes, proof: Any, beside: Any = None) -> Iterator[str]:
         count = compare(claim.net, points(claim.net, claim.ball, claim.low, claim.high))
         told = f"the file computes what was read from it, at {count} inputs"
     yield from words(asked, claim.net, told)
-    for margin, tree in zip(claim.margins, trees, strict=True):
-        yield f"a margin holds; cases: {claim.leaves(margin, tree, claim.low, claim.high, {})}"
+    for count in claim.keeps(claim.irrelevant, trees):
+        yield f"a margin holds; cases: {count}"
     places = range(1, 1 + claim.net.size)
     signs = [zip(places, text, strict=True) for text in proof.get("starts", ())]
     starts = [[claim.one, *(claim.ball.value(v, sign) for v, sign in pairs)] for pairs in signs]
@@ -43,7 +44,11 @@ def verify(model: bytes, proof: Any, beside: Any = None) -> Iterator[str]:
         yield f"feature {feature}: needed"
     require({*map(int, shown)} == claim.kept or not asked["minimal"], "a feature has no point")
     if "minimum" in asked:
-        from verix_checker.minimum import bounded  # it builds on Claim
-
-        yield bounded(claim, asked["minimum"], proof["minimum"])
+        by_changes = "changes" in proof["minimum"]
+        check = sets.bounded if by_changes else minimum.bounded
+        yield check(claim, asked["minimum"], proof["minimum"])
+    if "no_part" in asked:
+        yield sets.no_part(claim, asked["no_part"], proof["no_part"])
+    if "importance" in asked:
+        yield from sets.importance(claim, asked["importance"], proof["importance"])
     yield f"VERIFIED: {len(claim.kept)} features keep the prediction, and {len(shown)} are needed"

@@ -10,6 +10,7 @@ from verix_checker.shapes import require
 KEYS = {"network", "sha256", "beside", "output", "input", "norm", "epsilon", "domain", "whole"}
 KEYS |= {"blocks", "rules", "features", "irrelevant", "class", "against", "delta", "outputs"}
 KEYS |= {"minimal", "minimum", "bits", "odd", "source"}
+KEYS |= {"no_part", "importance"}
 
 
 def said(part: Any) -> str:

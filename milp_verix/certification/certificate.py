@@ -20,8 +20,8 @@ class Certificate:
     features of the explanation. ``bound`` is a cost that no explanation is below, an integer or the
     text of a ratio; None if nobody asked for the minimum, or it has no proof. ``seconds`` is the
     time it took. One that ``refutes`` a set has a point where the prediction changes, while the
-    features of the set stay. ``model`` is the file that a certificate of trees is about; a network
-    has its own.
+    features of the set stay. ``about`` is "no_part" or "importance" in a
+    certificate of such a result. ``model`` is the file that a certificate of trees is about.
     """
 
     data: Mapping[str, Any] | None
@@ -31,6 +31,7 @@ class Certificate:
     bound: int | str | None = None
     seconds: float = 0.0
     refutes: bool = False
+    about: str | None = None
     model: bytes | None = None
 
     @property
@@ -50,6 +51,12 @@ class Certificate:
             return f"no certificate: {self.reason}"
         if self.refutes:
             return "certificate: the set does not keep the prediction"
+        if self.about == "no_part":
+            told = self.data["claim"]["no_part"]
+            return f"certificate: features {told} play no part in any explanation"
+        if self.about == "importance":
+            told = "the brackets" if self.data["claim"]["importance"] else "the sets below brackets"
+            return f"certificate: {told} of importance"
         shown = f"{len(self.needed)} of {len(self.needed) + len(self.unproven)} features"
         text = f"certificate: the prediction is kept, and {shown} are shown to be needed"
         if self.bound is not None:

@@ -16,11 +16,12 @@ from milp_verix.arguments import seconds_of
 from milp_verix.certification.certificate import Certificate
 from milp_verix.certification.claims import claim_data, question_bits
 from milp_verix.certification.leaves import NoProofError, Tree
-from milp_verix.certification.lower_bounds import asked_bound, bound_proof
 from milp_verix.certification.points import points_of
+from milp_verix.certification.proofs import Proof, with_sets
 from milp_verix.certification.reading import Reading, RoundedClaim, margins_of, read
 from milp_verix.certification.restated import (
     box_explanation,
+    everything_kept,
     radius_explanation,
     refuting_explanation,
     relevant_explanation,
@@ -34,6 +35,7 @@ from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_n
 from milp_verix.onnx_reader.sources.model_file import serialised
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.results.records.radius import RobustnessRadiiRecord
 from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
@@ -46,7 +48,12 @@ _MOST_WEIGHTS = 5_000_000
 
 
 Certifiable: TypeAlias = (
-    ExplanationRecord | AuditRecord | RangesRecord | RobustnessRadiiRecord | RelevanceRecord
+    ExplanationRecord
+    | AuditRecord
+    | RangesRecord
+    | RobustnessRadiiRecord
+    | RelevanceRecord
+    | ImportanceRecord
 )
 """The results that have certificates."""
 
@@ -63,7 +70,8 @@ def certify(
     That of an audit is about its sound set, or about the counterexample of a set that is not sound;
     that of ranges is about their box, in which every feature may move. That of a robustness radius
     is about its proven lower end. That of relevance shows features to be needed beside others that
-    are free; there is none of a feature that plays no part.
+    are free, or that they play no part in any explanation. That of importance shows the sets that
+    its brackets rest on, and the brackets of Shapley values of 16 features at most.
 
     The proof is searched for with bounds and with branching on phases, whatever solver found the
     explanation, for ``time_limit`` seconds at most (no limit by default). It is found in float64,
@@ -74,22 +82,24 @@ def certify(
     deadline = deadline_in(seconds_of(time_limit, "time_limit"))
     if not isinstance(network, LoadedModel):
         network = load_network(network, input_shape=explanation.model.input_shape)
-    if isinstance(explanation, ExplanationRecord):
-        return _certified(explanation, network, deadline)
-    if isinstance(explanation, RobustnessRadiiRecord):
-        return _of_radius(explanation, network, deadline)
-    if isinstance(explanation, RelevanceRecord):
-        return _of_relevance(explanation, network, deadline)
-    if explanation.unknown_reason is not None:
-        ranges = isinstance(explanation, RangesRecord)
-        told = "there are no ranges" if ranges else "the audit is open"
-        return Certificate(None, f"{told}: {explanation.unknown_reason}")
-    if isinstance(explanation, RangesRecord):
-        return _certified(box_explanation(explanation), network, deadline)
-    return _of_audit(explanation, network, deadline)
+    return _PROVERS[explanation.kind](explanation, network, deadline)
+
+
+def _of_importance(
+    found: ImportanceRecord, network: LoadedModel, deadline: Deadline
+) -> Certificate:
+    return _certified(everything_kept(found), network, deadline, found)
+
+
+def _of_ranges(found: RangesRecord, network: LoadedModel, deadline: Deadline) -> Certificate:
+    if found.unknown_reason is not None:
+        return Certificate(None, f"there are no ranges: {found.unknown_reason}")
+    return _certified(box_explanation(found), network, deadline)
 
 
 def _of_audit(audit: AuditRecord, network: LoadedModel, deadline: Deadline) -> Certificate:
+    if audit.unknown_reason is not None:
+        return Certificate(None, f"the audit is open: {audit.unknown_reason}")
     if audit.sound:
         return _certified(sound_explanation(audit), network, deadline)
     found = _certified(refuting_explanation(audit), network, deadline)
@@ -109,9 +119,10 @@ def _of_radius(
 
 
 def _of_relevance(found: RelevanceRecord, network: LoadedModel, deadline: Deadline) -> Certificate:
+    if found.relevant is None:
+        return Certificate(None, found.unknown_reason)
     if not found.relevant:
-        told = found.unknown_reason or "that features play no part is no claim about one set"
-        return Certificate(None, told)
+        return _certified(everything_kept(found), network, deadline, found)
     proof = _certified(relevant_explanation(found), network, deadline)
     if proof.proven and 0 not in proof.needed:
         return Certificate(None, "exact arithmetic does not confirm the counterexample")
@@ -119,29 +130,52 @@ def _of_relevance(found: RelevanceRecord, network: LoadedModel, deadline: Deadli
 
 
 def _certified(
-    explanation: ExplanationRecord, network: LoadedModel, deadline: Deadline
+    explanation: ExplanationRecord,
+    network: LoadedModel,
+    deadline: Deadline,
+    about: RelevanceRecord | ImportanceRecord | None = None,
 ) -> Certificate:
     started = time.monotonic()
-    if not isinstance(network, OnnxNetwork):
-        from milp_verix.certification.of_trees import tree_certificate  # it loads their readers
-        from milp_verix.tree_reader.tree_network import TreeNetwork
-
-        assert isinstance(network, TreeNetwork)
-        proof = tree_certificate(explanation, network, deadline)
-        return replace(proof, seconds=time.monotonic() - started)
-    model = _bytes_of(network, explanation)
-    refused = _refusal(network)
-    if refused is not None:
-        return Certificate(None, refused, seconds=time.monotonic() - started)
-    asked = claim_data(explanation, network.scores_name)
     try:
-        beside = _beside(model, network)
-        reading = read(model, network.scores_name, tuple(beside.items()))
-        asked |= _unit(reading, explanation) | _hashes(beside)
-        exact = cache(lambda: _claim(model, asked, beside))
-        trees = _trees(explanation, reading, asked, exact, deadline)
+        if isinstance(network, OnnxNetwork):
+            proof = _of_network(explanation, network, deadline)
+        else:
+            from milp_verix.certification.of_trees import proof_of_trees  # it loads their readers
+
+            proof = proof_of_trees(explanation, network, deadline)
+        if explanation.lower_bound is not None or about is not None:
+            proof = with_sets(proof, explanation, network, about, deadline)
     except (NoProofError, UnreadableError) as error:
         return Certificate(None, str(error), seconds=time.monotonic() - started)
+    return replace(proof.certificate, seconds=time.monotonic() - started)
+
+
+_PROVERS: dict[str, Callable[..., Certificate]] = {
+    ExplanationRecord.kind: _certified,
+    AuditRecord.kind: _of_audit,
+    RangesRecord.kind: _of_ranges,
+    RobustnessRadiiRecord.kind: _of_radius,
+    RelevanceRecord.kind: _of_relevance,
+    ImportanceRecord.kind: _of_importance,
+}
+
+
+def _of_network(explanation: ExplanationRecord, network: OnnxNetwork, deadline: Deadline) -> Proof:
+    model = _bytes_of(network, explanation)
+    _refuse_large(network)
+    asked = claim_data(explanation, network.scores_name)
+    beside = _beside(model, network)
+    reading = read(model, network.scores_name, tuple(beside.items()))
+    asked |= _unit(reading, explanation) | _hashes(beside)
+
+    def kept(free: frozenset[int], exact: Callable[[], Claim]) -> list[Tree]:
+        coordinates = sum(len(explanation.groups[feature]) for feature in free)
+        most = np.inf if explanation.inputs is None else -1  # described inputs are for exact cases
+        told = {**asked, "irrelevant": sorted(free)}
+        return _trees(min(coordinates, most), reading, told, exact, deadline)
+
+    exact = cache(lambda: _claim(model, asked, beside))
+    trees = kept(frozenset(explanation.irrelevant), exact)
     x = explanation.input.ravel().astype(np.float64)
     found = points_of(explanation, margins_of(reading.network, asked, x), exact)
     unproven = tuple(i for i in sorted(explanation.explanation) if i not in found.points)
@@ -152,22 +186,17 @@ def _certified(
         "starts": found.starts,
         "points": points,
     }
-    needed = tuple(sorted(found.points))
-    bound = None
-    if explanation.lower_bound is not None:
-        least = asked_bound(explanation)
-        try:
-            lower = bound_proof(exact(), least, deadline)
-        except (NoProofError, UnreadableError) as error:
-            data["notes"] = [f"the lower bound {least['bound']} is not proven here: {error}"]
-        else:
-            bound = least["bound"]
-            data |= {"claim": {**data["claim"], "minimum": least}, "minimum": lower}
-    return Certificate(data, None, needed, unproven, bound, time.monotonic() - started)
+
+    def keeper(free: frozenset[int]) -> list[Tree]:
+        told = {**asked, "irrelevant": sorted(free)}
+        return kept(free, cache(lambda: _claim(model, told, beside)))
+
+    certificate = Certificate(data, None, tuple(sorted(found.points)), unproven)
+    return Proof(certificate, exact, keeper)
 
 
 def _trees(
-    explanation: ExplanationRecord,
+    free: float,
     reading: Reading,
     asked: Mapping[str, Any],
     exact: Callable[[], Claim],
@@ -175,10 +204,10 @@ def _trees(
 ) -> list[Tree]:
     """Return trees found in float64, else in exact arithmetic.
 
-    Exact arithmetic takes described inputs, splits inputs, and needs less room.
+    Exact arithmetic takes described inputs, splits inputs, and needs less room. ``free`` is the
+    number of coordinates that are free, -1 for described inputs.
     """
-    if explanation.inputs is None:
-        free = sum(len(explanation.groups[feature]) for feature in explanation.irrelevant)
+    if free >= 0:
         turn = deadline.within(FIRST_TURN) if free <= MOST_FREE else deadline
         with suppress(NoProofError, OverflowError):
             return quick_trees(RoundedClaim.of(reading, asked), exact, turn)
@@ -194,13 +223,13 @@ def _claim(model: bytes, asked: Mapping[str, Any], beside: Mapping[str, bytes]) 
         raise UnreadableError(f"the checker does not read the claim: {error}") from error
 
 
-def _refusal(network: OnnxNetwork) -> str | None:
-    """Return why no proof is searched for, None if one is."""
+def _refuse_large(network: OnnxNetwork) -> None:
+    """Raise ``NoProofError`` for a network of more weights than proofs are searched for."""
     terms = [term for node in network.ir.nodes for term in node.matrices]
     weights = sum(count_of_entries(matrix) for _, matrix in terms)
     if weights > _MOST_WEIGHTS:
-        return f"the network has {weights} weights, and certificates take {_MOST_WEIGHTS} at most"
-    return None
+        told = f"the network has {weights} weights, and certificates take {_MOST_WEIGHTS} at most"
+        raise NoProofError(told)
 
 
 def _bytes_of(network: OnnxNetwork, explanation: ExplanationRecord) -> bytes:

@@ -17,6 +17,9 @@ from milp_verix.results.records.explanation import ExplanationRecord
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.mixed_domain import HalfSpace
 
+_OTHER_POINTS = 64
+"""The digits of a claim that points of a later search belong to."""
+
 
 def claim_data(explanation: ExplanationRecord, output: str) -> dict[str, Any]:
     """Return the claim that the irrelevant features of ``explanation`` keep the prediction.
@@ -87,7 +90,8 @@ def question_bits(explanation: ExplanationRecord) -> int:
     for half in chain.from_iterable(() if mixed is None else mixed.clauses):
         numbers += [half.upper, *half.coefficients.tolist()]
     points = [found.input for found in explanation.counterfactuals.values()]
-    return max(map(bits_of, [numbers, *explanation.domain, explanation.input, *points]))
+    least = 1 if explanation.lower_bound is None and points else _OTHER_POINTS
+    return max(least, *map(bits_of, [numbers, *explanation.domain, explanation.input, *points]))
 
 
 def _ball_data(explanation: ExplanationRecord) -> dict[str, Any]:

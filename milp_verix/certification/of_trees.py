@@ -7,35 +7,46 @@ import numpy as np
 
 from milp_verix.certification.certificate import Certificate
 from milp_verix.certification.claims import ball_of, bits_of, claim_data, exact, question_bits
-from milp_verix.certification.leaves import NoProofError
+from milp_verix.certification.leaves import NoProofError, Tree
+from milp_verix.certification.proofs import Proof
 from milp_verix.certification.tree_cases import cases_of
 from milp_verix.certification.tree_models import trees_file
 from milp_verix.clock import Deadline
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.tree_reader.missing_values import with_missing
 from milp_verix.tree_reader.tree_network import TreeNetwork
 from verix_checker.trees import TreeClaim
 
 
-def tree_certificate(
-    explanation: ExplanationRecord, network: TreeNetwork, deadline: Deadline
-) -> Certificate:
-    """Return the certificate of an explanation of trees, with the file that it is about."""
+def proof_of_trees(
+    explanation: ExplanationRecord, network: LoadedModel, deadline: Deadline
+) -> Proof:
+    """Return the proof of an explanation of trees, with the file that it is about.
+
+    Raises ``NoProofError`` where there is none.
+    """
     explanation.refuse_other(network)
     described = explanation.inputs
     read = with_missing(network, described.missing if described is not None else {})
     assert isinstance(read, TreeNetwork)
+    model = trees_file(read)
+    asked = _claim(explanation, read, model)
     try:
-        model = trees_file(read)
-        claim = _claim(explanation, read, model)
-        checked = TreeClaim(model, claim)
-        cases = cases_of(checked, read.ensemble, deadline)
-    except NoProofError as error:
-        return Certificate(None, str(error))
-    points = _points(explanation, checked)
+        claim = TreeClaim(model, asked)
+    except ValueError as error:
+        raise NoProofError(f"the checker does not read the claim: {error}") from error
+
+    def keeper(free: frozenset[int]) -> list[Tree]:
+        other = TreeClaim(model, {**asked, "irrelevant": sorted(free)})
+        return cases_of(other, read.ensemble, deadline)
+
+    cases = cases_of(claim, read.ensemble, deadline)
+    points = _points(explanation, claim)
     unproven = tuple(i for i in sorted(explanation.explanation) if str(i) not in points)
-    data = {"claim": {**claim, "minimal": not unproven}, "trees": cases, "points": points}
-    return Certificate(data, None, tuple(map(int, points)), unproven, model=model)
+    data = {"claim": {**asked, "minimal": not unproven}, "trees": cases, "points": points}
+    found = Certificate(data, None, tuple(map(int, points)), unproven, model=model)
+    return Proof(found, lambda: claim, keeper)
 
 
 def _claim(explanation: ExplanationRecord, network: TreeNetwork, model: bytes) -> dict[str, Any]:

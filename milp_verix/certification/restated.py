@@ -112,6 +112,12 @@ def relevant_explanation(found: RelevanceRecord) -> ExplanationRecord:
     )
 
 
+def everything_kept(found: Result) -> ExplanationRecord:
+    """Return the explanation by all features, which says nothing but what ``found`` is about."""
+    every = tuple(range(len(found.groups)))
+    return _restated(found, every, (), {}, dict.fromkeys(every, _UNTRIED))
+
+
 def _restated(
     result: Result,
     explanation: tuple[int, ...],

@@ -1,17 +1,33 @@
 """Certificates beside the result of a command."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from milp_verix.certification.certificate import Certificate
+from milp_verix.errors import InputError
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.results.methods import Certified, Told
+from milp_verix.results.public import (
+    Audit,
+    Explanation,
+    Importance,
+    Ranges,
+    Relevance,
+    RobustnessRadii,
+)
+from milp_verix.results.records.json_format import from_data, read_data
 
 SECONDS = 60.0
 """Time for a certificate that an option of another command asks for."""
 
+
+_Proven: TypeAlias = Explanation | Audit | Ranges | RobustnessRadii | Relevance | Importance
+_KINDS: dict[object, type[_Proven]] = {
+    kind.kind: kind for kind in (Explanation, Audit, Ranges, RobustnessRadii, Relevance, Importance)
+}
 
 Found = TypeVar("Found", bound=Told)
 
@@ -44,3 +60,47 @@ def written(certificate: Certificate, network: LoadedModel, path: Path) -> str:
         model = path.parent / certificate.model_name
     command = shlex.join(["verix-check", str(model), str(path)])
     return f"{certificate}; to check it: {command}"
+
+
+def stored_proof(
+    path: Path, place: Path, networks: Sequence[LoadedModel], time_limit: float | None
+) -> tuple[bool, str]:
+    """Write the certificate of the result in ``path`` to ``place``, if one is found.
+
+    Of several ``networks``, the result is about the one with its hash. Returns whether it is
+    proven, and words on it. Raises ``InputError`` as :func:`milp_verix.certify` does.
+    """
+    from milp_verix.certification.certify import certify  # it loads the checker
+
+    result = _stored(path)
+    own = [one for one in networks if one.sha256 == result.model.sha256]
+    network = (own or networks)[0]
+    certificate = certify(network, result, time_limit=time_limit)
+    return certificate.proven, written(certificate, network, place)
+
+
+def _stored(path: Path) -> _Proven:
+    """Return the result in ``path``; ``InputError`` for one of which there are no certificates."""
+    data, where = read_data(path)
+    kind = data.get("kind")
+    if kind not in _KINDS:
+        raise InputError(f"{where} holds {kind!r}, of which there are no certificates")
+    return from_data(data, where, _KINDS[kind])
+
+
+def places_of(result: Path, output: Path) -> list[tuple[Path, Path]]:
+    """Return the files of results without a certificate, each with the place of its certificate.
+
+    ``InputError`` for a folder without results, and for an ``output`` that is no folder then.
+    """
+    if not result.is_dir():
+        return [(result, output)]
+    found = {path.name.partition(".")[0]: path for path in sorted(result.glob("*/*.json.gz"))}
+    if not found:
+        raise InputError(f"{result} has no results of a study, such as ab/abcd.json.gz")
+    try:
+        output.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {output}: {error.strerror}") from error
+    places = [(path, output / f"{name}.json") for name, path in found.items()]
+    return [(path, place) for path, place in places if not place.exists()]

@@ -81,7 +81,7 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
         Raises ``InputError`` where ``network`` is missing, or is not the network explained.
         """
         import milp_verix
-        from milp_verix.results.replay import asked_in
+        from milp_verix.problem.again import asked_in
 
         if network is None:
             problem = getattr(self, "_problem", None)
@@ -235,7 +235,7 @@ class RobustnessRadii(Certified, Drawn, radius.RobustnessRadiiRecord):
         return failing_contrasts(self, found, network)
 
 
-class Importance(Drawn, importance.ImportanceRecord):
+class Importance(Certified, Drawn, importance.ImportanceRecord):
     """The importance of each feature for one prediction, between proven ends.
 
     ``lower`` and ``upper`` have an end for each feature, ``values`` the middle between them; where

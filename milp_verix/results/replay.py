@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from milp_verix.errors import InputError
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.problem.options import Asked
+from milp_verix.problem.again import posed_again
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.explanation import ExplanationRecord
@@ -18,9 +17,9 @@ from milp_verix.results.records.relevance import RelevanceRecord
 def failing_features(explanation: ExplanationRecord, network: LoadedModel) -> tuple[int, ...]:
     """Return the features whose counterfactual fails when it is run again, ascending.
 
-    See :meth:`milp_verix.Explanation.replay`; raises as :func:`_posed_again` does.
+    See :meth:`milp_verix.Explanation.replay`; raises as :func:`posed_again` does.
     """
-    problem = _posed_again(explanation, network)
+    problem = posed_again(explanation, network)
     return tuple(
         feature
         for feature, counterfactual in sorted(explanation.counterfactuals.items())
@@ -33,9 +32,9 @@ def failing_contrasts(
 ) -> tuple[FeatureSet, ...]:
     """Return the ``contrasts`` of ``result`` whose counterfactual is not one.
 
-    Raises as :func:`_posed_again` does.
+    Raises as :func:`posed_again` does.
     """
-    problem = _posed_again(result, network)
+    problem = posed_again(result, network)
     return tuple(
         contrast for contrast, found in contrasts.items() if not stands(problem, contrast, found)
     )
@@ -49,19 +48,19 @@ def failing_points(
     """Return the names of ``points`` that are no counterfactuals.
 
     Each has a name, the features that it may change, and the input. Raises as
-    :func:`_posed_again` does.
+    :func:`posed_again` does.
     """
-    problem = _posed_again(result, network)
+    problem = posed_again(result, network)
     return tuple(name for name, free, found in points if not stands(problem, free, found))
 
 
 def failing_steps(found: RangesRecord, network: LoadedModel) -> tuple[tuple[int, float], ...]:
     """Return the steps beyond ranges whose counterfactual is not one.
 
-    A feature and the value, or the place of the word, name a step. Raises as :func:`_posed_again`
+    A feature and the value, or the place of the word, name a step. Raises as :func:`posed_again`
     does.
     """
-    problem = _posed_again(found, network)
+    problem = posed_again(found, network)
     kept = problem.features.coordinates(found.explanation)
     ball, everything = problem.ball, range(len(found.groups))
     failing = []
@@ -87,9 +86,9 @@ def failing_steps(found: RangesRecord, network: LoadedModel) -> tuple[tuple[int,
 def relevance_stands(found: RelevanceRecord, network: LoadedModel) -> bool:
     """Return whether the evidence of relevance changes the prediction, and its pair keeps it.
 
-    Raises as :func:`_posed_again` does.
+    Raises as :func:`posed_again` does.
     """
-    problem = _posed_again(found, network)
+    problem = posed_again(found, network)
     assert found.counterfactual is not None
     assert found.free is not None
     if not stands(problem, [*found.features, *found.free], found.counterfactual):
@@ -100,36 +99,6 @@ def relevance_stands(found: RelevanceRecord, network: LoadedModel) -> bool:
         found.unchanged.reshape(-1), problem.features.coordinates(sorted(found.free))
     )
     return inside and not problem.question.changed(network.evaluate(found.unchanged))
-
-
-def _posed_again(result: Result, network: LoadedModel) -> PosedProblem:
-    """Return the problem that ``result`` is about.
-
-    Raises ``InputError`` where ``network`` is another file than the one explained, or predicts
-    something else for the input.
-    """
-    result.refuse_other(network)
-    problem = PosedProblem(network, result.input, **asked_in(result))
-    if problem.question.prediction != result.prediction:
-        raise InputError(
-            f"the network predicts {problem.question.prediction} for the input, the explanation "
-            f"says {result.prediction}"
-        )
-    return problem
-
-
-def asked_in(result: Result) -> Asked:
-    """Return the options of the question that ``result`` answers."""
-    asked: Asked = {
-        "epsilon": result.epsilon if result.radii is None else result.radii,
-        "norm": result.norm,
-        "delta": result.delta,
-        "output": result.output,
-        "against": result.against,
-    }
-    if result.inputs is not None:
-        return asked | {"inputs": result.inputs}
-    return asked | {"domain": result.domain, "features": result.groups}
 
 
 def stands(problem: PosedProblem, free: Iterable[int], counterfactual: Counterfactual) -> bool:

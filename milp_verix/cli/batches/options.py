@@ -94,6 +94,12 @@ class Course:
     no_results: Annotated[
         bool, output_option("--no-results", help="Leave whole results out: there is the journal.")
     ] = False
+    certificate: Annotated[
+        Path | None,
+        output_option(
+            metavar="FOLDER", help="Write a proof of each result here, as certify does of a folder."
+        ),
+    ] = None
     fsync: Annotated[
         bool, output_option("--fsync", help="Force each record to the disk before the next.")
     ] = False
@@ -102,6 +108,8 @@ class Course:
         """Return the arguments of ``run_parts``, each by the name of its option."""
         if self.no_results and self.results is not None:
             raise InputError("--no-results and --results exclude each other; leave one out")
+        if self.no_results and self.certificate is not None:
+            raise InputError("--certificate needs whole results; leave --no-results out")
         return {
             "journal": self.journal,
             "workers": self.workers,

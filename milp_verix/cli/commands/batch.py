@@ -1,5 +1,7 @@
 """The command ``milp-verix batch``: many inputs, many settings, a journal."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,6 +10,7 @@ import typer
 from milp_verix.arguments import radius_in
 from milp_verix.cli.batches.options import Course, Search, Wanted, parts_of
 from milp_verix.cli.batches.progress import deliver, exit_code, tasks_progress
+from milp_verix.cli.certificates import SECONDS, places_of, stored_proof
 from milp_verix.cli.delivery import refusals, termination_as_interrupt
 from milp_verix.cli.options import Quiet
 from milp_verix.cli.question import (
@@ -23,7 +26,8 @@ from milp_verix.errors import InputError
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.study.batch import run_parts
 from milp_verix.study.input_files import stored_inputs
-from milp_verix.study.parts import part_of
+from milp_verix.study.parts import Part, part_of
+from milp_verix.study.results import default_folder
 from milp_verix.study.study_file import OVERRIDES, study_in
 from milp_verix.study.tasks import LIMITS
 
@@ -109,7 +113,22 @@ def batch(
                 warn=lambda text: errors.print(f"warning: {text}", markup=False),
             )
         deliver(tally, steps["journal"], quiet=quiet)
+        if course.certificate is not None:
+            _certify(parts, steps, course.certificate, quiet=quiet)
     raise typer.Exit(exit_code(tally))
+
+
+def _certify(parts: Sequence[Part], steps: dict[str, Any], folder: Path, *, quiet: bool) -> None:
+    """Write certificates of whole results to ``folder``, and how many there are."""
+    results = steps["results"]
+    stored = results if isinstance(results, Path) else default_folder(Path(steps["journal"]))
+    networks = [part.network for part in parts]
+    pairs, proven = places_of(stored, folder), 0
+    for path, place in pairs:
+        with suppress(InputError):  # contrasts have none
+            proven += stored_proof(path, place, networks, SECONDS)[0]
+    if not quiet:
+        typer.echo(f"{proven} of {len(pairs)} results have a new certificate in {folder}")
 
 
 def _given(context: typer.Context, path: Path) -> list[str]:

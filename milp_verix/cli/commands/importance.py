@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from milp_verix.cli.answering import answered
-from milp_verix.cli.delivery import DrawnDelivery, exit_code
+from milp_verix.cli.delivery import ProvenDelivery, exit_code
 from milp_verix.cli.help_sections import question_option
 from milp_verix.cli.options import Resume
 from milp_verix.cli.progress import status_line
@@ -34,7 +34,7 @@ def importance(
     ] = None,
     resume: Resume = None,
     search: SearchOptions,
-    delivery: DrawnDelivery,
+    delivery: ProvenDelivery,
 ) -> None:
     """Weigh the features by a power index of the sets that keep the prediction, with brackets.
 

@@ -71,6 +71,16 @@ def test_a_study_has_a_certificate_for_each_result(tmp_path: Path) -> None:
     assert second.stat().st_mtime_ns == before
 
 
+def test_a_batch_writes_certificates_itself(tmp_path: Path) -> None:
+    journal, proofs = tmp_path / "study.jsonl", tmp_path / "proofs"
+    options = ("--epsilon", EPSILON, "--journal", journal, "--indices", "0,1")
+    options = (*options, "--task", "explain,contrastive", "--certificate", proofs)
+    done = run_here("batch", MODEL, f"{IMAGES}:images", *options)
+    assert done.returncode == 0
+    assert "2 of 4 results have a new certificate" in done.stdout
+    assert len([*proofs.iterdir()]) == 2
+
+
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
     done = run_here("certify", tmp_path, MODEL, "-o", tmp_path / "proofs")
     assert done.returncode == 2
