@@ -32,7 +32,10 @@ def input_splits(claim: Claim, margin: int, deadline: Deadline) -> dict[bytes, S
     splits: dict[bytes, Split] = {}
 
     def changes(point: FloatArray) -> bool:
-        inside = domain is None or bool(domain.nearly(point[None])[0])
+        inside = True
+        if domain is not None:  # climbs leave whole numbers
+            whole = np.where(domain.integral, np.round(point), point)
+            inside = bool(np.all(whole == point) and domain.nearly(point[None])[0])
         return inside and bool(network.evaluate(point)[0] >= 0)
 
     search = BoxSearch(
