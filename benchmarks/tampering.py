@@ -2,9 +2,9 @@
 
     python benchmarks/tampering.py [--certificates N]
 
-A judge that shares nothing with the checker decides whether an accepted one is still true: HiGHS on
-the changed claim (the engine of ``auto`` for L2), and the definition of ball and domain for points.
-A change that leaves the claim true, such as a slope that still proves, is rightly accepted.
+A judge that shares nothing with the checker (``tampering_judges.py``) decides whether an accepted
+one is still true. A change that leaves the claim true, such as a slope that still proves, is
+rightly accepted.
 """
 
 import argparse
@@ -14,8 +14,8 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,13 @@ import onnx
 from tables import ROOT, Table, add_write, write
 
 import milp_verix
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
+from milp_verix import Certificate, Inputs, Problem, integer
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from verix_encodings.arrays import FloatArray
 
 sys.path.insert(0, str(ROOT))
+from tampering_judges import Judge, NetworkJudge, TreeJudge
+
 from tests.support.certificates import changed, checked, mutants_of, numbers_in
 from tests.support.onnx_models import DOUBLE
 from tests.support.random_networks import (
@@ -37,19 +40,37 @@ from tests.support.random_networks import (
     random_layers,
     residual,
 )
+from tests.support.tree_models import LIBRARIES
 
 _BITS = 20
+_PROOFS = "trees", "minimum", "no_part", "importance"
 _PER_NUMBER = 4
+
+Made = tuple[bytes, Certificate, type[Judge]]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Networks of one kind by seed, and the question about each."""
+    """Certificates of one kind by seed: the model, the certificate and its judge."""
 
     name: str
-    make: Callable[[Path, int], OnnxNetwork]
-    question: dict[str, Any]
+    make: Callable[[Path, int], Made]
     share: int
+
+
+def of_network(
+    make: Callable[[Path, int], OnnxNetwork], ask: Callable[..., Any], **question: Any
+) -> Callable[[Path, int], Made]:
+    """Return a maker of certificates of what ``ask`` answers about random networks."""
+
+    def made(folder: Path, seed: int) -> Made:
+        network = make(folder, seed)
+        assert network.path is not None
+        x = _input(network, seed).reshape(network.input_shape)
+        found = ask(Problem(network, x, **question))
+        return network.path.read_bytes(), found.certify(network), NetworkJudge
+
+    return made
 
 
 def dense(folder: Path, seed: int) -> OnnxNetwork:
@@ -58,14 +79,112 @@ def dense(folder: Path, seed: int) -> OnnxNetwork:
     return dense_network(layers, folder, DOUBLE)
 
 
+def described(ask: Callable[..., Any]) -> Callable[[Path, int], Made]:
+    """Return a maker of certificates about a table of whole numbers with rules."""
+
+    def made(folder: Path, seed: int) -> Made:
+        network = dense_network(random_layers(np.random.default_rng(seed), [4, 5, 4, 3]), folder)
+        assert network.path is not None
+        ends = {"a": 3, "b": 2, "c": 3, "d": 2}
+        inputs = Inputs(
+            [integer(name, 0, end) for name, end in ends.items()],
+            rules=["a + b <= 4", "c >= d or a >= 1"],
+        )
+        problem = Problem(network, [1, 1, 1, 1], inputs=inputs, epsilon=[2, 1, 2, 1])
+        return network.path.read_bytes(), ask(problem).certify(network), NetworkJudge
+
+    return made
+
+
+def of_trees(
+    library: str, ask: Callable[..., Any], values: int = 2, **question: Any
+) -> Callable[[Path, int], Made]:
+    """Return a maker of certificates about random trees; ``values`` is 0 for a regression."""
+
+    def made(_: Path, seed: int) -> Made:
+        rng = np.random.default_rng(seed)
+        X = np.round(rng.normal(size=(60, 3)), 2)
+        score = X[:, 0] + X[:, 1] * X[:, 2]
+        labels = np.abs(score) + 0.1
+        if values:
+            labels = np.digitize(score, np.quantile(score, np.arange(1, values) / values))
+        model = LIBRARIES[library](rng, X, labels)
+        problem = Problem(model, X[0], domain=(-4.0, 4.0), **{"epsilon": 0.7, **question})
+        proof = ask(problem).certify(problem.network)
+        return proof.model or b"", proof, TreeJudge
+
+    return made
+
+
+def explained(problem: Problem) -> Any:
+    """Return an explanation."""
+    return problem.explain()
+
+
+def least(problem: Problem) -> Any:
+    """Return a minimum explanation, with costs."""
+    count = problem.features.count
+    return problem.minimum(costs=[1 + 0.5 * (k % 3) for k in range(count)])
+
+
+def audited(problem: Problem) -> Any:
+    """Return an audit of a set that has one feature of the explanation too few, or is one."""
+    found = problem.explain().explanation
+    return problem.audit(found[1:] if len(found) % 2 else found)
+
+
+def part(problem: Problem) -> Any:
+    """Return the part of the feature that plays the least, by proof."""
+    found = [problem.relevance(f) for f in range(problem.features.count)]
+    return next((one for one in found if one.relevant is False), found[0])
+
+
+def ranged(problem: Problem) -> Any:
+    """Return the ranges of an explanation."""
+    return problem.inflate()
+
+
+def radius(problem: Problem) -> Any:
+    """Return the robustness radius of two features."""
+    return problem.radius(free=[0, 1])
+
+
+def weighed(problem: Problem) -> Any:
+    """Return the Shapley values."""
+    return problem.importance()
+
+
+LINF = {"epsilon": 0.3}
 KINDS = (
-    Kind("dense, L∞", dense, {"epsilon": 0.3}, 14),
-    Kind("dense, L1", dense, {"epsilon": 0.4, "norm": "l1"}, 6),
-    Kind("dense, L2", dense, {"epsilon": 0.4, "norm": "l2"}, 6),
-    Kind("convolutions, L∞", convolutional, {"epsilon": 0.2}, 6),
-    Kind("maximum pools, L∞", pooled, {"epsilon": 0.1}, 6),
-    Kind("sums of branches, L∞", residual, {"epsilon": 0.2}, 6),
-    Kind("regression, L∞", residual, {"epsilon": 0.2, "delta": 0.1}, 6),
+    Kind("dense, L∞", of_network(dense, explained, **LINF), 14),
+    Kind("dense, L1", of_network(dense, explained, epsilon=0.4, norm="l1"), 6),
+    Kind("dense, L2", of_network(dense, explained, epsilon=0.4, norm="l2"), 6),
+    Kind("convolutions, L∞", of_network(convolutional, explained, epsilon=0.2), 6),
+    Kind("maximum pools, L∞", of_network(pooled, explained, epsilon=0.1), 6),
+    Kind("sums of branches, L∞", of_network(residual, explained, epsilon=0.2), 6),
+    Kind("regression, L∞", of_network(residual, explained, epsilon=0.2, delta=0.1), 6),
+    Kind("minimum", of_network(dense, least, **LINF), 6),
+    Kind("audit", of_network(dense, audited, **LINF), 6),
+    Kind("ranges", of_network(dense, ranged, **LINF), 6),
+    Kind("radius", of_network(dense, radius, **LINF), 6),
+    Kind("relevance", of_network(dense, part, **LINF), 6),
+    Kind("importance", of_network(dense, weighed, **LINF), 6),
+    Kind("table with rules", described(explained), 6),
+    Kind("table with rules, minimum", described(least), 6),
+    Kind("table with rules, relevance", described(part), 6),
+    Kind("table with rules, importance", described(weighed), 6),
+    Kind("table with rules, audit", described(audited), 6),
+    Kind("scikit-learn", of_trees("scikit-learn", explained), 6),
+    Kind("scikit-learn, three classes", of_trees("scikit-learn", explained, 3), 6),
+    Kind("XGBoost, L1", of_trees("XGBoost", explained, norm="l1"), 6),
+    Kind("LightGBM, L2", of_trees("LightGBM", explained, norm="l2"), 6),
+    Kind("LightGBM, three classes", of_trees("LightGBM", explained, 3), 6),
+    Kind("XGBoost, regression", of_trees("XGBoost", explained, 0, delta=0.3), 6),
+    Kind("HistGradientBoosting, minimum", of_trees("HistGradientBoosting", least), 6),
+    Kind("XGBoost, ranges", of_trees("XGBoost", ranged), 6),
+    Kind("LightGBM, relevance", of_trees("LightGBM", part), 6),
+    Kind("LightGBM, importance", of_trees("LightGBM", weighed), 6),
+    Kind("scikit-learn, audit", of_trees("scikit-learn", audited), 6),
 )
 
 
@@ -94,27 +213,37 @@ _COLUMNS = "certificates", "mutants", "refused", "true", "wrong", "open"
 
 
 def tampered(kind: Kind, seed: int) -> Counter[str]:
-    """Return how many mutants of the certificate of one network there are, by their fate."""
+    """Return how many mutants of one certificate there are, by their fate."""
+    found = Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
-        network = kind.make(Path(folder), seed)
-        assert network.path is not None
-        model, found = network.path.read_bytes(), Counter(certificates=1)
-        x = _input(network, seed)
-        explanation = milp_verix.explain(network, x.reshape(network.input_shape), **kind.question)
-        certificate = explanation.certify(network)
-        assert certificate.proven, certificate.reason
-        data = json.loads(certificate.to_json())
-        judge = Judge(model)
-        assert checked(model, json.dumps(data))
-        assert judge.says(data)
-        for mutant in mutants(data):
-            found += _fate(model, mutant, judge)
-        for other in _flipped(model, seed):
-            found += _fate(other, data, Judge(other))
-            forged = changed(data, ("claim", "sha256"), hashlib.sha256(other).hexdigest())
-            forged = changed(forged, ("claim", "bits"), 400)
-            found += _fate(other, forged, Judge(other))
+        try:
+            model, certificate, judges = kind.make(Path(folder), seed)
+        except milp_verix.InputError:
+            return found  # such as a model that predicts one class alone
+    if not certificate.proven:
+        return found
+    data = json.loads(certificate.to_json())
+    judge = judges(model)
+    assert checked(model, json.dumps(data))
+    assert judge.says(data), (kind.name, seed)
+    found["certificates"] += 1
+    for mutant in mutants(data):
+        found += _fate(model, mutant, judge)
+    others = _changed_trees(model) if certificate.model else _flipped(model, seed)
+    for other in others:
+        found += _fate(other, data, judge)
+        forged = changed(data, ("claim", "sha256"), hashlib.sha256(other).hexdigest())
+        forged = changed(forged, ("claim", "bits"), 400)
+        found += _fate(other, forged, judges(other))
     return found
+
+
+def _changed_trees(model: bytes) -> Iterator[bytes]:
+    """Yield files of trees with a number changed."""
+    read = json.loads(model)
+    for path, value in numbers_in(read):
+        for other in mutants_of(value)[:2]:
+            yield json.dumps(changed(read, path, other)).encode()
 
 
 def _input(network: OnnxNetwork, seed: int) -> FloatArray:
@@ -123,12 +252,12 @@ def _input(network: OnnxNetwork, seed: int) -> FloatArray:
     return max(points, key=lambda x: np.ptp(np.sort(network.ir.evaluate(x))[-2:]))
 
 
-def _fate(model: bytes, mutant: Any, judge: "Judge") -> Counter[str]:
+def _fate(model: bytes, mutant: Any, judge: Judge) -> Counter[str]:
     if not checked(model, json.dumps(mutant)):
         return Counter(mutants=1, refused=1)
     true = judge.says(mutant)
     if not true:
-        print(f"accepted, and {true}: {json.dumps(mutant)[:2000]}", file=sys.stderr)
+        print(f"accepted, and {true}: {json.dumps(mutant)[:400]}", file=sys.stderr)
     return Counter({"mutants": 1, {True: "true", False: "wrong", None: "open"}[true]: 1})
 
 
@@ -137,15 +266,9 @@ def mutants(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for path, value in numbers_in(data):
         for other in mutants_of(value)[:_PER_NUMBER]:
             yield changed(data, path, other)
-    for path, part in _parts(data["trees"], ("trees",)):
-        if isinstance(part, dict) and "neuron" in part:
-            for side, other in (("below", "above"), ("above", "below")):
-                yield changed(data, path, part[side])  # a case is dropped
-                yield changed(data, path, {**part, side: part[other]})
-        if isinstance(part, dict) and part.get("multipliers"):
-            yield changed(data, path, {**part, "multipliers": {}})
-        if isinstance(part, dict) and part.get("slopes"):
-            yield changed(data, path, {**part, "slopes": {}})
+    for path, part in chain.from_iterable(_parts(data[n], (n,)) for n in _PROOFS if n in data):
+        for other in _fewer(part, path):
+            yield changed(data, path, other)
     for name in data["points"]:
         rest = {other: moves for other, moves in data["points"].items() if other != name}
         yield {**data, "points": rest}
@@ -155,6 +278,21 @@ def mutants(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**changed(data, ("claim", "irrelevant"), more), "points": points}
     for tree in range(len(data["trees"])):
         yield {**data, "trees": data["trees"][:tree] + data["trees"][tree + 1 :]}
+
+
+def _fewer(part: Any, path: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield parts of a proof without some of their own."""
+    if isinstance(part, list) and isinstance(path[-1], str) and part:
+        yield part[1:]
+    if not isinstance(part, dict):
+        return
+    for one, other in (("below", "above"), ("above", "below"), ("in", "out"), ("out", "in")):
+        if one in part:
+            yield part[one]  # a case is dropped
+            yield {**part, one: part[other]}
+    for name in ("multipliers", "slopes", "weights"):
+        if part.get(name):
+            yield {**part, name: {}}
 
 
 def _parts(part: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
@@ -178,111 +316,6 @@ def _flipped(model: bytes, seed: int) -> Iterator[bytes]:
         if 1e-9 < abs(float(numbers.reshape(-1)[place])) < 1e9:
             chosen.CopyFrom(onnx.numpy_helper.from_array(numbers, chosen.name))
             yield copy.SerializeToString()
-
-
-@dataclass
-class Judge:
-    """Decides whether certificates about a network claim the truth, without the checker."""
-
-    model: bytes
-    known: dict[str, bool | None] = field(default_factory=dict)
-
-    def says(self, data: dict[str, Any]) -> bool | None:
-        """Return whether all that a certificate claims is true; None if that stays open."""
-        claim, points = data["claim"], data["points"]
-        kept = {*range(len(claim["features"]))} - {*claim["irrelevant"]}
-        shown = {int(name) for name in points}
-        if claim["sha256"] != hashlib.sha256(self.model).hexdigest() or not shown <= kept:
-            return False
-        if claim["minimal"] and shown != kept:
-            return False
-        network = load_network(self.model)
-        for name, moved in points.items():
-            if not self._shows(network, claim, int(name), self._point(data, moved)):
-                return False
-        question = json.dumps([claim[name] for name in sorted(claim.keys() & _QUESTION)])
-        if question not in self.known:
-            self.known[question] = self._holds(network, claim)
-        return self.known[question]
-
-    @staticmethod
-    def _point(data: dict[str, Any], moved: dict[str, Any]) -> list[Fraction]:
-        claim = data["claim"]
-        x, epsilon = [Fraction(entry) for entry in claim["input"]], Fraction(claim["epsilon"])
-        named: dict[int, Any] = {}
-        if "start" in moved:
-            named |= dict(enumerate(data["starts"][moved["start"]]))
-        named |= {int(place): value for place, value in moved.items() if place != "start"}
-        point = list(x)
-        for place, value in named.items():
-            low, high = (
-                Fraction(end[place] if isinstance(end, list) else end) for end in claim["domain"]
-            )
-            signs = {
-                "-": max(x[place] - epsilon, low),
-                "+": min(x[place] + epsilon, high),
-                ".": x[place],
-            }
-            point[place] = signs[value] if value in signs else Fraction(value)
-        return point
-
-    @staticmethod
-    def _shows(
-        network: OnnxNetwork, claim: dict[str, Any], feature: int, point: list[Fraction]
-    ) -> bool:
-        x = [Fraction(entry) for entry in claim["input"]]
-        moves = [abs(a - b) for a, b in zip(point, x, strict=True)]
-        epsilon, norm = Fraction(claim["epsilon"]), claim["norm"]
-        far = {"linf": max(moves), "l1": sum(moves), "l2": sum(m * m for m in moves)}[norm]
-        free = {i for one in (*claim["irrelevant"], feature) for i in claim["features"][one]}
-        inside = all(i in free for i, move in enumerate(moves) if move)
-        low, high = claim["domain"]
-        if far > (epsilon**2 if norm == "l2" else epsilon) or not inside:
-            return False
-        if not all(Fraction(low) <= entry <= Fraction(high) for entry in point):
-            return False
-        scores = network.ir.evaluate(np.array([float(entry) for entry in point]))
-        if "class" in claim:
-            rivals = claim.get("against", {*range(scores.size)} - {claim["class"]})
-            return bool(max(scores[j] for j in rivals) > scores[claim["class"]])
-        at_x = network.ir.evaluate(np.array([float(entry) for entry in x]))
-        change = np.abs(scores - at_x)[claim["outputs"]].max()
-        return bool(change > float(Fraction(claim["delta"])))
-
-    @staticmethod
-    def _holds(network: OnnxNetwork, claim: dict[str, Any]) -> bool | None:
-        x = np.array([float(Fraction(entry)) for entry in claim["input"]])
-        asked: dict[str, Any] = {
-            "epsilon": float(Fraction(claim["epsilon"])),
-            "norm": claim["norm"],
-            "domain": tuple(float(Fraction(end)) for end in claim["domain"]),
-            "features": claim["features"],
-            "solver": "auto" if claim["norm"] == "l2" else "highs",
-        }
-        questions = [{"label": claim.get("class"), "against": claim.get("against")}]
-        if "class" not in claim:
-            delta = float(Fraction(claim["delta"]))
-            questions = [{"delta": delta, "output": output} for output in claim["outputs"]]
-        for question in questions:
-            try:
-                verdict = milp_verix.check(
-                    network,
-                    x.reshape(network.input_shape),
-                    claim["irrelevant"],
-                    **asked,
-                    **question,
-                )
-            except milp_verix.InputError:
-                return False
-            if verdict.answer != milp_verix.Answer.HOLDS:
-                return False if verdict.answer == milp_verix.Answer.VIOLATED else None
-        return True
-
-
-_QUESTION = {"input", "epsilon", "norm", "domain", "features", "irrelevant", "class", "against"} | {
-    "delta",
-    "outputs",
-}
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def points_of(
         far = sum(distance**power for _, distance, _ in cells) if power else 0
         most = epsilon**power if epsilon is not None and power else 0
         beyond = far == most and any(open_ for *_, open_ in cells)
-        if far <= most and not (power and beyond) and _ruled(claim, point):
+        if far <= most and not (power and beyond) and is_ruled(claim, point):
             yield point
 
 
@@ -88,12 +88,13 @@ def _cells(
     highs = [Fraction(high)] if high is not None else []
     if radius is not None:
         lows, highs = [*lows, x - Fraction(radius)], [*highs, x + Fraction(radius)]
-    least, most = max(lows), min(highs)
+    inner = (node for nodes in model["trees"] for node in nodes if isinstance(node, list))
+    cuts = sorted({Fraction(node[1]) for node in inner if node[0] == v})
+    # without an end, beyond all thresholds
+    least, most = max(lows, default=min([x, *cuts]) - 1), min(highs, default=max([x, *cuts]) + 1)
     if v in claim.get("whole", ()):
         numbers = range(-((-least) // 1), most // 1 + 1)
         return [(Fraction(n), abs(n - x), False) for n in numbers]
-    inner = (node for nodes in model["trees"] for node in nodes if isinstance(node, list))
-    cuts = sorted({Fraction(node[1]) for node in inner if node[0] == v})
     cuts = [cut for cut in cuts if least <= cut < most]
     starts = [(least, False), *((cut, True) for cut in cuts)]
     found = []
@@ -105,7 +106,8 @@ def _cells(
     return found
 
 
-def _ruled(claim: dict[str, Any], point: list[Fraction]) -> bool:
+def is_ruled(claim: dict[str, Any], point: list[Fraction]) -> bool:
+    """Return whether a point satisfies the rules and one-hot blocks of a claim."""
     if any(sum(point[i] for i in block) != 1 for block in claim.get("blocks", ())):
         return False
     return all(any(_satisfied(row, point) for row in rule) for rule in claim.get("rules", ()))
