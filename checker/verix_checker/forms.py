@@ -54,20 +54,31 @@ class Forms:
 
     def number(self, given: Any) -> int:
         """Return a number, or a text such as "3/8", exactly."""
-        above, below = exact(given).as_integer_ratio()
-        if self.one % below:
+        above, below = (given if type(given) is float else exact(given)).as_integer_ratio()
+        times, left = divmod(self.one, below)
+        if left:
             raise UnitError(below // gcd(self.one, below))
-        return int(above * (self.one // below))
+        return int(above * times)
 
     def total(self, *pairs: Any) -> Form:
         """Return the sum of products of a number and a number or form, exactly."""
-        result: Form = {}
+        one, result, products = self.one, dict[int, int](), dict[int, int]()
         for k, form in (pair if isinstance(pair[1], dict) else pair[::-1] for pair in pairs):
-            for v, factor in form.items() if isinstance(form, dict) else ((0, form),):
-                result[v] = result.get(v, 0) + factor * k
-        if any(k % self.one for k in result.values()):
-            raise UnitError(self.one // gcd(self.one, *result.values()))
-        return {v: k // self.one for v, k in result.items() if k}
+            terms = form.items() if isinstance(form, dict) else ((0, form),)
+            if k == one:
+                for v, factor in terms:
+                    result[v] = result.get(v, 0) + factor
+                continue
+            for v, factor in terms:
+                if factor == one:
+                    result[v] = result.get(v, 0) + k
+                else:
+                    products[v] = products.get(v, 0) + factor * k
+        if any(k % one for k in products.values()):
+            raise UnitError(one // gcd(one, *products.values()))
+        for v, k in products.items():
+            result[v] = result.get(v, 0) + k // one
+        return {v: k for v, k in result.items() if k}
 
     def neuron(self, z: Any) -> Form:
         """Return the form of a new neuron max(z, 0)."""

@@ -18,7 +18,7 @@ from milp_verix.certification.claims import claim_data, question_bits
 from milp_verix.certification.leaves import NoProofError, Tree
 from milp_verix.certification.points import points_of
 from milp_verix.certification.proofs import Proof, with_sets
-from milp_verix.certification.reading import Reading, RoundedClaim, margins_of, read
+from milp_verix.certification.reading import ReadClaim, Reading, RoundedClaim, margins_of, read
 from milp_verix.certification.restated import (
     box_explanation,
     everything_kept,
@@ -174,7 +174,7 @@ def _of_network(explanation: ExplanationRecord, network: OnnxNetwork, deadline: 
         told = {**asked, "irrelevant": sorted(free)}
         return _trees(min(coordinates, most), reading, told, exact, deadline)
 
-    exact = cache(lambda: _claim(model, asked, beside))
+    exact = cache(lambda: _claim(reading, model, asked, beside))
     trees = kept(frozenset(explanation.irrelevant), exact)
     x = explanation.input.ravel().astype(np.float64)
     found = points_of(explanation, margins_of(reading.network, asked, x), exact)
@@ -189,7 +189,7 @@ def _of_network(explanation: ExplanationRecord, network: OnnxNetwork, deadline: 
 
     def keeper(free: frozenset[int]) -> list[Tree]:
         told = {**asked, "irrelevant": sorted(free)}
-        return kept(free, cache(lambda: _claim(model, told, beside)))
+        return kept(free, cache(lambda: _claim(reading, model, told, beside)))
 
     certificate = Certificate(data, None, tuple(sorted(found.points)), unproven)
     return Proof(certificate, exact, keeper)
@@ -216,9 +216,11 @@ def _trees(
     return trees_of(exact(), deadline)
 
 
-def _claim(model: bytes, asked: Mapping[str, Any], beside: Mapping[str, bytes]) -> Claim:
+def _claim(
+    reading: Reading, model: bytes, asked: Mapping[str, Any], beside: Mapping[str, bytes]
+) -> Claim:
     try:
-        return Claim(model, asked, beside)
+        return ReadClaim(reading, model, asked, beside)
     except (ValueError, KeyError) as error:
         raise UnreadableError(f"the checker does not read the claim: {error}") from error
 

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from onnx.numpy_helper import to_array
 
 from milp_verix.certification.claims import bits_of, numbers_of
+from verix_checker.claim import Claim
 from verix_checker.forms import Form, UnitError
 from verix_checker.guard import compare, mixtures
 from verix_checker.neurons import Network as ExactNetwork, NoOutputError, UnreadableError
@@ -32,6 +33,8 @@ from verix_encodings import (
 from verix_encodings.arrays import FloatArray, IntArray
 
 _MOST_BITS = 1000
+_USUAL_BITS = 64
+"""The digits of most radii and inputs: claims with no more share the network that was read."""
 _ACTIVATIONS, _MAPS = ("Relu", "MaxPool"), ("MatMul", "Gemm", "Conv")
 _NORMS = {"l1": 1, "l2": 2}
 # ends of z that are this near to zero, in units of the largest value, are taken as zero
@@ -43,9 +46,10 @@ class Reading:
     """The neurons of a file: ``network`` returns the output of the claim.
 
     ``variables`` holds, for each value but the last, the checker's number of each of its entries.
-    The checker's unit of numbers is ``2**-bits / odd``.
+    The checker's unit of numbers is ``2**-bits / odd``, in which ``exact`` has the neurons.
     """
 
+    exact: ExactNetwork
     network: Network
     variables: tuple[IntArray, ...]
     bits: int
@@ -62,11 +66,13 @@ def read(model: bytes, output: str, beside: tuple[tuple[str, bytes], ...] = ()) 
     graph = onnx.load_model_from_string(model).graph
     weights = [to_array(one) for one in graph.initializer if one.data_location == 0]
     fewest = max([1, *map(bits_of, weights)])
-    bits, odd = fewest * _products(graph), 1
+    bits, odd = max(fewest * _products(graph), _USUAL_BITS), 1
     while max(bits, odd.bit_length()) <= max(fewest, _MOST_BITS):
         try:
             exact = ExactNetwork(model, odd << bits, output, dict(beside))
-            compare(exact, mixtures(exact, [0] * exact.size, [exact.one] * exact.size))
+            # the checker compares more inputs; one that no two entries share tells as much
+            *_, point = mixtures(exact, [0] * exact.size, [exact.one] * exact.size)
+            compare(exact, [point])
             return _rounded(exact, bits, odd)
         except NoOutputError as error:
             raise UnreadableError(str(error)) from error
@@ -93,7 +99,20 @@ def _products(graph: onnx.GraphProto) -> int:
 
 
 def _rounded(exact: ExactNetwork, bits: int, odd: int) -> Reading:
-    return Reading(*rounded_network(exact, exact.forms), bits, odd)
+    return Reading(exact, *rounded_network(exact, exact.forms), bits, odd)
+
+
+class ReadClaim(Claim):
+    """A claim about a network that was read before: reading it takes most of the time."""
+
+    def __init__(self, reading: Reading, *given: Any) -> None:
+        self._known = reading.exact
+        super().__init__(*given)
+
+    def read(self, model: bytes, claim: Any, beside: Any) -> Any:
+        """Return the network, read again where the unit of the claim is finer."""
+        same = self._known.one == self.one
+        return self._known if same else super().read(model, claim, beside)
 
 
 def rounded_network(
