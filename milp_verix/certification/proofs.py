@@ -27,7 +27,7 @@ from verix_checker.claim import Claim
 from verix_checker.sets import MOST
 
 _FEW = 64
-"""Features of a model whose lower bounds are proven by changes alone."""
+"""Features of a network whose lower bounds are tried to be proven by changes, if not otherwise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,8 +96,12 @@ def _lower_bound(
     deadline: Deadline,
 ) -> dict[str, Any]:
     claim = proof.claim()
-    if len(explanation.groups) > _FEW and not (claim.ball.rules or claim.loose):
-        return bound_proof(claim, least, deadline)
+    if not (claim.ball.rules or claim.loose):
+        try:
+            return bound_proof(claim, least, deadline)
+        except NoProofError:
+            if len(explanation.groups) > _FEW or deadline.passed():
+                raise
     with SetProof(posed_again(explanation, network), claim, deadline) as found:
         for known in explanation.counterfactuals.values():
             found.add(known.input)

@@ -143,10 +143,13 @@ def _covered(changes: Sequence[Set], costs: Any) -> tuple[list[Fraction], dict[i
     rows = [j for j, change in enumerate(changes) for _ in change]
     columns = [place[f] for change in changes for f in change]
     matrix = sp.csr_array((np.ones(len(rows)), (rows, columns)), (len(changes), len(members)))
-    prices = np.array([float(costs[f]) for f in members])
+    most = max([1, *(int(costs[f]) for f in members)])
+    prices = np.array([float(Fraction(costs[f], most)) for f in members])
     solved = linprog(prices, A_ub=-matrix, b_ub=-np.ones(len(changes)), method="highs-ds")
+    if not solved.success:
+        raise NoProofError(f"HiGHS finds no weights of changes: {solved.message}")
     duals = np.maximum(-np.asarray(solved.ineqlin.marginals), 0.0)
-    weights = [Fraction(int(np.round(w / _WEIGHT))) * Fraction(_WEIGHT) for w in duals]
+    weights = [most * Fraction(int(np.round(w / _WEIGHT))) * Fraction(_WEIGHT) for w in duals]
     spent = [Fraction(0)] * len(members)
     for weight, change in zip(weights, changes, strict=True):
         for f in change:

@@ -180,7 +180,7 @@ def test_a_bound_without_a_proof_is_named_in_the_file(tmp_path: Path) -> None:
     assert certificate.bound is None
     assert certificate.data is not None
     assert "minimum" not in certificate.data["claim"]
-    note = f"the lower bound {least.size + 1} is not proven here: no perturbation is found"
+    note = f"the lower bound {least.size + 1} is not proven here: a set that is cheaper"
     assert note in certificate.data["notes"][0]
     assert note in str(certificate)
     model = network.path.read_bytes()  # type: ignore[union-attr]
