@@ -2,10 +2,12 @@
 
     python benchmarks/certificates.py SHARED [CASE ...]
     python benchmarks/certificates.py SHARED --minimum [CASE ...]
+    python benchmarks/certificates.py SHARED --trees
 
 ``SHARED`` is a folder with ``models`` and ``data``. Seconds are those of the processor. The checker
 itself checks each certificate; one that it refuses ends the script. With ``--minimum`` minimum
-explanations are certified: a certificate counts if it has the lower bound, too.
+explanations are certified: a certificate counts if it has the lower bound, too. With ``--trees``
+the models are trees of rows of Adult, whose features move over their whole domain.
 """
 
 import argparse
@@ -22,11 +24,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from tables import ROOT, Table, add_write, write
+from trees import adult, forest, lightgbm, xgboost
 
 import milp_verix
 from verix_checker.verification import verify
 
 _SECONDS = 60.0
+_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,14 @@ def main(arguments: Sequence[str]) -> None:
     options.add_argument("shared", type=Path)
     options.add_argument("cases", nargs="*", default=list(CASES), metavar="CASE")
     options.add_argument("--minimum", action="store_true")
+    options.add_argument("--trees", action="store_true")
     add_write(options)
     given = options.parse_args(arguments)
+    if given.trees:
+        table = of_trees(given.shared / "data" / "adult.npz")
+        if given.write:
+            write(given.write, [table])
+        return
     table = Table(
         "network | ε | images | certified | by cases | kB without points | kB | "
         "explain s | certify s | cost | check s"
@@ -84,6 +94,40 @@ def main(arguments: Sequence[str]) -> None:
         table.add(name, case.epsilon, len(rows), len(proven), split, *middle, cost, checks)
     if given.write:
         write(given.write, [table])
+
+
+def of_trees(archive: Path) -> Table:
+    """Return a row of medians for each kind of trees, of explanations and of minima."""
+    table = Table(
+        "trees of Adult | asked | rows | certified | cases | kB | kB of the trees | explain s | "
+        "certify s | check s"
+    )
+    models = ("LightGBM 100 × 31", lightgbm(100)), ("XGBoost 100 × depth 6", xgboost(100, 6))
+    x, y, inputs = adult(archive)
+    for name, model in (*models, ("forest 100 × depth 8", forest(100, 8))):
+        network = milp_verix.load_network(model.fit(x, y))
+        for asked in ("explain", "minimum"):
+            rows = []
+            for row in x[:_ROWS]:
+                problem = milp_verix.Problem(network, row, inputs=inputs, epsilon="inf")
+                times = [time.process_time()]
+                search = milp_verix.Search(time_limit=_SECONDS)
+                found = getattr(problem, asked)(search=search)
+                times.append(time.process_time())
+                proof = found.certify(network, time_limit=_SECONDS)
+                times.append(time.process_time())
+                if not proof.proven or (asked == "minimum" and proof.bound is None):
+                    print(f"{name}: {proof}", file=sys.stderr)
+                    continue
+                text = proof.to_json()
+                for _ in verify(proof.model, json.loads(text, parse_float=Fraction)):
+                    pass
+                times.append(time.process_time())
+                sizes = text.count('"below"') + 1, len(text) / 1000, len(proof.model) / 1000
+                rows.append((*sizes, *np.diff(times).tolist()))
+            shown = [f"{median(column):.2f}" for column in zip(*rows, strict=True)]
+            table.add(name, asked, _ROWS, len(rows), *shown)
+    return table
 
 
 def measured(case: Case, shared: Path, *, least: bool) -> Iterator[tuple[float, ...] | None]:
