@@ -27,7 +27,7 @@ from typing import Any
 from verix_checker.claim import Claim
 from verix_checker.forms import Form, Forms
 from verix_checker.numbers import exact, parsed, place
-from verix_checker.shapes import require
+from verix_checker.shapes import MOST, require
 
 PARTS = {"inputs", "base", "rounding", "ties", "trees"}
 Leaf = tuple[dict[int, int], dict[int, list[Any]]]  # numbers by score; the box, by variable
@@ -41,7 +41,7 @@ class Ensemble(Forms):
         read = parsed(model)
         require({*read} == PARTS, "a file of trees with other parts")
         self.size, self.base = read["inputs"], [self.number(k) for k in read["base"]]
-        require(type(self.size) is int and self.size > 0, "the number of inputs")
+        require(type(self.size) is int and 0 < self.size <= MOST, "the number of inputs")
         self.rounding, self.ties = [self.number(k) for k in read["rounding"]], read["ties"]
         self.first, self.ordered = 1 + self.size, False
         self.trees = [self.leaves_of(nodes) for nodes in read["trees"]]

@@ -126,6 +126,12 @@ def test_other_graphs_than_trees_are_refused(nodes: list[Any], told: str) -> Non
         Ensemble(json.dumps({**FILE, "trees": [nodes]}).encode(), 2**12)
 
 
+@pytest.mark.parametrize("size", [0, -1, True, 2.0, 10**9])
+def test_a_number_of_inputs_is_no_endless_work(size: Any) -> None:
+    with pytest.raises(ValueError, match="number of inputs"):
+        Ensemble(json.dumps({**FILE, "inputs": size}).encode(), 2**12)
+
+
 def test_a_box_beyond_the_ball_has_no_input() -> None:
     trees = [STEP, [[1, "1/2", 1, 2], {"0": -1}, {"0": 1}]]
     file = {**FILE, "base": [0], "trees": trees}
