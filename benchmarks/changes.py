@@ -24,7 +24,7 @@ from tables import ROOT, Table, add_write, commit, write
 _DIGITS = "explain examples/digits.onnx examples/digits.npz:images[0] --epsilon 0.1"
 _MNIST = "models/mnist-10x2.onnx data/mnist_test.npz:images[0] --epsilon 0.05"
 _GTSRB = "models/gtsrb-10x2.onnx data/gtsrb10.npz:test_images[0] --epsilon 0.01"
-_LIMIT = "--time-limit 30"
+_LIMIT = "--time-limit 10"
 
 COMMANDS = (
     "--help",
