@@ -1,9 +1,8 @@
-"""Two checkouts side by side: the whole process of a command, before and now, in pairs.
+"""An earlier commit beside this one: the whole process of a command, in pairs.
 
-    git worktree add ../before ed1ab668
-    python benchmarks/changes.py shared --before ../before --repeats 5 --write changes
+    python benchmarks/changes.py ed1ab668 shared --repeats 5 --write changes
 
-``SHARED`` has folders ``models`` and ``data``. The checkouts take turns at going first, and a row
+``SHARED`` has folders ``models`` and ``data``. Both take turns at going first, and a row
 has the medians of processor time, the median of the ratios pair by pair, and the most memory.
 """
 
@@ -19,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tables import ROOT, Table, add_write, commit, write
+from tables import ROOT, Table, add_write, archived, write
 
 _DIGITS = "explain examples/digits.onnx examples/digits.npz:images[0] --epsilon 0.1"
 _MNIST = "models/mnist-10x2.onnx data/mnist_test.npz:images[0] --epsilon 0.05"
@@ -46,7 +45,7 @@ COMMANDS = (
     + _LIMIT,
     f"explain models/digits-maxpool-cnn.onnx examples/digits.npz:images[0] --epsilon 0.1 {_LIMIT}",
 )
-"""Commands that both checkouts know; files of ``models`` and ``data`` are those of ``SHARED``."""
+"""Commands that both commits know; files of ``models`` and ``data`` are those of ``SHARED``."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class Run:
 
 
 def run(words: Sequence[str], tree: Path, folder: Path) -> Run:
-    """Run a command by the code of the checkout ``tree``; raise RuntimeError without an answer."""
+    """Run a command by the code in ``tree``; raise RuntimeError without an answer."""
     result = folder / "result.json"
     result.unlink(missing_ok=True)
     asked = [] if words == ["--help"] else ["--json", str(result)]
@@ -93,7 +92,7 @@ def answer(result: Path) -> str:
     return f"{len(features)}/{len(undecided)}{bound}"
 
 
-def compared(given: argparse.Namespace, folder: Path) -> Table:
+def compared(given: argparse.Namespace, before: Path, folder: Path) -> Table:
     """Return a row for each command, from pairs of runs."""
     table = Table(
         "command | answer before | answer | CPU s before | CPU s | ratio | MB before | MB"
@@ -103,7 +102,7 @@ def compared(given: argparse.Namespace, folder: Path) -> Table:
         if any(word.startswith("models/") and not (folder / word).exists() for word in words):
             print(f"skipped {command}: its network is absent", flush=True)
             continue
-        runs: dict[Path, list[Run]] = {given.before: [], ROOT: []}
+        runs: dict[Path, list[Run]] = {before: [], ROOT: []}
         for pair in range(given.repeats):
             for tree in sorted(runs, reverse=pair % 2 == 1):
                 runs[tree].append(run(words, tree, folder))
@@ -121,19 +120,18 @@ def compared(given: argparse.Namespace, folder: Path) -> Table:
 def main() -> None:
     """Measure, and write the table where that was asked for."""
     options = argparse.ArgumentParser(description=str(__doc__).partition("\n\n")[0])
+    options.add_argument("before", metavar="COMMIT")
     options.add_argument("shared", type=Path)
-    options.add_argument("--before", type=Path, required=True, help="the earlier checkout")
     options.add_argument("--repeats", type=int, default=5, help="pairs (%(default)s)")
     add_write(options)
     given = options.parse_args()
-    given.before = given.before.resolve()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, archived(given.before) as before:
         for part in ("models", "data"):
             (Path(name) / part).symlink_to((given.shared / part).resolve())
         (Path(name) / "examples").symlink_to(ROOT / "examples")
-        table = compared(given, Path(name))
+        table = compared(given, before, Path(name))
     if given.write:
-        write(given.write, [f"Before is commit {commit(given.before)}.", table])
+        write(given.write, [f"Before is commit `{given.before}`.", table])
 
 
 if __name__ == "__main__":

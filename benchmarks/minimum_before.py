@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from arguments import numbers, parser, read_image, solver_versions
-from tables import ROOT, Table, write
+from tables import ROOT, Table, archived, write
 
 import milp_verix
 
@@ -89,16 +89,12 @@ def main() -> int:
         "| bound | size | seconds"
     )
     wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        packed = subprocess.run(
-            ["git", "-C", str(ROOT), "archive", arguments.before], capture_output=True, check=True
-        )
-        subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
+    with archived(arguments.before) as before:
         for one in arguments.cases:
             relus = milp_verix.load_network(one.model).ir.relu_count
             for index in one.indices:
                 request = one.request(index, arguments.limit)
-                found = [searched(request, tree) for tree in (Path(folder), ROOT)]
+                found = [searched(request, tree) for tree in (before, ROOT)]
                 cells = [
                     (f"{run['lower_bound']:g}", run["size"], f"{run['seconds']:.1f}")
                     for run in found

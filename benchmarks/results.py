@@ -59,14 +59,19 @@ _CHEAPER = {
 
 _STUDY = "python benchmarks/solver_study.py --shared shared --journal"
 
+_SUITE = "python benchmarks/suite.py --journal"
+_SHORT_SUITE = f"{_SUITE} releases.jsonl --limit 10 --solvers auto"
+
 BEFORE = {
     "campaign": "python -m tests.campaign --hours 2 --journal campaign.jsonl",
     "ablation-deepening": "python benchmarks/deepening.py --journal deepening.jsonl --limit 15",
-    "suite": "python benchmarks/suite.py --journal final.jsonl --limit 30",
+    "suite": f"{_SUITE} final.jsonl --limit 30\n"
+    f"{_SUITE} final.jsonl --limit 30 --at f2d3426 --solvers auto",
+    "changes-suite": f"{_SHORT_SUITE}\n{_SHORT_SUITE} --at ed1ab668",
     "solver-study": f"{_STUDY} part.jsonl --limit 4",
     "warm-study": f"{_STUDY} warm.jsonl --warm --limit 4",
 }
-"""The commands that fill the journals of tables which are written from a journal alone."""
+"""The commands, a line each, that fill journals of tables that are written from these alone."""
 
 _CNN = "python benchmarks/mnist_cnn.py mnist_test.npz"
 
@@ -103,7 +108,7 @@ def tasks_in(text: str) -> list[Task]:
             section = line.removeprefix("## ")
         elif line.startswith("python ") and (named := re.search(r" --write (\S+)$", line)):
             name = named[1]
-            found.append(Task(name, section, (*filter(None, [BEFORE.get(name)]), line)))
+            found.append(Task(name, section, (*BEFORE.get(name, "").splitlines(), line)))
     return found
 
 

@@ -1,6 +1,6 @@
 """Explain networks of every kind by the default and by single solvers, each in its own process.
 
-    python benchmarks/suite.py --journal runs.jsonl --tree ../before --solvers auto
+    python benchmarks/suite.py --journal runs.jsonl --at 19beb5c --solvers auto
     python benchmarks/suite.py --journal runs.jsonl --solvers auto phase highs scip gurobi
     python benchmarks/suite.py --journal runs.jsonl --tables --before 19beb5c --write suite
 
@@ -60,10 +60,10 @@ def prepared(names: Sequence[str], folder: Path) -> Iterator[Request]:
             print(f"skipped {name}: {error}", flush=True)
 
 
-def measure(arguments: argparse.Namespace) -> None:
-    """Run what the journal lacks, and append it."""
-    tree, journal = arguments.tree.resolve(), arguments.journal
-    same = {"limit": arguments.limit, "commit": tables.commit(tree)}
+def measure(arguments: argparse.Namespace, tree: Path, commit: str) -> None:
+    """Run what the journal lacks by the code in ``tree``, and append it."""
+    journal = arguments.journal
+    same = {"limit": arguments.limit, "commit": commit}
 
     def about(request: Request, solver: str) -> dict[str, Any]:
         named = {"case": request.name, "digest": request.digest, "solver": solver}
@@ -130,7 +130,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("--journal", type=Path, required=True, help="JSON lines, one for each run")
-    made.add_argument("--tree", type=Path, default=tables.ROOT, help="the checkout that is run")
+    made.add_argument("--at", metavar="COMMIT", help="an earlier commit, whose code is run")
     made.add_argument("--limit", type=float, default=60.0, help="seconds (%(default)g)")
     made.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), metavar="NAME")
     made.add_argument("--solvers", nargs="+", default=SOLVERS, metavar="NAME")
@@ -139,8 +139,11 @@ def main() -> None:
     made.add_argument("--tables", action="store_true", help="print the tables, and run nothing")
     tables.add_write(made)
     arguments = made.parse_args()
-    if not arguments.tables:
-        measure(arguments)
+    if not arguments.tables and arguments.at is None:
+        measure(arguments, tables.ROOT, tables.commit())
+    elif not arguments.tables:
+        with tables.archived(arguments.at) as tree:
+            measure(arguments, tree, f"`{arguments.at}`")
     report(arguments)
 
 

@@ -24,10 +24,7 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 
 @dataclass(frozen=True)
 class Task:
-    """A request to one solver, within ``limit`` seconds, by the code of the checkout ``tree``.
-
-    Behind the solver's name may be a number of threads, as in ``auto×2``.
-    """
+    """A request to one solver, within ``limit`` seconds, by the code in the folder ``tree``."""
 
     request: Request
     solver: str
@@ -44,8 +41,7 @@ class _Run:
         request, self._outcome, self._log = (
             Path(self._folder.name) / name for name in ("request.json", "outcome.json", "log")
         )
-        solver, _, threads = task.solver.partition("×")
-        asked = {"solver": solver, "threads": int(threads or 1), "time_limit": task.limit}
+        asked = {"solver": task.solver, "time_limit": task.limit}
         request.write_text(json.dumps({**task.request.arguments, **asked}))
         path = os.pathsep.join([str(task.tree), str(task.tree / "encodings")])
         # -P: beside the script are modules of the suite's own checkout

@@ -47,7 +47,7 @@ def chosen(records: Iterable[Record], limit: float, before: str | None) -> dict[
 
 def best(columns: Mapping[str, Column], case: str) -> tuple[float, str] | None:
     """Return the least score of a single open-source solver on a case, and its name."""
-    single = {t for t in columns if not t.startswith(DEFAULT)} - LICENSED
+    single = set(columns) - LICENSED - {BEFORE, DEFAULT}
     scores = [(score(columns[t][case]), t) for t in sorted(single) if case in columns[t]]
     return min(scores, default=None)
 

@@ -12,7 +12,9 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,6 +92,16 @@ def _git(root: Path, *arguments: str) -> str:
         ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
     )
     return done.stdout.strip()
+
+
+@contextmanager
+def archived(name: str) -> Iterator[Path]:
+    """Yield a folder that holds the files of a commit, for as long as the context lasts."""
+    with tempfile.TemporaryDirectory() as folder:
+        packed = ["git", "-C", str(ROOT), "archive", name]
+        files = subprocess.run(packed, capture_output=True, check=True).stdout
+        subprocess.run(["tar", "-x", "-C", folder], input=files, check=True)
+        yield Path(folder)
 
 
 def machine() -> str:
