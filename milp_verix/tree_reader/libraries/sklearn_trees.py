@@ -101,7 +101,8 @@ def _averaged(model: Any, classifier: bool) -> ReadTrees:
         trees = [replace(tree, value=tree.value / count) for tree in trees]
         divisor = 1.0
     largest = np.sum([np.abs(tree.value).max(axis=0) for tree in trees], axis=0)
-    votes = classifier and all(np.isin(tree.value, (0.0, 1.0)).all() for tree in trees)
+    leaves = np.concatenate([tree.value[tree.feature < 0] for tree in trees])
+    votes = classifier and bool(np.isin(leaves, (0.0, 1.0)).all())
     # the sum and the division; equal sums give equal quotients
     rounding = np.zeros(size) if votes else relative_error(count + 2) * largest
     return _parts(

@@ -65,6 +65,12 @@ def test_a_tie_of_votes_goes_to_the_first_class() -> None:
     assert (found.explanation, found.unknown) == ((), ())
 
 
+def test_sums_of_votes_are_exact_and_sums_of_shares_are_not() -> None:
+    for depth, exact in ((None, True), (1, False)):
+        forest = RandomForestClassifier(5, max_depth=depth, random_state=0).fit(X, TWO)
+        assert (not read(forest).rounding.any()) == exact
+
+
 def test_a_threshold_read_wrongly_is_seen_before_a_word_is_said() -> None:
     read_trees = read(GradientBoostingClassifier(n_estimators=3).fit(X, TWO))
     tree_network(read_trees)
