@@ -8,8 +8,7 @@ choices, such as how long one engine is asked before the next, go by the clock o
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from threading import Event
+from dataclasses import dataclass, replace
 from typing import Self
 
 from verix_encodings.work import UNITS_PER_SECOND, spend, worked
@@ -109,26 +108,6 @@ class Deadline:
         """Raise ``OutOfTimeError`` once it has passed."""
         if self.passed():
             raise OutOfTimeError
-
-
-@dataclass(frozen=True, slots=True)
-class StoppableDeadline(Deadline):
-    """A deadline that another thread may bring about by ``stop()``."""
-
-    stopped: Event = field(default_factory=Event)
-
-    @property
-    def seconds(self) -> float:
-        """Seconds that are left; negative once it has passed, or was stopped."""
-        return -1.0 if self.stopped.is_set() else Deadline.seconds.__get__(self)
-
-    def passed(self) -> bool:
-        """Return whether the deadline has passed, or was stopped."""
-        return self.stopped.is_set() or Deadline.passed(self)
-
-    def stop(self) -> None:
-        """Let the deadline pass now."""
-        self.stopped.set()
 
 
 NO_LIMIT = Deadline()

@@ -42,11 +42,6 @@ def spend(units: int) -> None:
     _clock.units += units
 
 
-def go_on_from(reading: int) -> None:
-    """Set the clock of this thread, which works for another one, to that one's ``reading``."""
-    _clock.units = reading
-
-
 def spend_calls(count: int) -> None:
     """Count so many calls on small arrays."""
     _clock.units += count * _CALL

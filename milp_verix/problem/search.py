@@ -45,7 +45,8 @@ class Search:
             check that goes beyond is left undecided, and a search that begins there ends. It is
             looked at where time is, so one batch of work, or one program, may go beyond.
         seed: seed of the order ``"random"``.
-        threads: threads that the solver may use. With more than one, runs may differ.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC do.
+            With more than one, runs by CBC may differ.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``,
             ``"alpha"`` (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
             ``"lp"`` or ``"milp"``, or a function. ``"auto"`` begins with CROWN, and goes on to

@@ -5,12 +5,9 @@ A solver has ``name``, ``licence``, ``capabilities``, ``unavailable()`` and ``op
 :class:`~milp_verix.solvers.own_solver.OwnSolver`.
 """
 
-from functools import partial
-
 from milp_verix.solvers.auto import AUTO_ORDER, available, first_of_auto, lacking, why_auto
 from milp_verix.solvers.licence_fallback import LicenceFallback
 from milp_verix.solvers.registry import CHECKERS, SOLVERS, solver_named
-from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import Session, Solver, SolveResult, SolveStatus, Targets, extend
 from milp_verix.tolerances import Tolerances, tolerances_of
 
@@ -43,20 +40,16 @@ def open_session(
     threads: int = 1,
     tolerances: Tolerances | None = None,
     needed: frozenset[str] = frozenset(),
-    apart: bool = False,
 ) -> Session:
     """Open a session of the solver called ``name``; raises as :func:`resolve_solver` does.
 
-    If ``apart``, it has a process of its own. A solver whose licence is limited in size hands
-    larger programs to ``LICENCE_FALLBACK``, unless its name says ``?strict=on``.
+    A solver whose licence is limited in size hands larger programs to ``LICENCE_FALLBACK``, unless
+    its name says ``?strict=on``.
     """
     tolerances = tolerances_of(tolerances)
 
     def opened(solver: Solver) -> Session:
         session = solver.open(threads=threads, tolerances=tolerances)
-        if apart and not isinstance(session, RemoteSession):
-            session.close()
-            session = RemoteSession(partial(solver.open, threads=threads, tolerances=tolerances))
         limited = solver.name.partition("?")[0] in SIZE_LIMITED
         if not limited or solver is name or getattr(solver, "strict", False):
             return session
@@ -72,7 +65,6 @@ __all__ = [
     "AUTO_ORDER",
     "CHECKERS",
     "SOLVERS",
-    "RemoteSession",
     "Session",
     "SolveResult",
     "SolveStatus",

@@ -73,16 +73,15 @@ def portfolio_for(
     The options are those of :class:`~milp_verix.oracle.engines.programs.Programs`. For ``"auto"``,
     the first solver that takes the programs opens at once, for L1 and L2 balls ``beta``, for
     networks of smooth functions ``split``; the others open once it does not decide a check in a
-    short time. Two of them share ``threads`` if there is more than one. Linear relaxations are left
-    to the first: their optimum is the same, whoever finds it. Raises as
-    :func:`~milp_verix.solvers.open_session` does.
+    short time. Linear relaxations are left to the first: their optimum is the same, whoever finds
+    it. Raises as :func:`~milp_verix.solvers.open_session` does.
     """
     needed = formulation.needs
     mixed = problem.ball.mixed is not None
     most_open = MOST_OPEN if problem.margins.exact else _MOST_ENCLOSED
 
     def candidate(name: str, chosen: str | Solver) -> Candidate:
-        def opened(apart: bool) -> Engine:
+        def opened() -> Engine:
             # asked when it is needed: to look for a solver imports it
             if not isinstance(chosen, str) and (reason := chosen.unavailable()):
                 raise NotInstalledError(reason)
@@ -93,9 +92,8 @@ def portfolio_for(
                 problem,
                 chosen,
                 formulation=formulation,
-                threads=max(1, threads // 2) if apart else threads,
+                threads=threads,
                 lp_only=lp_only,
-                apart=apart,
                 # in the portfolio, `beta` deepens them
                 deepens=solver != "auto",
                 **options,
@@ -145,7 +143,7 @@ def portfolio_for(
         members = [candidate(first.name, first.name), *others]
         sooner = _sooner(problem)
         members.sort(key=lambda member: member.name not in sooner)
-        return Portfolio(members[0], members[1:], why, side_by_side=threads > 1)
+        return Portfolio(members[0], members[1:], why)
 
     if solver == "auto":
         return first_of_auto(needed, portfolio)

@@ -30,7 +30,7 @@ class Claim:
     bound is the highest. ``needed`` and ``upper`` have the shape (m,). ``depth`` is that of the
     ``bounds`` as :mod:`~verix_encodings.propagation.deepening` counts it, None where they must not
     become deeper. ``patience`` are the seconds of work after which a search ends that no deeper
-    bounds help. ``on_stage`` is called, in the main thread, as a stage of the decision begins.
+    bounds help. ``on_stage`` is called as a stage of the decision begins.
     """
 
     margins: Network
@@ -103,9 +103,6 @@ class Engine(Protocol):
         Raises ``SolverError`` where the solver fails in a way that leaves no result.
         """
 
-    def interrupt(self) -> None:
-        """Stop the work on a claim in another thread; the claim's deadline was stopped before."""
-
     def close(self) -> None:
         """Release what the engine holds; it can still decide claims afterwards."""
 
@@ -116,17 +113,16 @@ class NotInstalledError(SolverUnavailableError):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An engine that may be opened: ``open(apart)`` raises ``SolverError`` where it does not open.
+    """An engine that may be opened: ``open()`` raises ``SolverError`` where it does not open.
 
-    If ``apart``, the engine can decide a claim in a thread other than the main one, where
-    ``interrupt`` stops it. It is not asked about claims with more than ``most_free`` coordinates,
-    nor more than ``most_open`` neurons that bounds leave undecided behind the first layer, nor if a
-    candidate of its ``group`` before it has not been given up. With ``patience`` its first
-    slice is that much later in the sequence, and so longer, and comes before all others.
+    It is not asked about claims with more than ``most_free`` coordinates, nor more than
+    ``most_open`` neurons that bounds leave undecided behind the first layer, nor if a candidate of
+    its ``group`` before it has not been given up. With ``patience`` its first slice is that much
+    later in the sequence, and so longer, and comes before all others.
     """
 
     name: str
-    open: Callable[[bool], Engine]
+    open: Callable[[], Engine]
     most_free: float = np.inf
     most_open: float = np.inf
     group: str | None = None

@@ -26,15 +26,7 @@ import numpy as np
 
 from milp_verix.clock import elapsed_work
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
-from milp_verix.oracle.engines.claim import (
-    Candidate,
-    Claim,
-    Decision,
-    Engine,
-    NotInstalledError,
-    unwatched,
-)
-from milp_verix.oracle.engines.side_by_side import side_by_side
+from milp_verix.oracle.engines.claim import Candidate, Claim, Decision, Engine, NotInstalledError
 from milp_verix.results.records.statistics import TIME_LIMIT, SolverStatistics
 from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from verix_encodings import Bounds, Network
@@ -46,23 +38,18 @@ _FIRST_SLICE = 0.25  # seconds of work, doubled for each next slice; not measure
 _PRIOR = 0.1  # claims that an engine without a record is taken to have decided; not measured
 _MOST_FAILURES = 2  # then an engine is given up
 _DOUBLINGS = 2  # of the slice, left to the others once one finds a tie; not measured
-_RACED = (
-    "two solvers worked at the same time, and the first to decide was taken: with more than one "
-    "thread, another run may find another result"
-)
 
 
 @dataclass(slots=True, eq=False)
 class _Member:
-    """A candidate, its engines once they are open, and its record: for each slice ``k``.
+    """A candidate, its engine once it is open, and its record: for each slice ``k``.
 
-    ``engines`` are keyed by whether they work apart; ``asked`` counts claims, ``decided`` slices
-    that decided one, and ``spent`` has the seconds of work of slices; ``seconds`` are those of the
-    wall clock, for readers.
+    ``asked`` counts claims, ``decided`` slices that decided one, and ``spent`` has the seconds of
+    work of slices; ``seconds`` are those of the wall clock, for readers.
     """
 
     candidate: Candidate
-    engines: dict[bool, Engine] = field(default_factory=dict)
+    engine: Engine | None = None
     asked: int = 0
     spent: dict[int, float] = field(default_factory=dict)
     decided: Counter[int] = field(default_factory=Counter)
@@ -90,8 +77,7 @@ class _Member:
 class Portfolio:
     """Decides claims by ``first``, which opens at once, and by ``others``, opened when needed.
 
-    With no others it does what ``first`` does, without slices. ``notes`` are for readers. With
-    ``side_by_side``, slices beyond the shortest run in pairs.
+    With no others it does what ``first`` does, without slices. ``notes`` are for readers.
     """
 
     def __init__(
@@ -99,12 +85,8 @@ class Portfolio:
         first: Candidate,
         others: Sequence[Candidate] = (),
         notes: tuple[str, ...] = (),
-        *,
-        side_by_side: bool = False,
     ) -> None:
         self._members = [_Member(candidate) for candidate in (first, *others)]
-        self._at_once = 2 if side_by_side else 1
-        self._raced = False
         self._prepared: tuple[Network, Bounds] | None = None
         self._notes = notes
         self._opened(self._members[0])
@@ -113,7 +95,7 @@ class Portfolio:
     def engines(self) -> list[Engine]:
         """The engines that are open; those that have decided the most claims come first."""
         ranked = sorted(self._members, key=lambda member: -member.decided.total())
-        return [engine for member in ranked for engine in member.engines.values()]
+        return [member.engine for member in ranked if member.engine is not None]
 
     @property
     def solvers(self) -> tuple[SolverStatistics, ...]:
@@ -127,8 +109,7 @@ class Portfolio:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the choice of the engines, on those given up, and their own."""
-        raced = (_RACED,) if self._raced else ()
-        return (*self._notes, *raced, *(note for one in self.engines for note in one.notes))
+        return (*self._notes, *(note for one in self.engines for note in one.notes))
 
     def close(self) -> None:
         """Close all engines; they can still decide claims afterwards."""
@@ -152,39 +133,37 @@ class Portfolio:
         longest = np.inf
         while least and not (undecided and claim.deadline.passed()):
             patient = [m for m in least if 0 < least[m] == m.candidate.patience]
-            ranked = sorted(patient or least, key=lambda m: -m.value(m.best(least[m])))
-            k = ranked[0].best(least[ranked[0]])
+            member = max(patient or least, key=lambda m: m.value(m.best(least[m])))
+            k = member.best(least[member])
             if k > longest:
                 break
             alone = len(least) == 1 and tied is None
             until = claim.deadline if alone else claim.deadline.within(_slice(k))
-            asked = ranked[: self._at_once if k else 1]
-            for member in asked:
-                member.asked += least[member] == member.candidate.patience
-            for member, outcome in self._asked(asked, k, replace(claim, deadline=until)):
-                if isinstance(outcome, SolverError):
-                    failures.append(outcome)
-                    del least[member]
-                    if member.given_up:
-                        # the next of its group takes its place
-                        joined = [m for m in self._playing(claim) if not m.asked]
-                        least |= dict.fromkeys(joined, 0)
-                    continue
-                verdict, claim = outcome.verdict, claim.after(outcome)
-                effort += verdict.effort
-                points |= outcome.points
-                if verdict.violated or verdict.holds or not claim.open_.size:
-                    found = replace(verdict, answer=Answer.HOLDS, reason=None)
-                    found = replace(verdict if verdict.violated else found, effort=effort)
-                    return Decision(found, claim.upper, points, claim.deeper_than(given))
-                undecided[member] = verdict
-                if verdict.reason == TIME_LIMIT and until.passed():
-                    least[member] = k + 1
-                    continue
-                # it would end in the same way again
+            member.asked += least[member] == member.candidate.patience
+            outcome = self._asked(member, k, replace(claim, deadline=until))
+            if isinstance(outcome, SolverError):
+                failures.append(outcome)
                 del least[member]
-                if tied is None and _ties(claim, points):
-                    tied, longest = verdict, k + _DOUBLINGS
+                if member.given_up:
+                    # the next of its group takes its place
+                    joined = [m for m in self._playing(claim) if not m.asked]
+                    least |= dict.fromkeys(joined, 0)
+                continue
+            verdict, claim = outcome.verdict, claim.after(outcome)
+            effort += verdict.effort
+            points |= outcome.points
+            if verdict.violated or verdict.holds or not claim.open_.size:
+                found = replace(verdict, answer=Answer.HOLDS, reason=None)
+                found = replace(verdict if verdict.violated else found, effort=effort)
+                return Decision(found, claim.upper, points, claim.deeper_than(given))
+            undecided[member] = verdict
+            if verdict.reason == TIME_LIMIT and until.passed():
+                least[member] = k + 1
+                continue
+            # it would end in the same way again
+            del least[member]
+            if tied is None and _ties(claim, points):
+                tied, longest = verdict, k + _DOUBLINGS
         if not undecided:
             raise failures[-1]
         late = [verdict for verdict in undecided.values() if verdict.reason == TIME_LIMIT]
@@ -207,58 +186,48 @@ class Portfolio:
             playing.append(member)
         return playing
 
-    def _asked(
-        self, members: list[_Member], k: int, claim: Claim
-    ) -> list[tuple[_Member, Decision | SolverError]]:
-        """Return the decisions of ``members`` in a slice ``k``, or their errors.
-
-        Of two, one that decides comes first, and the other is stopped and left out.
-        """
-
-        def decides(decision: Decision) -> bool:
-            verdict = decision.verdict
-            return verdict.violated or verdict.holds or not claim.after(decision).open_.size
-
-        outcomes: list[tuple[_Member, Decision | SolverError | None]] = []
-        ready: dict[_Member, Engine] = {}
-        for member in members:
-            try:
-                ready[member] = self._opened(member, apart=len(members) > 1)
-            except SolverError as error:
-                outcomes.append((member, error))
-        self._raced |= len(ready) > 1
-        if len(ready) > 1:
-            claim = replace(claim, on_stage=unwatched)  # they work in threads of their own
+    def _asked(self, member: _Member, k: int, claim: Claim) -> Decision | SolverError:
+        """Return the decision of ``member`` in a slice ``k``, or its error."""
+        try:
+            engine = self._opened(member)
+        except SolverError as error:
+            return self._failed(member, error)
         started, reading = time.monotonic(), worked()
-        found = side_by_side([*ready.values()], claim, decides)
-        seconds, work = time.monotonic() - started, elapsed_work(reading)
-        for member, outcome in zip(ready, found, strict=True):
-            decided = isinstance(outcome, Decision) and decides(outcome)
-            member.seconds += seconds
-            member.record(work, k, decided=decided)
-            outcomes.insert(0 if decided else len(outcomes), (member, outcome))
-        for member, outcome in outcomes:
-            if isinstance(outcome, SolverError):
-                self._failed(member, outcome)
-        return [(member, outcome) for member, outcome in outcomes if outcome is not None]
+        outcome: Decision | SolverError
+        try:
+            outcome = engine.decide(claim)
+        except SolverError as error:
+            outcome = self._failed(member, error)
+        member.seconds += time.monotonic() - started
+        member.record(elapsed_work(reading), k, decided=_decides(claim, outcome))
+        return outcome
 
-    def _failed(self, member: _Member, error: SolverError) -> None:
-        for engine in member.engines.values():
-            engine.close()
+    def _failed(self, member: _Member, error: SolverError) -> SolverError:
+        """Close the engine of ``member``, and give it up if the error will last; return it."""
+        if member.engine is not None:
+            member.engine.close()
         member.failures += 1
         lasting = isinstance(error, LicenceLimitError | SolverUnavailableError)
         if len(self._members) > 1 and (lasting or member.failures == _MOST_FAILURES):
             member.given_up = True
             if not isinstance(error, NotInstalledError):
                 self._notes += (f"auto gave {member.candidate.name} up: {error}",)
+        return error
 
-    def _opened(self, member: _Member, *, apart: bool = False) -> Engine:
-        if apart not in member.engines:
-            engine = member.candidate.open(apart)
+    def _opened(self, member: _Member) -> Engine:
+        if member.engine is None:
+            engine = member.candidate.open()
             if self._prepared is not None:
                 engine.prepare(*self._prepared)
-            member.engines[apart] = engine
-        return member.engines[apart]
+            member.engine = engine
+        return member.engine
+
+
+def _decides(claim: Claim, outcome: Decision | SolverError) -> bool:
+    if isinstance(outcome, SolverError):
+        return False
+    verdict = outcome.verdict
+    return verdict.violated or verdict.holds or not claim.after(outcome).open_.size
 
 
 def _slice(k: int) -> float:

@@ -23,9 +23,9 @@ class Programs:
     """Decides claims by the programs of :class:`~milp_verix.oracle.engines.margin_check`.
 
     ``lp_only`` asks for linear relaxations alone; ``keep_points`` climbs from each optimum to a
-    worse input and returns it. ``warm`` says what checks share, see ``warm_program``. If ``apart``,
-    the solver has a process of its own. The session opens at once, and anew after a failure. With
-    ``deepens``, a claim that takes long gets deeper bounds of neurons, and a new program.
+    worse input and returns it. ``warm`` says what checks share, see ``warm_program``. The session
+    opens at once, and anew after a failure. With ``deepens``, a claim that takes long gets deeper
+    bounds of neurons, and a new program.
     """
 
     def __init__(
@@ -40,7 +40,6 @@ class Programs:
         lp_only: bool,
         keep_points: bool,
         warm: str = "auto",
-        apart: bool = False,
         deepens: bool = False,
     ) -> None:
         self._deeper = DeeperBounds() if deepens else None
@@ -59,7 +58,6 @@ class Programs:
             threads=threads,
             tolerances=tolerances,
             needed=formulation.needs,
-            apart=apart,
         )
         self.name, self.version = self._solver.name, self._solver.version
 
@@ -67,10 +65,6 @@ class Programs:
     def notes(self) -> tuple[str, ...]:
         """Notes of the sessions so far."""
         return self._solver.notes
-
-    def interrupt(self) -> None:
-        """Stop the work on a claim in another thread, if the solver has a process of its own."""
-        self._solver.interrupt()
 
     def close(self) -> None:
         """Close the session; the next claim opens another."""

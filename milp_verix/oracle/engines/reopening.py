@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from milp_verix.solvers import RemoteSession, Session, Solver, open_session
+from milp_verix.solvers import Session, Solver, open_session
 from milp_verix.tolerances import Tolerances
 
 
@@ -20,10 +20,9 @@ class ReopeningSession:
         threads: int,
         tolerances: Tolerances,
         needed: frozenset[str],
-        apart: bool = False,
     ) -> None:
         self._open: Callable[[], Session] = lambda: open_session(
-            solver, threads=threads, tolerances=tolerances, needed=needed, apart=apart
+            solver, threads=threads, tolerances=tolerances, needed=needed
         )
         self._session: Session | None = self._open()
         self.name, self.version = self._session.name, self._session.version
@@ -40,11 +39,6 @@ class ReopeningSession:
     def notes(self) -> tuple[str, ...]:
         """Notes of all sessions so far."""
         return self._earlier_notes + (self._session.notes if self._session else ())
-
-    def interrupt(self) -> None:
-        """Stop a solve that goes on in another thread, if the session is in a process."""
-        if isinstance(self._session, RemoteSession):
-            self._session.interrupt()
 
     def close(self) -> None:
         """Close the session, if one is open."""

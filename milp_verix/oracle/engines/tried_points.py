@@ -88,9 +88,6 @@ class BoundsEngine:
     def prepare(self, margins: Network, bounds: Bounds) -> None:
         """Prepare nothing: each claim has bounds of its own."""
 
-    def interrupt(self) -> None:
-        """Do nothing: the deadline is looked at between batches."""
-
     def close(self) -> None:
         """Release nothing."""
 

@@ -83,8 +83,7 @@ class SolverProcess:
                 return None
             answer = pickle.load(process.stdout)
             answered = True
-        except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
-            # a ValueError where another thread killed it and closed the pipes
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
             raise SolverError(f"its process ended: {self._last_words()}") from error
         finally:
             # also after Ctrl-C: nobody would read the answer

@@ -91,11 +91,6 @@ class RemoteSession:
             self._process.kill()
         self._process = None
 
-    def interrupt(self) -> None:
-        """End a solve that goes on in another thread, which raises ``SolverError`` there."""
-        if (process := self._process) is not None:
-            process.kill()
-
     def close(self) -> None:
         """Leave the process to the next session of the same recipe."""
         if self._process is not None:

@@ -1,6 +1,7 @@
 """Options in the names of our own solvers: used, said, or refused with the reason."""
 
 import multiprocessing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from milp_verix.solvers import (
 )
 from milp_verix.solvers.named_options import OWN, SHARED, WORDS, read_options
 from milp_verix.solvers.own_solver import OwnSolver
+from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.tolerances import Tolerances
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import why_not
@@ -216,7 +218,8 @@ def test_solvers_with_options_are_values_and_travel() -> None:
     assert isinstance(solver, OwnSolver)
     assert solver.options.settings == {"randomization/randomseedshift": 1}
     _installed("scip")
-    session = open_session("highs?seed=1", apart=True)
+    opens = solver_named("highs?seed=1").open
+    session = RemoteSession(partial(opens, threads=1, tolerances=Tolerances()))
     program = _program(0)
     session.load(program)
     assert session.minimise(np.ones(program.columns), Targets()).status is SolveStatus.OPTIMAL

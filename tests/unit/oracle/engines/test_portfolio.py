@@ -46,9 +46,6 @@ class Made:
     def prepare(self, *_: Any) -> None:
         self.prepared += 1
 
-    def interrupt(self) -> None:
-        raise AssertionError("there is no other thread")
-
     def close(self) -> None:
         self.closed += 1
 
@@ -88,7 +85,7 @@ def claim(seconds: float = np.inf, margins: int = 2) -> Claim:
 
 
 def candidate(engine: Made) -> Candidate:
-    return Candidate(engine.name, lambda _apart: engine)
+    return Candidate(engine.name, lambda: engine)
 
 
 def portfolio(*engines: Made) -> Portfolio:
@@ -206,7 +203,7 @@ def test_if_all_fail_the_last_error_is_raised(clock: WorkClock) -> None:
 
 
 def test_an_engine_that_does_not_open_is_given_up(clock: WorkClock) -> None:
-    def refuse(_apart: bool) -> Any:
+    def refuse() -> Any:
         raise SolverUnavailableError("no licence")
 
     slow = Made(clock, "slow", 5.0)
@@ -216,27 +213,13 @@ def test_an_engine_that_does_not_open_is_given_up(clock: WorkClock) -> None:
 
 
 def test_a_solver_that_is_not_installed_is_passed_over_without_a_word(clock: WorkClock) -> None:
-    def refuse(_apart: bool) -> Any:
+    def refuse() -> Any:
         raise NotInstalledError("scip is not installed")
 
     slow = Made(clock, "slow", 5.0)
     asked = Portfolio(candidate(slow), [Candidate("gone", refuse)])
     assert asked.decide(claim(1e9)).verdict.holds
     assert asked.notes == ()
-
-
-@dataclass
-class Raced(Made):
-    def interrupt(self) -> None:
-        """The race is over."""
-
-
-@pytest.mark.parametrize("raced", [False, True])
-def test_a_race_of_two_is_told(clock: WorkClock, raced: bool) -> None:
-    first, second = (candidate(Raced(clock, name, 0.4)) for name in ("first", "second"))
-    asked = Portfolio(first, [second], side_by_side=raced)
-    assert asked.decide(claim(1e9)).verdict.holds
-    assert any("another run may find another result" in note for note in asked.notes) is raced
 
 
 def test_engines_that_open_late_are_prepared(clock: WorkClock) -> None:
@@ -255,7 +238,7 @@ def test_of_a_group_one_engine_takes_part_until_it_is_given_up(clock: WorkClock)
     first = Made(clock, "first", 1e9)
     limited = Made(clock, "limited", 1.0, error=LicenceLimitError("too large"))
     slow, last = Made(clock, "slow", 2.0), Made(clock, "last", 2.0)
-    grouped = [Candidate(e.name, lambda _, e=e: e, group="programs") for e in (limited, slow, last)]  # type: ignore[misc]
+    grouped = [Candidate(e.name, lambda e=e: e, group="programs") for e in (limited, slow, last)]  # type: ignore[misc]
     asked = Portfolio(candidate(first), grouped)
     assert asked.decide(claim(1e9)).verdict.holds
     assert (len(limited.asked), len(last.asked)) == (1, 0)
@@ -265,7 +248,7 @@ def test_of_a_group_one_engine_takes_part_until_it_is_given_up(clock: WorkClock)
 
 def test_an_engine_is_not_asked_about_more_coordinates_than_it_takes(clock: WorkClock) -> None:
     first, few = Made(clock, "first", 3.0), Made(clock, "few", 0.1)
-    asked = Portfolio(candidate(first), [Candidate("few", lambda _: few, most_free=0)])
+    asked = Portfolio(candidate(first), [Candidate("few", lambda: few, most_free=0)])
     assert asked.decide(claim(1e9)).verdict.holds
     assert not few.asked
     # alone, the other has all the time
