@@ -53,6 +53,8 @@ def frank_wolfe(
             break
         start = points[:, running]
         ends = farthest(gradients(start, running))
+        # a gradient that overflows, as at a jump, leads nowhere
+        ends = np.where(np.isnan(ends).any(axis=0), start, ends)
         tried = np.concatenate([start + share * (ends - start) for share in shares], axis=1)
         found = values(tried, np.tile(running, len(shares))).reshape(len(shares), -1)
         best = np.argmax(found, axis=0)

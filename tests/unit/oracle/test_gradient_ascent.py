@@ -60,3 +60,16 @@ def test_a_climb_that_is_late_stays_where_it_is() -> None:
     box = Interval(np.zeros(4), np.ones(4))
     assert climb(network, box, point, 0, late=lambda: True).tolist() == point.tolist()
     assert climb(network, box, point, 0).tolist() != point.tolist()
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_a_climb_stays_where_its_gradient_overflows(norm: int) -> None:
+    """A function that jumps has a value at NaN, and no gradient."""
+    region = NormBall(Interval(np.zeros(3), np.ones(3)), np.zeros(3), 1.0, norm)
+    start = np.full((3, 1), 0.25)
+
+    def values(x: FloatArray, _: IntArray) -> FloatArray:
+        return np.isnan(x).sum(axis=0).astype(float)
+
+    points, reached = frank_wolfe(start, values, lambda x, _: np.nan * x, region.farthest)
+    assert (points.tolist(), reached.tolist()) == (start.tolist(), [0.0])
