@@ -47,7 +47,7 @@ _FIRST = ("--indices", "--epsilon", "--balls", "--hidden", "--orders")
 _CHEAPER = {
     "solver-study": "--inputs 1 --solvers phase,highs",
     "warm-study": "--inputs 1 --solvers phase,highs",
-    "peers-mnist-10x2": "--methods cold,default,adaptive,sensitivity,bound,highs",
+    "peers-mnist-10x2": "--methods default,adaptive,bound,highs",
     "published-gtsrb": "--every 100 --limit 2",
     "suite": "--cases mnist-10x2 gtsrb-10x2 adult-AC-1 digits-l1 wine-20x20 digits-tanh --jobs 2",
     "attention": "--networks 0 --images 1",
