@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from suite_processes import environment
 from tables import ROOT, Table, add_write, archived, write
 
 _DIGITS = "explain examples/digits.onnx examples/digits.npz:images[0] --epsilon 0.1"
@@ -62,13 +63,11 @@ def run(words: Sequence[str], tree: Path, folder: Path) -> Run:
     result = folder / "result.json"
     result.unlink(missing_ok=True)
     asked = [] if words == ["--help"] else ["--json", str(result)]
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    path = os.pathsep.join(map(str, (tree, tree / "encodings")))
     # -P: the folder that a command starts in has no modules for it
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "milp_verix", *words, *asked],
         cwd=folder,
-        env={**os.environ, **threads, "PYTHONPATH": path},
+        env=environment(tree),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

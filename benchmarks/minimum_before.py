@@ -9,7 +9,6 @@ counterfactual fails in onnxruntime, or a size is below a bound that was proven.
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -19,12 +18,10 @@ from typing import Any
 
 import numpy as np
 from arguments import numbers, parser, read_image, solver_versions
+from suite_processes import SCRIPT, environment
 from tables import ROOT, Table, archived, write
 
 import milp_verix
-
-_SCRIPT = Path(__file__).with_name("suite_run.py")
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 @dataclass(frozen=True)
@@ -69,10 +66,9 @@ def searched(request: dict[str, Any], tree: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         asked, told = Path(folder) / "request.json", Path(folder) / "outcome.json"
         asked.write_text(json.dumps(request))
-        path = os.pathsep.join([str(tree), str(tree / "encodings")])
         # -P: beside the script are modules of this checkout
-        command = [sys.executable, "-P", str(_SCRIPT), str(asked), str(told)]
-        subprocess.run(command, check=True, env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path})
+        command = [sys.executable, "-P", str(SCRIPT), str(asked), str(told)]
+        subprocess.run(command, check=True, env=environment(tree))
         found: dict[str, Any] = json.loads(told.read_text())
         return found
 

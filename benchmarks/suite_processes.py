@@ -18,8 +18,14 @@ from suite_cases import Request
 GRACE = 30.0
 """Seconds beyond its limit after which a run is killed; imports count, too."""
 
-_SCRIPT = Path(__file__).with_name("suite_run.py")
+SCRIPT = Path(__file__).with_name("suite_run.py")
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+def environment(tree: Path) -> dict[str, str]:
+    """Return the environment of a process of one thread that runs the code in ``tree``."""
+    path = os.pathsep.join(str(folder) for folder in (tree, tree / "encodings", tree / "checker"))
+    return {**os.environ, **_ONE_THREAD, "PYTHONPATH": path}
 
 
 @dataclass(frozen=True)
@@ -43,15 +49,14 @@ class _Run:
         )
         asked = {"solver": task.solver, "time_limit": task.limit}
         request.write_text(json.dumps({**task.request.arguments, **asked}))
-        path = os.pathsep.join([str(task.tree), str(task.tree / "encodings")])
         # -P: beside the script are modules of the suite's own checkout
-        command = [sys.executable, "-P", str(_SCRIPT), str(request), str(self._outcome)]
+        command = [sys.executable, "-P", str(SCRIPT), str(request), str(self._outcome)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 command,
                 stdout=log,
                 stderr=log,
-                env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
+                env=environment(task.tree),
                 start_new_session=True,
             )
         self._started = time.monotonic()
