@@ -99,7 +99,7 @@ class Network(Forms):
 
     @property
     def parts(self) -> str:
-        """What the network consists of, in words."""
+        """The parts of the network, in words."""
         return f"{len(self.rows)} neurons, output {self.output!a}"
 
     @staticmethod

@@ -51,7 +51,7 @@ class Ensemble(Forms):
 
     @property
     def parts(self) -> str:
-        """What the ensemble consists of, in words."""
+        """The parts of the ensemble, in words."""
         return f"{len(self.trees)} trees of {sum(map(len, self.trees))} leaves"
 
     def leaves_of(self, nodes: Any) -> list[Leaf]:

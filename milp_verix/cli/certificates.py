@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, get_args
 
 from milp_verix.certification.certificate import Certificate
 from milp_verix.errors import InputError
@@ -25,9 +25,7 @@ SECONDS = 60.0
 
 
 _Proven: TypeAlias = Explanation | Audit | Ranges | RobustnessRadii | Relevance | Importance
-_KINDS: dict[object, type[_Proven]] = {
-    kind.kind: kind for kind in (Explanation, Audit, Ranges, RobustnessRadii, Relevance, Importance)
-}
+_KINDS: dict[object, type[_Proven]] = {kind.kind: kind for kind in get_args(_Proven)}
 
 Found = TypeVar("Found", bound=Told)
 
