@@ -173,13 +173,13 @@ class Oracle:
             self.memory = first_memory(self._known.margins, centre, deadline.passed)
 
     def check(
-        self, free: IntArray, deadline: Deadline = NO_LIMIT, patience: float = np.inf
+        self, free: IntArray, deadline: Deadline = NO_LIMIT, search_limit: float = np.inf
     ) -> Verdict:
         """Decide the claim for the flat coordinates ``free`` by the ``deadline``.
 
-        A search that deeper bounds no longer help ends after ``patience`` seconds of work.
+        A search that deeper bounds no longer help ends after ``search_limit`` seconds of work.
         """
-        return self._timed(free, deadline, patience=patience, bounds_only=False)
+        return self._timed(free, deadline, search_limit=search_limit, bounds_only=False)
 
     def check_by_bounds(self, free: IntArray, deadline: Deadline = NO_LIMIT) -> Verdict:
         """Decide the claim for ``free`` if bounds prove it; else the answer is UNKNOWN."""
@@ -302,13 +302,13 @@ class Oracle:
         return self.memory
 
     def _timed(
-        self, free: IntArray, deadline: Deadline, *, patience: float = np.inf, bounds_only: bool
+        self, free: IntArray, deadline: Deadline, *, search_limit: float = np.inf, bounds_only: bool
     ) -> Verdict:
         watch = StageClock(Stage.BOUNDS)
         try:
             self.prepare(deadline)
             watch.turn_to(Stage.POINTS)
-            verdict = self._check(free, deadline, watch, patience, bounds_only=bounds_only)
+            verdict = self._check(free, deadline, watch, search_limit, bounds_only=bounds_only)
         except MemoryError:
             self.close()  # with what engines hold; the next check begins with little
             verdict = Verdict(Answer.UNKNOWN, reason=MEMORY_LIMIT)
@@ -327,7 +327,7 @@ class Oracle:
         free: IntArray,
         deadline: Deadline,
         watch: StageClock,
-        patience: float,
+        search_limit: float,
         *,
         bounds_only: bool,
     ) -> Verdict:
@@ -381,7 +381,7 @@ class Oracle:
                 Claim(
                     *(margins, free, region, bounds, open_, needed, upper, deadline),
                     depth=known.depth,
-                    patience=patience,
+                    search_limit=search_limit,
                     on_stage=self.on_stage,
                 )
             )
