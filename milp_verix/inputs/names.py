@@ -4,7 +4,7 @@ from collections.abc import Collection
 from difflib import get_close_matches
 from typing import Any
 
-_LONGEST, _MOST_TOLD = 60, 20
+_LONGEST, _MOST_TOLD, _FEW = 60, 20, 5
 
 
 def closest(given: str, known: Collection[str]) -> str | None:
@@ -15,10 +15,24 @@ def closest(given: str, known: Collection[str]) -> str | None:
     return by_form[close[0]] if close else None
 
 
-def listed(names: Collection[str]) -> str:
-    """Return names with commas between, at most twenty of them."""
-    some = ", ".join(list(names)[:_MOST_TOLD])
-    return some if len(names) <= _MOST_TOLD else f"{some}, … ({len(names)} in all)"
+def listed(names: Collection[str], most: int = _MOST_TOLD) -> str:
+    """Return names with commas between, ``most`` of them at most, then their count."""
+    some = ", ".join(list(names)[:most])
+    return some if len(names) <= most else f"{some}, … ({len(names)} in all)"
+
+
+def different_names(expected: Collection[str], given: Collection[str]) -> str:
+    """Return which ``expected`` names are missing among those ``given``, and which are extra.
+
+    Such as ``"missing: age, debt; extra: id"``, five names of each at most; empty if none is.
+    """
+    sides = (("missing", expected, given), ("extra", given, expected))
+    parts = [
+        f"{side}: {listed(names, _FEW)}"
+        for side, these, others in sides
+        if (names := [name for name in these if name not in others])
+    ]
+    return "; ".join(parts)
 
 
 def shown(value: Any) -> str:
