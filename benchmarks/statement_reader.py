@@ -1,0 +1,231 @@
+"""Read sentences back by the grammar in ``docs/ideas/statements.md``, and by nothing else.
+
+The page is the program: its rules are compiled as they stand, so a form that is not on the page
+cannot be read. Nothing here knows the code that writes sentences; the standard library is enough.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "ideas" / "statements.md"
+
+Node: TypeAlias = tuple[Any, ...]
+"""A part of a rule: its kind, and what it is made of."""
+
+_NUMBER = re.compile(r"-?(?:∞|inf\b|\d+(?:\.\d+)?(?:e[+-]?\d+)?)", re.IGNORECASE)
+_COUNT = re.compile(r"\d+")
+_OUTPUTS = re.compile(r"\([^()]*\)|-?\d\S*?(?=[ .,:]*(?: |$|\.$))")
+_SHORTEST = 9
+
+
+class UnreadableError(Exception):
+    """A text has none of the forms on the page."""
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The words of a user's own table: names of columns, their words and units, classes, rules."""
+
+    names: tuple[str, ...]
+    words: tuple[str, ...]
+    units: tuple[str, ...]
+    classes: tuple[str, ...]
+    rules: tuple[str, ...] = ()
+
+    @cached_property
+    def known(self) -> dict[str, list[tuple[str, str]]]:
+        """The texts that each terminal matches, the longest first, with what each stands for."""
+        quoted = [(f"“{name}”", name) for name in self.classes]
+        return {
+            "NAME": _longest_first([*_with_short(self.names)]),
+            "WORD": _longest_first([*_with_short(self.words), ("missing", "missing")]),
+            "UNIT": _longest_first([(f" {unit}", unit) for unit in self.units]),
+            "CLASS": _longest_first(quoted),
+            "RULE": _longest_first([(rule, rule) for rule in self.rules]),
+        }
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A part of a text that has a form: the rule, what stands there, and the parts of it."""
+
+    rule: str
+    text: str
+    parts: tuple["Tree", ...] = ()
+
+    def all(self, *rules: str) -> list["Tree"]:
+        """Return the outermost parts of these ``rules``, in the order of the text."""
+        found: list[Tree] = []
+        for part in self.parts:
+            found += [part] if part.rule in rules else part.all(*rules)
+        return found
+
+    def first(self, *rules: str) -> "Tree | None":
+        """Return the first part of these ``rules``, or None."""
+        return next(iter(self.all(*rules)), None)
+
+    def texts(self, *rules: str) -> list[str]:
+        """Return the texts of the parts of these ``rules``."""
+        return [part.text for part in self.all(*rules)]
+
+    def own(self, *rules: str) -> list[str]:
+        """Return the texts of the parts of these ``rules`` that are no part of another part."""
+        return [part.text for part in self.parts if part.rule in rules]
+
+    def numbers(self) -> list[float]:
+        """Return the numbers and counts."""
+        return [float(text.replace("∞", "inf")) for text in self.texts("NUMBER", "COUNT")]
+
+
+def read(text: str, lexicon: Lexicon, rule: str = "text") -> Tree:
+    """Return ``text`` as a tree of the forms of ``rule``; raise ``UnreadableError`` for others."""
+    parse = _Parse(plain(text), lexicon)
+    for end, trees in parse.rule(rule, 0):
+        if end == len(parse.text):
+            return trees[0]
+    raise UnreadableError(f"after {parse.text[: parse.farthest]!r}: {parse.text[parse.farthest :]!r}")
+
+
+def plain(text: str) -> str:
+    """Return ``text`` with hyphens for minus signs, and plain spaces."""
+    return text.replace("−", "-").replace("\u00a0", " ")
+
+
+class _Parse:
+    """All ways to read a text from each place, remembered by rule."""
+
+    def __init__(self, text: str, lexicon: Lexicon) -> None:
+        self.text, self.lexicon, self.farthest = text, lexicon, 0
+        self._known: dict[tuple[str, int], list[tuple[int, tuple[Tree, ...]]]] = {}
+
+    def rule(self, name: str, start: int) -> list[tuple[int, tuple[Tree, ...]]]:
+        if (name, start) not in self._known:
+            self._known[name, start] = [
+                (end, (Tree(name, self.text[start:end], trees),))
+                for end, trees in self.match(grammar()[name], start)
+            ]
+        return self._known[name, start]
+
+    def match(self, node: Node, start: int) -> Iterator[tuple[int, tuple[Tree, ...]]]:
+        """Yield the end and the trees of each way to read ``node`` from ``start`` on."""
+        kind, *parts = node
+        if kind == "text":
+            if found := parts[0].match(self.text, start):
+                self.farthest = max(self.farthest, found.end())
+                yield found.end(), ()
+        elif kind == "rule":
+            yield from self.rule(parts[0], start)
+        elif kind == "word":
+            for end, meant in self._words(parts[0], start):
+                self.farthest = max(self.farthest, end if parts[0] != "TEXT" else start)
+                yield end, (Tree(parts[0], meant),)
+        elif kind == "one of":
+            for part in parts:
+                yield from self.match(part, start)
+        elif kind == "all of":
+            yield from self._sequence(parts, start)
+        elif kind == "maybe":
+            yield from self.match(parts[0], start)
+            yield start, ()
+        elif kind == "repeated":
+            for end, trees in self.match(parts[0], start):
+                if end > start:
+                    yield from ((last, trees + more) for last, more in self.match(node, end))
+            yield start, ()
+
+    def _sequence(
+        self, parts: list[Node], start: int
+    ) -> Iterator[tuple[int, tuple[Tree, ...]]]:
+        if not parts:
+            yield start, ()
+            return
+        for end, trees in self.match(parts[0], start):
+            for last, more in self._sequence(parts[1:], end):
+                yield last, trees + more
+
+    def _words(self, terminal: str, start: int) -> Iterator[tuple[int, str]]:
+        text = self.text
+        if terminal == "TEXT":
+            yield from ((end, text[start:end]) for end in range(start, len(text) + 1))
+        elif terminal in ("NUMBER", "COUNT", "OUTPUTS"):
+            pattern = {"NUMBER": _NUMBER, "COUNT": _COUNT, "OUTPUTS": _OUTPUTS}[terminal]
+            if found := pattern.match(text, start):
+                yield found.end(), found[0]
+        elif terminal == "VALUE":
+            yield from self._words("WORD", start)
+            for end, number in self._words("NUMBER", start):
+                yield from ((last, number) for last, _ in self._words("UNIT", end))
+        else:
+            for told, meant in self.lexicon.known[terminal]:
+                if text.startswith(told, start):
+                    yield start + len(told), meant
+            if terminal == "UNIT":
+                yield start, ""
+            if terminal == "CLASS" and (found := re.compile(r"class (\d+)").match(text, start)):
+                yield found.end(), found[0]
+
+
+@cache
+def grammar() -> dict[str, Node]:
+    """Return the rules of the page by name."""
+    blocks = re.findall(r"```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    tokens = re.findall(r'"[^"]*"|[a-z]+(?= +=)| = |[A-Za-z]+|[][(){}|+]', "".join(blocks))
+    rules: dict[str, list[str]] = {}
+    for place, token in enumerate(tokens):
+        if tokens[place + 1 : place + 2] == [" = "]:
+            rules[token] = []
+        elif token != " = ":
+            rules[[*rules][-1]].append(token)
+    return {name: _alternatives(iter([*given, ""]), "")[0] for name, given in rules.items()}
+
+
+def _alternatives(tokens: Iterator[str], close: str) -> tuple[Node, str]:
+    """Return the node of the tokens up to ``close``."""
+    choices: list[list[Node]] = [[]]
+    for token in tokens:
+        if token == close:
+            break
+        if token == "|":
+            choices.append([])
+        elif token == "+":
+            item = choices[-1].pop()
+            comma, last = (("text", re.compile(told)) for told in (", ", " and | or "))
+            more = ("repeated", ("all of", comma, item))
+            choices[-1].append(("all of", item, more, ("maybe", ("all of", last, item))))
+        elif token in "([{":
+            inner, _ = _alternatives(tokens, {"(": ")", "[": "]", "{": "}"}[token])
+            choices[-1].append(
+                {"(": inner, "[": ("maybe", inner), "{": ("repeated", inner)}[token]
+            )
+        elif token.startswith('"'):
+            choices[-1].append(("text", _pattern(token[1:-1])))
+        else:
+            choices[-1].append(("word" if token.isupper() else "rule", token))
+    parts = [("all of", *choice) for choice in choices]
+    return (parts[0] if len(parts) == 1 else ("one of", *parts)), close
+
+
+def _pattern(told: str) -> re.Pattern[str]:
+    """Return what a text of the grammar matches: ``(s)`` is a plural, a sentence has a capital."""
+    escaped = re.escape(told).replace(r"\(s\)", "s?")
+    first = told[0]
+    if first.isalpha():
+        escaped = f"[{first.lower()}{first.upper()}]{escaped[1:]}"
+    return re.compile(escaped)
+
+
+def _longest_first(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    return sorted({(plain(told), meant) for told, meant in pairs}, key=lambda pair: -len(pair[0]))
+
+
+def _with_short(texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield texts as they are, and with their middle left out, as pictures have them."""
+    for text in texts:
+        yield text, text
+        for limit in range(_SHORTEST, len(text)):
+            tail = (limit - 1) // 2
+            yield f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}", text

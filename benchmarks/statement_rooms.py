@@ -1,0 +1,301 @@
+"""Inputs in question: the room of each column, and rows of the user's frame in these rooms."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from statement_cases import Case, Column, Rng
+
+MOST_ROWS = 2500
+_SAMPLED = 260
+_MOST_VALUES = 41
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The limits of a question: a radius for each column, rivals, a tolerance, columns held.
+
+    ``against`` has names of classes as told. ``only`` says ``"up"`` or ``"down"``. ``costs`` are
+    those of a contrast. ``ruled`` inputs alone count; ``sought`` are radii that the answer tells.
+    """
+
+    radii: Mapping[str, float]
+    against: tuple[str, ...] = ()
+    delta: float | None = None
+    held: tuple[str, ...] = ()
+    only: Mapping[str, str] = field(default_factory=dict)
+    costs: Mapping[str, float] | None = None
+    ruled: bool = True
+    sought: bool = False
+
+
+@dataclass(frozen=True)
+class Room:
+    """The values that a column may have: words, or numbers between two ends."""
+
+    column: Column
+    low: float = 0.0
+    high: float = 0.0
+    words: tuple[str | None, ...] = ()
+    missing: bool = False
+
+    @classmethod
+    def whole(cls, column: Column) -> "Room":
+        """Return the room of all values of the description."""
+        words = (*column.words, None) if column.missing else column.words
+        return cls(column, column.low, column.high, words, column.missing)
+
+    @classmethod
+    def only(cls, column: Column, value: Any) -> "Room":
+        """Return the room of one value."""
+        if column.kind == "words":
+            return cls(column, words=(value,))
+        if value is None:
+            return cls(column, 1.0, 0.0, missing=True)
+        return cls(column, value, value)
+
+    @classmethod
+    def within(cls, column: Column, radius: float, centre: Any) -> "Room":
+        """Return the room within ``radius`` of a value, in the description."""
+        if column.fixed or (column.kind == "words" and radius < 1):
+            return cls.only(column, centre)
+        if column.kind == "words" or (radius == np.inf and column.missing):
+            if column.missing and radius < np.inf:
+                return cls(column, words=(None,) if centre is None else column.words)
+            return cls.whole(column)
+        if centre is None:
+            return cls.only(column, None)
+        if radius == np.inf:
+            return cls.whole(column)
+        ends = [Fraction(centre) - Fraction(radius), Fraction(centre) + Fraction(radius)]
+        low, high = _inside(ends[0], up=True), _inside(ends[1], up=False)
+        return cls(column, max(low, column.low), min(high, column.high))
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value is in the room."""
+        if self.column.kind == "words":
+            return value in self.words
+        return self.missing if value is None else self.low <= value <= self.high
+
+    def nearly_holds(self, value: Any) -> bool:
+        """Return whether a value is in the room, or off its ends by the rounding of float64."""
+        if value is None or self.column.kind == "words":
+            return self.holds(value)
+        slack = 1e-9 * max(abs(self.low), abs(self.high))
+        return bool(self.low - slack <= value <= self.high + slack)
+
+    def listed(self) -> list[Any] | None:
+        """Return all values, or None where there are too many."""
+        if self.column.kind == "words":
+            return [*self.words]
+        gaps: list[Any] = [None] * self.missing
+        if self.low >= self.high:
+            return [self.low] * (self.low == self.high) + gaps
+        if self.column.kind != "whole" or self.high - self.low >= _MOST_VALUES:
+            return None
+        return [*np.arange(np.ceil(self.low), np.floor(self.high) + 1).tolist(), *gaps]
+
+    def drawn(self, rng: Rng, count: int, own: Iterable[Any]) -> list[Any]:
+        """Return ``count`` values: the ends, those of ``own`` that fit, and others at random."""
+        every = self.listed()
+        if every is None:
+            ends = [self.low, self.high, *(v for v in own if v is not None and self.holds(v))]
+            others = rng.uniform(self.low, self.high, 20)
+            close = self.low + (self.high - self.low) * rng.random(6) * 0.01
+            every = [*ends, *others.tolist(), *close.tolist(), *[None] * self.missing]
+            if self.column.kind == "whole":
+                every = [v if v is None else float(np.rint(v)) for v in every]
+                every = [v for v in every if self.holds(v)]
+        return [every[place] for place in rng.integers(len(every), size=count)] if every else []
+
+
+class Rows:
+    """Rows of a case near one of its own, and what they are predicted."""
+
+    def __init__(self, case: Case, row: int, seed: int = 0) -> None:
+        self.case, self.row, self.own = case, row, case.own(row)
+        self.columns = {column.name: column for column in case.columns}
+        self._seed = seed
+        self._cells = {name: [*dict.fromkeys(map(_cell, case.frame[name]))] for name in case.names}
+        self._here = case.frame.iloc[[row]]
+        self.prediction = case.predict(self._here)[0]
+
+    def ball(self, asked: Asked) -> dict[str, Room]:
+        """Return the room of each column within the radii of a question."""
+        found = {}
+        for name, column in self.columns.items():
+            radius = 0.0 if name in asked.held else asked.radii.get(name, np.inf)
+            room = Room.within(column, radius, self.own[name])
+            if (way := asked.only.get(name)) and self.own[name] is not None:
+                low = max(room.low, self.own[name]) if way == "up" else room.low
+                high = min(room.high, self.own[name]) if way == "down" else room.high
+                room = Room(column, low, high, _one_way(room, self.own[name], way))
+            found[name] = room
+        return found
+
+    def inside(
+        self, rooms: Mapping[str, Room], asked: Asked, count: int = _SAMPLED
+    ) -> tuple[pd.DataFrame, bool]:
+        """Return rows in ``rooms`` that satisfy the rules, and whether they are all there are."""
+        listed = {name: room.listed() for name, room in rooms.items()}
+        sizes = [len(one) if one is not None else MOST_ROWS + 1 for one in listed.values()]
+        every = bool(np.prod(np.array(sizes, dtype=np.float64)) <= MOST_ROWS)
+        if every:
+            points = [*product(*(one or () for one in listed.values()))]
+            values: dict[str, Sequence[Any]] = {
+                name: [point[place] for point in points] for place, name in enumerate(rooms)
+            }
+        else:
+            rng = np.random.default_rng(self._seed)
+            values = {
+                name: room.drawn(rng, count, [self.own[name], *self._cells[name][:30]])
+                for name, room in rooms.items()
+            }
+            if not all(values.values()):
+                values = {name: [] for name in rooms}
+            else:
+                values = {name: [*seen] for name, seen in values.items()}
+                self._singly(rooms, values, rng)
+        rows = self.case.table(values)
+        return (rows[self.allowed(rows)] if asked.ruled else rows), every
+
+    def _singly(self, rooms: Mapping[str, Room], values: dict[str, Any], rng: Rng) -> None:
+        """Add rows in which most columns keep their own values, where the rooms hold these."""
+        home = {n: v if rooms[n].holds(v) else values[n][0] for n, v in self.own.items()}
+        for place in range(len(values[next(iter(values))])):
+            if place % 2:
+                continue
+            moving = {*rng.permutation([*rooms])[: 1 + place % 3].tolist()}
+            for name in rooms:
+                if name not in moving:
+                    values[name][place] = home[name]
+
+    def allowed(self, rows: pd.DataFrame) -> Any:
+        """Return which rows satisfy the rules of the description."""
+        found = np.ones(len(rows), dtype=bool)
+        for rule in self.case.rules.values():
+            found &= rule(rows)
+        return found
+
+    def at(self, **changes: Any) -> pd.DataFrame:
+        """Return the row with some values changed."""
+        return self.case.table({n: [changes.get(n, v)] for n, v in self.own.items()})
+
+    def differs(self, rows: pd.DataFrame, asked: Asked) -> Any:
+        """Return which rows are predicted otherwise, as the question counts it."""
+        if not len(rows):
+            return np.zeros(0, dtype=bool)
+        if asked.delta is not None:
+            # twice the rounding of a sum of a few numbers
+            moved = np.abs(self.case.predict(rows) - self.prediction)
+            return moved > asked.delta + 1e-12 * (asked.delta + abs(self.prediction))
+        if asked.against:
+            assert self.case.scores is not None
+            scores, places = self.case.scores(rows), self.case.classes.index
+            rivals = scores[:, [places(rival) for rival in asked.against]]
+            return (rivals > scores[:, [places(self.prediction)]] + 1e-9).any(axis=1)
+        return self.case.predict(rows) != self.prediction
+
+    def moved(self, rows: pd.DataFrame) -> list[frozenset[str]]:
+        """Return the columns in which each row differs from the own one."""
+        flags = {}
+        for name, value in self.own.items():
+            seen = [_cell(cell) for cell in rows[name]]
+            flags[name] = [cell != value for cell in seen]
+        return [
+            frozenset(name for name, column in flags.items() if column[place])
+            for place in range(len(rows))
+        ]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Least sets of columns whose change changes the prediction, each with a row.
+
+    ``exact`` if the rows are all that there are: otherwise there may be others, and smaller ones.
+    """
+
+    least: Mapping[frozenset[str], pd.DataFrame]
+    exact: bool
+
+    def changes(self, free: Iterable[str]) -> pd.DataFrame | None:
+        """Return a row that changes ``free`` columns alone and the prediction, or None."""
+        room = frozenset(free)
+        return next((row for moved, row in self.least.items() if moved <= room), None)
+
+    def explanations(self, names: Sequence[str]) -> set[frozenset[str]]:
+        """Return the least sets that meet each of these: minimal explanations, if it is exact."""
+        found: set[frozenset[str]] = {frozenset()}
+        for moved in self.least:
+            found = {one for one in found if one & moved} | {
+                one | {name} for one in found if not one & moved for name in moved
+            }
+            found = _minimal(found)
+        return found
+
+
+def truth(rows: Rows, asked: Asked) -> Truth:
+    """Return what changes of the columns do within the limits of a question."""
+    points, exact = rows.inside(rows.ball(asked), asked, 600)
+    points = points[rows.differs(points, asked)]
+    known: dict[frozenset[str], pd.DataFrame] = {}
+    for place, moved in enumerate(rows.moved(points)):
+        known.setdefault(moved, points.iloc[[place]])
+    fresh = {} if exact else known
+    while fresh:  # take changes back, one column after the other
+        tried = [
+            (moved - {name}, {**_cells(row), name: rows.own[name]})
+            for moved, row in fresh.items()
+            for name in moved
+            if moved - {name} not in known
+        ]
+        if not tried:
+            break
+        table = rows.case.table({name: [c[name] for _, c in tried] for name in rows.own})
+        good = rows.differs(table, asked)
+        if asked.ruled:
+            good &= rows.allowed(table)
+        fresh = {
+            moved: table.iloc[[place]]
+            for place, (moved, _) in enumerate(tried)
+            if good[place] and moved not in known
+        }
+        known |= fresh
+    least = _minimal({*known})
+    return Truth({moved: known[moved] for moved in sorted(least, key=sorted)}, exact)
+
+
+def _minimal(sets: set[frozenset[str]]) -> set[frozenset[str]]:
+    return {one for one in sets if not any(other < one for other in sets)}
+
+
+def _cells(row: pd.DataFrame) -> dict[str, Any]:
+    return {name: _cell(row[name].iloc[0]) for name in row.columns}
+
+
+def _inside(end: Fraction, *, up: bool) -> float:
+    """Return the float64 next to an exact end, on the inner side."""
+    near = float(end)
+    if up and Fraction(near) < end:
+        return float(np.nextafter(near, np.inf))
+    return near if up or Fraction(near) <= end else float(np.nextafter(near, -np.inf))
+
+
+def _one_way(room: Room, own: Any, way: str) -> tuple[str | None, ...]:
+    if not room.words:
+        return ()
+    words = room.column.words
+    here = words.index(own)
+    return words[here:] if way == "up" else words[: here + 1]
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    return None if pd.isna(value) else float(value)

@@ -1,0 +1,176 @@
+"""Every text that a user gets is read back, and put to the model's own ``predict``.
+
+    python benchmarks/statements.py --seeds 0:200 --workers 2
+
+Each seed makes a table, a model of one of many kinds, and questions of every kind about some rows.
+The texts of the answers are read by the grammar of ``docs/ideas/statements.md`` alone, and each
+statement is judged on rows of the user's frame. The table counts the statements of each kind, how
+many of these are distinct, false and unreadable, and tracebacks. A false one is printed with its
+seed, text and the row that refutes it; ``--seeds 7:8`` asks about seed 7 again.
+Exits with 1 where a statement is false or unreadable, or a question ends in a traceback.
+"""
+
+import argparse
+import tempfile
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from statement_cases import Case, Rng, case
+from statement_questions import Question, questions
+from statement_reader import UnreadableError, read
+from statement_referee import Referee, Table, lexicon_of
+from statement_rooms import Rows
+from statement_texts import Told
+from tables import Table as Printed, add_write, write
+
+from milp_verix import MilpVerixError
+
+_SHOWN = 40
+
+
+@dataclass
+class Tally:
+    """What was read: statements of each kind, distinct texts, and what is wrong."""
+
+    read: Counter[str] = field(default_factory=Counter)
+    distinct: Counter[str] = field(default_factory=Counter)
+    false: Counter[str] = field(default_factory=Counter)
+    unreadable: Counter[str] = field(default_factory=Counter)
+    tracebacks: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    told: list[str] = field(default_factory=list)
+
+    def __iadd__(self, other: "Tally") -> "Tally":
+        for name in ("read", "distinct", "false", "unreadable", "refused"):
+            getattr(self, name).update(getattr(other, name))
+        self.tracebacks += other.tracebacks
+        self.told += other.told
+        return self
+
+    @property
+    def wrong(self) -> int:
+        """Statements that are false or unreadable, and tracebacks."""
+        return self.false.total() + self.unreadable.total() + self.tracebacks
+
+
+def judged(seed: int) -> Tally:
+    """Return what is read in the answers about one seed."""
+    tally = Tally()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = case(seed, Path(folder))
+        rng = np.random.default_rng([84, seed])
+        seen: set[tuple[str, str]] = set()
+        where = f"seed {seed} ({made.kind})"
+        posed = answered(tally, where, lambda: questions(made, rng, Path(folder)))
+        for question in posed or ():
+            asked = f"{where}, row {question.row}, {question.told}"
+            texts = answered(tally, asked, lambda q=question: [*q.texts()])
+            if texts is not None:
+                judge_texts(made, question, texts, tally, asked, seen)
+    return tally
+
+
+def answered(tally: Tally, where: str, ask: Callable[[], Any]) -> Any:
+    """Return what ``ask`` returns, or None where it is refused or ends in a traceback."""
+    try:
+        return ask()
+    except MilpVerixError as error:
+        tally.refused[type(error).__name__] += 1
+        tally.told.append(f"REFUSED {where}: {error}")
+    except Exception:  # noqa: BLE001  # a traceback is a finding, of any kind
+        tally.tracebacks += 1
+        last = traceback.format_exc().strip().splitlines()
+        tally.told.append(f"TRACEBACK {where}: {' | '.join(last[-3:])}")
+    return None
+
+
+def judge_texts(
+    made: Case,
+    question: Question,
+    texts: list[Told],
+    tally: Tally,
+    where: str,
+    seen: set[tuple[str, str]],
+) -> None:
+    """Read and judge the texts of one answer."""
+    rows = Rows(made, question.row)
+    referee, lexicon = Referee(rows, question.asked), lexicon_of(rows)
+    tables: dict[int, list[Any]] = {}
+    trees = []
+    for told in texts:
+        try:
+            tree = read(told.text, lexicon, told.rule)
+        except UnreadableError as error:
+            tally.unreadable[told.place] += 1
+            tally.told.append(f"UNREADABLE {where}, {told.place}: {told.text}\n    {error}")
+            continue
+        trees.append((told, tree))
+        if told.table:
+            tables.setdefault(told.table, []).append(tree)
+    judges = {number: Table(referee, rows_) for number, rows_ in tables.items()}
+    for told, tree in trees:
+        found = (
+            referee.text(tree) if told.rule == "text" else referee.row(tree, judges[told.table])
+        )
+        for one in found:
+            kind = f"{told.place}: {one.kind}"
+            tally.read[kind] += 1
+            if (where, one.text) not in seen:
+                seen.add((where, one.text))
+                tally.distinct[kind] += 1
+            if one.why is not None:
+                tally.false[kind] += 1
+                tally.told.append(f"FALSE {where}, {told.place}: {one.text}\n    {one.why}")
+
+
+def tabulated(tally: Tally) -> Printed:
+    """Print the counts."""
+    table = Printed("statements in | read | distinct | false | unreadable", words=1)
+    for kind in sorted({*tally.read, *tally.unreadable}):
+        counts = (tally.read, tally.distinct, tally.false, tally.unreadable)
+        table.add(kind, *(one[kind] for one in counts))
+    every = (tally.read, tally.distinct, tally.false, tally.unreadable)
+    table.add("all", *(one.total() for one in every))
+    return table
+
+
+def main() -> int:
+    """Judge the seeds asked for; return the exit code."""
+    made = argparse.ArgumentParser(description=str(__doc__).partition("\n\n")[0])
+    made.add_argument("--seeds", default="0:20", help="as 0:200")
+    made.add_argument("--workers", type=int, default=1)
+    add_write(made)
+    arguments = made.parse_args()
+    first, _, last = arguments.seeds.partition(":")
+    seeds = range(int(first), int(last or int(first) + 1))
+    tally = Tally()
+    for one in _all(seeds, arguments.workers):
+        for text in one.told[:_SHOWN]:
+            print(text, flush=True)
+        tally += one
+    table = tabulated(tally)
+    print(f"\n{len(seeds)} seeds, {tally.tracebacks} tracebacks, {tally.refused.total()} refusals")
+    if arguments.write:
+        write(arguments.write, [table])
+    return 1 if tally.wrong else 0
+
+
+def _all(seeds: range, workers: int) -> Iterator[Tally]:
+    if workers == 1:
+        yield from map(judged, seeds)
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        yield from pool.map(judged, seeds, chunksize=1)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
