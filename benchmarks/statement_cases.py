@@ -116,7 +116,7 @@ class Case:
 
     def own(self, row: int) -> dict[str, Any]:
         """Return the values of a row of the frame: numbers, words, None for a missing one."""
-        return {name: _plain(self.frame[name].iloc[row]) for name in self.names}
+        return {name: cell(self.frame[name].iloc[row]) for name in self.names}
 
     def table(self, values: Mapping[str, Any]) -> pd.DataFrame:
         """Return columns of values as a frame with the types of the user's own."""
@@ -136,7 +136,8 @@ class Case:
         return pd.DataFrame(made)
 
 
-def _plain(value: Any) -> Any:
+def cell(value: Any) -> Any:
+    """Return a value of a frame as texts have it: a word, a number, or None for a missing one."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool | np.bool_):
@@ -309,6 +310,7 @@ def _fitted(
             rules=[*rules],
             class_names=names,
         )
+    found = tuple(sorted(found, key=lambda column: inputs.names.index(column.name)))
     order = {str(value): place for place, value in enumerate(model.classes_)}
     scored = getattr(model, "predict_proba", None) or model.decision_function
 
@@ -335,6 +337,7 @@ def _regression(
     missing = [column.name for column in found if column.missing]
     if pipeline:
         inputs = mv.Inputs.from_pipeline(model, frame, units=units)
+        found = tuple(sorted(found, key=lambda column: inputs.names.index(column.name)))
     else:
         shown = frame[[column.name for column in found]]
         inputs = mv.Inputs.from_frame(shown, units=units, missing=missing)

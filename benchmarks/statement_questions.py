@@ -94,6 +94,7 @@ def _about(
         return Question(row, f"{name} {told}", more, texts)
 
     names, inf = [*case.names], dict.fromkeys(case.names, np.inf)
+    far = {column.name: _range(column) for column in case.columns}
     some = rng.permutation(names)[: rng.integers(0, len(names))].tolist()
     one = str(rng.choice(names))
     yield question("explain", asked, lambda p: p.explain(search=_LIMITS))
@@ -115,12 +116,13 @@ def _about(
     scores = rng.normal(size=len(names)).round(3).tolist()
     yield question(
         f"importance {index}",
-        asked,
+        replace(asked, scores=dict(zip(names, scores, strict=True))),
         lambda p: p.importance(index=index, beside=scores, search=_LIMITS),
     )
     yield question(f"relevance {one}", asked, lambda p: p.relevance(one, search=_LIMITS))
     yield question(f"audit {some}", asked, lambda p: p.audit(some, search=_LIMITS))
     yield question(f"check {some or [one]}", asked, lambda p: p.check(some or [one]))
-    yield question("radius each", replace(asked, radii=inf), lambda p: p.radius(each=True, search=_LIMITS))
+    yield question("radius each", replace(asked, radii=far), lambda p: p.radius(each=True, search=_LIMITS))
     yield question("radius", replace(asked, radii=inf, sought=True), lambda p: p.radius(search=_LIMITS))
-    yield question("sweep", asked, lambda p: p.sweep(["30%", "10%"], search=_LIMITS))
+    share = {column.name: 0.3 * _range(column) for column in case.columns}
+    yield question("sweep", replace(asked, radii=share), lambda p: p.sweep(["30%", "10%"], search=_LIMITS))

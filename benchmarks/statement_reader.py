@@ -45,7 +45,7 @@ class Lexicon:
             "WORD": _longest_first([*_with_short(self.words), ("missing", "missing")]),
             "UNIT": _longest_first([(f" {unit}", unit) for unit in self.units]),
             "CLASS": _longest_first(quoted),
-            "RULE": _longest_first([(rule, rule) for rule in self.rules]),
+            "RULE": _longest_first([(told, rule) for rule in self.rules for told in _forms(rule)]),
         }
 
 
@@ -211,7 +211,7 @@ def _alternatives(tokens: Iterator[str], close: str) -> tuple[Node, str]:
 
 def _pattern(told: str) -> re.Pattern[str]:
     """Return what a text of the grammar matches: ``(s)`` is a plural, a sentence has a capital."""
-    escaped = re.escape(told).replace(r"\(s\)", "s?")
+    escaped = re.escape(told).replace(r"\(s\)", "s?").replace(r"\(es\)", "(?:es)?")
     first = told[0]
     if first.isalpha():
         escaped = f"[{first.lower()}{first.upper()}]{escaped[1:]}"
@@ -220,6 +220,12 @@ def _pattern(told: str) -> re.Pattern[str]:
 
 def _longest_first(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return sorted({(plain(told), meant) for told, meant in pairs}, key=lambda pair: -len(pair[0]))
+
+
+def _forms(rule: str) -> Iterator[str]:
+    """Yield a rule as it was given, and with the number at its end in brackets."""
+    yield rule
+    yield re.sub(r"- (\d+)$", r"- (\1)", rule)
 
 
 def _with_short(texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from statement_cases import Case, Column, Rng
+from statement_cases import Case, Column, Rng, cell
 
 MOST_ROWS = 2500
 _SAMPLED = 260
@@ -20,7 +20,8 @@ class Asked:
     """The limits of a question: a radius for each column, rivals, a tolerance, columns held.
 
     ``against`` has names of classes as told. ``only`` says ``"up"`` or ``"down"``. ``costs`` are
-    those of a contrast. ``ruled`` inputs alone count; ``sought`` are radii that the answer tells.
+    those of a contrast. ``ruled`` inputs alone count; ``sought`` are radii that the answer
+    tells, ``scores`` those of another tool.
     """
 
     radii: Mapping[str, float]
@@ -31,6 +32,7 @@ class Asked:
     costs: Mapping[str, float] | None = None
     ruled: bool = True
     sought: bool = False
+    scores: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,13 @@ class Room:
         ends = [Fraction(centre) - Fraction(radius), Fraction(centre) + Fraction(radius)]
         low, high = _inside(ends[0], up=True), _inside(ends[1], up=False)
         return cls(column, max(low, column.low), min(high, column.high))
+
+    def one_way(self, own: Any, way: str) -> "Room":
+        """Return the part of the room that is above, or below, a value in it."""
+        if self.column.kind == "words":
+            at = self.column.words.index(own)
+            return Room(self.column, words=self.words[at:] if way == "up" else self.words[: at + 1])
+        return Room(self.column, *((own, self.high) if way == "up" else (self.low, own)))
 
     def holds(self, value: Any) -> bool:
         """Return whether a value is in the room."""
@@ -120,7 +129,7 @@ class Rows:
         self.case, self.row, self.own = case, row, case.own(row)
         self.columns = {column.name: column for column in case.columns}
         self._seed = seed
-        self._cells = {name: [*dict.fromkeys(map(_cell, case.frame[name]))] for name in case.names}
+        self._cells = {name: [*dict.fromkeys(map(cell, case.frame[name]))] for name in case.names}
         self._here = case.frame.iloc[[row]]
         self.prediction = case.predict(self._here)[0]
 
@@ -129,12 +138,9 @@ class Rows:
         found = {}
         for name, column in self.columns.items():
             radius = 0.0 if name in asked.held else asked.radii.get(name, np.inf)
-            room = Room.within(column, radius, self.own[name])
-            if (way := asked.only.get(name)) and self.own[name] is not None:
-                low = max(room.low, self.own[name]) if way == "up" else room.low
-                high = min(room.high, self.own[name]) if way == "down" else room.high
-                room = Room(column, low, high, _one_way(room, self.own[name], way))
-            found[name] = room
+            found[name] = Room.within(column, radius, self.own[name])
+            if name in asked.only:
+                found[name] = found[name].one_way(self.own[name], asked.only[name])
         return found
 
     def inside(
@@ -204,8 +210,8 @@ class Rows:
         """Return the columns in which each row differs from the own one."""
         flags = {}
         for name, value in self.own.items():
-            seen = [_cell(cell) for cell in rows[name]]
-            flags[name] = [cell != value for cell in seen]
+            seen = [*map(cell, rows[name])]
+            flags[name] = [one != value for one in seen]
         return [
             frozenset(name for name, column in flags.items() if column[place])
             for place in range(len(rows))
@@ -238,13 +244,14 @@ class Truth:
         return found
 
 
-def truth(rows: Rows, asked: Asked) -> Truth:
-    """Return what changes of the columns do within the limits of a question."""
-    points, exact = rows.inside(rows.ball(asked), asked, 600)
+def truth(rows: Rows, rooms: Mapping[str, Room], asked: Asked) -> Truth:
+    """Return what changes of the columns do in ``rooms``, which hold the row's own values."""
+    points, exact = rows.inside(rooms, asked, 600)
     points = points[rows.differs(points, asked)]
     known: dict[frozenset[str], pd.DataFrame] = {}
     for place, moved in enumerate(rows.moved(points)):
-        known.setdefault(moved, points.iloc[[place]])
+        if moved not in known:
+            known[moved] = points.iloc[[place]]
     fresh = {} if exact else known
     while fresh:  # take changes back, one column after the other
         tried = [
@@ -274,7 +281,7 @@ def _minimal(sets: set[frozenset[str]]) -> set[frozenset[str]]:
 
 
 def _cells(row: pd.DataFrame) -> dict[str, Any]:
-    return {name: _cell(row[name].iloc[0]) for name in row.columns}
+    return {name: cell(row[name].iloc[0]) for name in row.columns}
 
 
 def _inside(end: Fraction, *, up: bool) -> float:
@@ -283,19 +290,3 @@ def _inside(end: Fraction, *, up: bool) -> float:
     if up and Fraction(near) < end:
         return float(np.nextafter(near, np.inf))
     return near if up or Fraction(near) <= end else float(np.nextafter(near, -np.inf))
-
-
-def _one_way(room: Room, own: Any, way: str) -> tuple[str | None, ...]:
-    if not room.words:
-        return ()
-    words = room.column.words
-    here = words.index(own)
-    return words[here:] if way == "up" else words[: here + 1]
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool | np.bool_):
-        return "yes" if value else "no"
-    return None if pd.isna(value) else float(value)

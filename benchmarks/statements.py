@@ -25,10 +25,11 @@ from typing import Any
 import numpy as np
 from statement_cases import Case, Rng, case
 from statement_questions import Question, questions
-from statement_reader import UnreadableError, read
-from statement_referee import Referee, Table, lexicon_of
+from statement_reader import Tree, UnreadableError, read
+from statement_referee import Referee, lexicon_of
 from statement_rooms import Rows
 from statement_texts import Told
+from statement_texts_judged import Table, Texts
 from tables import Table as Printed, add_write, write
 
 from milp_verix import MilpVerixError
@@ -104,29 +105,23 @@ def judge_texts(
     """Read and judge the texts of one answer."""
     rows = Rows(made, question.row)
     referee, lexicon = Referee(rows, question.asked), lexicon_of(rows)
-    tables: dict[int, list[Any]] = {}
-    trees = []
+    trees, tables = list[tuple[Told, Tree]](), dict[int, list[Tree]]()
     for told in texts:
         try:
-            tree = read(told.text, lexicon, told.rule)
+            trees.append((told, read(told.text, lexicon, told.rule)))
         except UnreadableError as error:
             tally.unreadable[told.place] += 1
             tally.told.append(f"UNREADABLE {where}, {told.place}: {told.text}\n    {error}")
-            continue
-        trees.append((told, tree))
-        if told.table:
-            tables.setdefault(told.table, []).append(tree)
-    judges = {number: Table(referee, rows_) for number, rows_ in tables.items()}
+        else:
+            tables.setdefault(told.table, []).append(trees[-1][1])
+    judges: dict[int, Table | Texts] = {n: Table(referee, some) for n, some in tables.items() if n}
+    judges[0] = Texts(referee)
     for told, tree in trees:
-        found = (
-            referee.text(tree) if told.rule == "text" else referee.row(tree, judges[told.table])
-        )
-        for one in found:
+        for one in judges[told.table].judge(tree):
             kind = f"{told.place}: {one.kind}"
             tally.read[kind] += 1
-            if (where, one.text) not in seen:
-                seen.add((where, one.text))
-                tally.distinct[kind] += 1
+            tally.distinct[kind] += (where, one.text) not in seen
+            seen.add((where, one.text))
             if one.why is not None:
                 tally.false[kind] += 1
                 tally.told.append(f"FALSE {where}, {told.place}: {one.text}\n    {one.why}")
