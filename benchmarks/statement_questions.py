@@ -89,6 +89,10 @@ def _about(
         def texts() -> Iterator[Told]:
             found = answer(mv.Problem(network, x, **options))
             yield from result_texts(found)
+            if not hasattr(found, "about"):
+                yield from report_texts(mv.write_report(found))
+            if hasattr(found, "plot"):
+                yield from picture_texts(found.plot())
 
         told = {k: v for k, v in options.items() if k != "inputs"}
         return Question(row, f"{name} {told}", more, texts)

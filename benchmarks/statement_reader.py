@@ -19,7 +19,6 @@ Node: TypeAlias = tuple[Any, ...]
 _NUMBER = re.compile(r"-?(?:∞|inf\b|\d+(?:\.\d+)?(?:e[+-]?\d+)?)", re.IGNORECASE)
 _COUNT = re.compile(r"\d+")
 _OUTPUTS = re.compile(r"\([^()]*\)|-?\d\S*?(?=[ .,:]*(?: |$|\.$))")
-_SHORTEST = 9
 
 
 class UnreadableError(Exception):
@@ -41,8 +40,8 @@ class Lexicon:
         """The texts that each terminal matches, the longest first, with what each stands for."""
         quoted = [(f"“{name}”", name) for name in self.classes]
         return {
-            "NAME": _longest_first([*_with_short(self.names)]),
-            "WORD": _longest_first([*_with_short(self.words), ("missing", "missing")]),
+            "NAME": _longest_first([(name, name) for name in self.names]),
+            "WORD": _longest_first([(word, word) for word in (*self.words, "missing")]),
             "UNIT": _longest_first([(f" {unit}", unit) for unit in self.units]),
             "CLASS": _longest_first(quoted),
             "RULE": _longest_first([(told, rule) for rule in self.rules for told in _forms(rule)]),
@@ -163,6 +162,8 @@ class _Parse:
             for told, meant in self.lexicon.known[terminal]:
                 if text.startswith(told, start):
                     yield start + len(told), meant
+                elif (short := _shortened(text, start, told)) is not None:
+                    yield short, meant
             if terminal == "UNIT":
                 yield start, ""
             if terminal == "CLASS" and (found := re.compile(r"class (\d+)").match(text, start)):
@@ -228,10 +229,13 @@ def _forms(rule: str) -> Iterator[str]:
     yield re.sub(r"- (\d+)$", r"- (\1)", rule)
 
 
-def _with_short(texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield texts as they are, and with their middle left out, as pictures have them."""
-    for text in texts:
-        yield text, text
-        for limit in range(_SHORTEST, len(text)):
-            tail = (limit - 1) // 2
-            yield f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}", text
+def _shortened(text: str, start: int, whole: str) -> int | None:
+    """Return the end of ``whole`` with its middle left out in ``text``, or None."""
+    gap = text.find("…", start + 1, start + len(whole))
+    head = text[start:gap]
+    if gap < 0 or not whole.startswith(head):
+        return None
+    for tail in range(len(whole) - len(head) - 2, -1, -1):
+        if text.startswith(whole[len(whole) - tail :], gap + 1):
+            return gap + 1 + tail
+    return None

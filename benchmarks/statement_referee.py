@@ -78,7 +78,10 @@ class Referee:
         if told and told[0] != own:
             refute(f"the row is predicted {own!r}, not {told[0]!r}")
         outputs = tree.texts("OUTPUTS")
-        if outputs and not same_number(outputs[0].strip("()"), float(own)):
+        if outputs and self.rows.case.classes:
+            if own != f"class {outputs[0]}":
+                refute(f"the row is predicted {own!r}, not {outputs[0]}")
+        elif outputs and not same_number(outputs[0].strip("()"), float(own)):
             refute(f"the row is predicted {own!r}, not {outputs[0]}")
 
     def value(self, name: str, told: str) -> None:

@@ -19,6 +19,9 @@ _WIDE = 100_000
 _FILL = "\0"
 _TABLES = count(1)
 _GOES_ON = ("abductive", "contrastive", "irrelevant")
+_SENTENCE = 10.5
+"""The size of the letters of a sentence above a picture."""
+_REPORT = {"h1": "title", "p lead": "lead", "p sentence": "text", "img": "lead"}
 _EXPLAINED = {"grounds", "versions", "limits"}
 """Sections of pages that say what words mean, and nothing of the model."""
 
@@ -142,60 +145,60 @@ def blocks(page: str) -> list[Block]:
     """Return the blocks of a page."""
     read = _Page()
     read.feed(page)
+    for block in read.blocks:
+        block.cells = [cell.strip() for cell in block.cells]
     return read.blocks
 
 
-def report_texts(page: str) -> Iterator[Told]:
-    """Yield the texts of the page of one result."""
-    facts, features, heads = list[tuple[str, str]](), list[Block](), list[str]()
+def report_texts(page: str, place: str = "report") -> Iterator[Told]:
+    """Yield the texts of the page of one result, or of the cards of a study."""
+    facts, table = list[tuple[str, str]](), next(_TABLES)
     for block in blocks(page):
         text = block.cells[0] if block.cells else ""
-        if block.section in _EXPLAINED:
+        rule = _REPORT.get(block.kind)
+        if block.section in _EXPLAINED or block.kind == "caption":
             continue
-        if block.kind == "h1":
-            yield Told("report", "title", text)
-        elif block.kind == "p lead":
-            yield Told("report", "lead", text)
-        elif block.kind == "p sentence":
-            yield Told("report", "text", text)
-        elif block.kind == "img":
-            yield Told("report", "alt", text)
-        elif block.kind == "tr" and block.section == "facts":
+        if block.kind == "tr" and block.section == "facts":
             facts.append((text, block.cells[1]))
-        elif block.kind == "tr" and not heads:
-            heads = block.cells
-        elif block.kind == "tr":
-            features.append(block)
-        elif block.kind == "p" and block.section == "picture":
-            yield Told("report", "remark", text)
-    yield from fact_rows(facts, "report")
-    table = next(_TABLES)
-    for block in features:
-        cells = " | ".join(cell.strip() for cell in block.cells)
-        yield Told("report", "features", f"{' | '.join(heads)} || {cells}", table)
+        elif block.kind == "tr" and block.section == "picture":
+            head = text == "feature"
+            yield Told(place, "heads" if head else "line", " | ".join(block.cells), table)
+        elif rule is not None and text:
+            yield Told(place, rule, text, table if rule in ("title", "lead") else 0)
+        elif block.kind == "p" and block.section == "picture" and text:
+            yield Told(place, "remark", text)
+    yield from fact_rows(facts, place)
 
 
 def notice_texts(page: str) -> Iterator[Told]:
     """Yield the texts of a notice."""
     for block in blocks(page):
-        place = {"reasons": "reason", "changes": "altered", "proof": "grounds"}.get(block.section)
-        text = block.cells[0].strip() if block.cells else ""
+        text = block.cells[0] if block.cells else ""
         if block.kind == "h1":
-            yield Told("notice", "decided", text)
-        elif block.section in _EXPLAINED or not text or block.kind not in ("p", "li"):
-            continue
-        elif place:
-            yield Told("notice", place, text)
+            yield Told("notice", "title", text)
+        elif text and block.section not in _EXPLAINED and block.kind in ("p", "li"):
+            yield Told("notice", "reason", text)
 
 
 def picture_texts(figure: Any) -> Iterator[Told]:
-    """Yield the texts drawn in a figure: title, sentence, and the texts of each line."""
-    drawn = [t for t in figure.findobj(Text) if t.get_text().strip() and t.get_visible()]
-    lines: dict[float, list[tuple[float, str]]] = {}
-    for one in drawn:
-        x, y = one.get_transform().transform(one.get_position())
-        lines.setdefault(round(y, 0), []).append((x, one.get_text()))
-    table = next(_TABLES)
-    for y in sorted(lines, reverse=True):
-        texts = [text.strip() for _, text in sorted(lines[y])]
-        yield Told("picture", "picture", " | ".join(texts), table)
+    """Yield the texts drawn in a figure: title, facts, sentence, and the texts of each row."""
+    table, rows = next(_TABLES), dict[float, list[tuple[float, str]]]()
+    above = sorted(figure.texts, key=lambda one: -one.get_position()[1])
+    for one in figure.findobj(Text):
+        if one not in above and one.get_text().strip() and one.get_visible():
+            x, y = one.get_transform().transform(one.get_position())
+            rows.setdefault(round(y), []).append((x, one.get_text().strip()))
+    for one in above[:1]:
+        yield Told("picture", "title", one.get_text(), table)
+    for one in above[1:2]:
+        for fact in one.get_text().split("   ·   "):
+            yield Told("picture", "fact", fact, table)
+    lines = [one.get_text() for one in above[2:] if one.get_fontsize() == _SENTENCE]
+    if lines:
+        yield Told("picture", "text", " ".join(lines))
+    for one in above[2:]:
+        if one.get_fontsize() != _SENTENCE:
+            yield Told("picture", "remark", one.get_text(), table)
+    for y in sorted(rows, reverse=True):
+        texts = [text for _, text in sorted(rows[y])]
+        yield Told("picture", "drawn", " | ".join(texts), table)

@@ -311,12 +311,12 @@ class Table:
 
     def __init__(self, referee: Referee, rows: Sequence[Tree]) -> None:
         self.referee, self.rows, self.asked = referee, rows, referee.asked
-        self.heads = [one.text.partition(": ")[0] for one in rows]
+        self.heads = [one.text.partition(": ")[0] for one in rows if one.rule == "row"]
         self.kept = self._listed("features")
 
     def _listed(self, head: str) -> set[str] | None:
         """Return the columns that a row lists, or None if there is none or it leaves some out."""
-        found = [one for one in self.rows if one.text.startswith(f"{head}: ")]
+        found = [one for one in self.rows if one.text.startswith(f"{head}: ") and one.rule == "row"]
         if not found or not _complete(found[0]):
             return None
         return {one.own("NAME")[0] for one in found[0].all("value")}
@@ -327,7 +327,46 @@ class Table:
             for one in sentences:
                 yield from Texts(self.referee).judge(one)
         else:
-            yield judged("row", tree, self._judge)
+            lines = {"line": self._line, "drawn": self._line, "title": self._title}
+            yield judged(tree.rule, tree, lines.get(tree.rule, self._judge))
+
+    def _title(self, tree: Tree) -> None:
+        told = [one for one in tree.parts if one.rule in ("CLASS", "OUTPUTS")]
+        self.referee.subject(replace(tree, parts=(*told, *tree.all("about"))))
+        self._size(tree, None)
+
+    def _line(self, tree: Tree) -> None:
+        """Refute the value of a line, and the other value that it tells."""
+        referee, names, values = self.referee, tree.own("NAME"), tree.own("VALUE")
+        for one in tree.all("value"):
+            referee.value(*one.own("NAME", "VALUE"))
+        told = tree.first("span", "reached", "bracket")
+        if told is not None:
+            if "radius" in self.rows[0].text and names:
+                name, parts = Tree("NAME", names[0]), told.parts
+                told = Tree("reached", told.text, parts)
+                self._reached(Tree("row", tree.text, (Tree("value", "", (name,)), told)))
+            else:
+                self._judge(tree)
+            return
+        if not names or not values or tree.all("key"):
+            return
+        referee.value(names[0], values[0])
+        shifts = tree.all("shift", "move")
+        alone = self.rows[0].text.endswith(" features") and ", explained by " in self.rows[0].text
+        if not alone or "→" not in tree.text or tree.own("COUNT"):
+            return
+        heads = [one for one in self.rows if one.rule == "heads" or one.first("key")]
+        after = tree.first("arrow") or next(
+            (h.first("after") for h in heads if h.first("after")), None
+        )
+        moves = [*shifts]
+        if f"| → {values[-1]}" in tree.text:
+            moves.append(Tree("move", "", (tree.parts[0], tree.parts[1], Tree("VALUE", values[-1]))))
+        if moves and after is not None:
+            point = referee.replayed(moves, referee.ball)
+            told = tree.own("CLASS")
+            referee.becomes(point, Tree("after", "", (Tree("CLASS", told[0]),)) if told else after)
 
     def _judge(self, tree: Tree) -> None:
         head = tree.text.partition(": ")[0].replace(" ", "_")
@@ -361,10 +400,11 @@ class Table:
         self._size(tree, self.kept)
 
     def _size(self, tree: Tree, listed: set[str] | None) -> None:
-        some, every = map(int, tree.all("size")[0].numbers())
-        if every != len(self.referee.names) or (listed is not None and len(listed) != some):
-            refute(f"there are {len(self.referee.names)} columns, and {listed} are listed")
-        for share in tree.own("COUNT"):
+        for one in tree.all("size"):
+            some, every = map(int, one.numbers())
+            if every != len(self.referee.names) or (listed is not None and len(listed) != some):
+                refute(f"there are {len(self.referee.names)} columns, and {listed} are listed")
+        for share in tree.own("COUNT") if tree.rule == "row" else ():
             if abs(100 * some / every - int(share)) > 0.5 + _SLACK:
                 refute(f"{some} of {every} is not {share} %")
 
