@@ -1,19 +1,34 @@
 """Questions of every kind about rows of a case, and all text that answers them."""
 
+import contextlib
+import io
+import json
+import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 from statement_cases import Case, Rng
 from statement_rooms import Asked
-from statement_texts import Told, picture_texts, report_texts, result_texts
+from statement_texts import (
+    Told,
+    notice_texts,
+    picture_texts,
+    printed_rows,
+    report_texts,
+    result_texts,
+    study_texts,
+)
 
 import milp_verix as mv
+from milp_verix.cli.app import app
 
-_ROWS = 2
-_LIMITS = mv.Search(time_limit=20.0)
+_LIMIT = mv.Search(time_limit=20.0)
+_INDICES = ("shapley", "holler-packel", "deegan-packel", "responsibility")
 
 
 @dataclass(frozen=True)
@@ -27,106 +42,215 @@ class Question:
 
 
 def questions(case: Case, rng: Rng, folder: Path) -> list[Question]:
-    """Return questions about some rows that satisfy the rules."""
+    """Return questions about two rows that satisfy the rules, each with two sets of radii."""
     fits = np.ones(len(case.frame), dtype=bool)
     for rule in case.rules.values():
         fits &= rule(case.frame)
-    network = mv.load_network(case.model)
-    rows = rng.permutation(np.flatnonzero(fits))[:_ROWS].tolist()
-    return [one for row in rows for _ in range(2) for one in _about(case, network, row, rng, folder)]
+    network = case.model if case.message else mv.load_network(case.model)
+    rows = [0] if case.message else rng.permutation(np.flatnonzero(fits)).tolist()
+    found = [
+        one for row in rows[:2] for _ in range(2) for one in _About(case, network, row, rng).asked()
+    ]
+    if case.message:
+        return found
+    about = _About(case, network, rows[0], rng)
+    return [*found, about.study(rows[:3], folder), about.rules(), *about.commands(folder)]
+
+
+class _About:
+    """Questions about one row, with radii, rivals and a tolerance that are drawn."""
+
+    def __init__(self, case: Case, network: Any, row: int, rng: Rng) -> None:
+        self.case, self.network, self.row, self.rng = case, network, row, rng
+        epsilon, radii = drawn_epsilon(case, rng)
+        self.options: dict[str, Any] = {"epsilon": epsilon}
+        if not case.message:
+            self.options["inputs"] = case.inputs
+        self.limits = Asked(radii)
+        if not case.classes:
+            spread = float(np.std(case.predict(case.frame))) or 1.0
+            delta = float(f"{rng.uniform(0.01, 0.6) * spread:.3g}")
+            self.options["delta"], self.limits = delta, replace(self.limits, delta=delta)
+        elif len(case.classes) > 2 and rng.random() < 0.3:
+            own = case.predict(case.frame.iloc[[row]])[0]
+            rival = int(rng.choice([i for i, name in enumerate(case.classes) if name != own]))
+            self.options["against"] = rival
+            self.limits = replace(self.limits, against=(case.classes[rival],))
+
+    def question(
+        self, name: str, answer: Callable[[Any], Any], texts: Any = None, **limits: Any
+    ) -> Question:
+        """Return a question that ``answer`` asks of the problem, with some other limits."""
+        options = {key: value for key, value in self.options.items() if key != "inputs"}
+        inputs = limits.pop("inputs", self.case.inputs)
+
+        def told() -> Iterator[Told]:
+            if self.case.message:
+                found = answer(self.case.message.problem(**self.options))
+                if isinstance(found, mv.Explanation):
+                    yield Told("message", "marked", self.case.message.marked(found))
+            else:
+                asked = {**self.options, "inputs": inputs}
+                found = answer(mv.Problem(self.network, self.case.frame.iloc[self.row], **asked))
+            yield from (texts or _every)(found)
+
+        return Question(self.row, f"{name} {options}", replace(self.limits, **limits), told)
+
+    def asked(self) -> Iterator[Question]:
+        """Yield one question of each kind."""
+        case, rng, names = self.case, self.rng, [*self.case.names]
+        some = rng.permutation(names)[: rng.integers(0, len(names))].tolist()
+        one, free, held = str(rng.choice(names)), some or names[:1], some[: rng.integers(0, 2)]
+        limit: dict[str, Any] = {"search": _LIMIT}
+        scores = rng.normal(size=len(names)).round(3)
+        costs = rng.integers(1, 5, len(names)).astype(float)
+        index, ranges = str(rng.choice(_INDICES)), {c.name: width_of(c) for c in case.columns}
+        everywhere, frame = dict.fromkeys(names, np.inf), case.frame
+        yield self.question("explain", lambda p: p.explain(**limit))
+        yield self.question(
+            f"minimum must={held}", lambda p: p.minimum(must=held, **limit), must=tuple(held)
+        )
+        yield self.question(
+            f"contrastive must_not={held}",
+            lambda p: p.contrastive(must_not=held, count=2, **limit),
+            held=tuple(held),
+        )
+        yield self.question(
+            f"contrastive costs={costs.tolist()}",
+            lambda p: p.contrastive(costs=costs, **limit),
+            costs=dict(zip(names, costs.tolist(), strict=True)),
+        )
+        yield self.question("enumerate", lambda p: p.enumerate(**limit))
+        yield self.question(f"audit {some}", lambda p: p.audit(some, **limit))
+        yield self.question(f"check {free}", lambda p: p.check(free))
+        if case.message:
+            return
+        ways = {c.name: str(rng.choice(["up", "down"])) for c in case.columns if c.kind != "words"
+                and not c.missing and not c.fixed and rng.random() < 0.5}  # fmt: skip
+        minimise = "distance" if rng.random() < 0.7 else "features"
+        yield self.question(
+            f"contrastive minimise={minimise} only={ways}",
+            lambda p: p.contrastive(minimise=minimise, **limit),
+            inputs=case.inputs.only(ways),
+            only=ways,
+        )
+        yield self.question("inflate", lambda p: p.inflate(rows=frame, **limit))
+        if case.classes:
+            yield self.question(
+                f"notice minimise={minimise}",
+                lambda p: mv.write_notice(
+                    p.inflate(rows=frame, **limit), p.contrastive(minimise=minimise, count=2, **limit)
+                ),
+                notice_texts,
+            )
+        yield self.question(
+            f"importance {index}",
+            lambda p: p.importance(index=index, beside=scores, **limit),
+            scores=dict(zip(names, scores.tolist(), strict=True)),
+        )
+        yield self.question(f"relevance {one}", lambda p: p.relevance(one, **limit))
+        yield self.question(f"relevance {free}", lambda p: p.relevance(free, **limit))
+        yield self.question("radius each", lambda p: p.radius(each=True, **limit), radii=ranges)
+        yield self.question("radius", lambda p: p.radius(**limit), radii=everywhere, sought=True)
+        shares = {name: 0.3 * width for name, width in ranges.items()}
+        yield self.question("sweep", lambda p: p.sweep(["30%", "10%"], **limit), radii=shares)
+
+    def study(self, rows: list[int], folder: Path) -> Question:
+        """Return a study of some rows: its CSV, its columns, its page."""
+        journal = folder / f"study-{self.row}.jsonl"
+
+        def texts() -> Iterator[Told]:
+            asked = {**self.options, "indices": rows, "journal": journal}
+            mv.explain_many(self.network, self.case.frame, **asked)
+            table = mv.read_study(journal).to_csv(index=False)
+            printed = command("columns", str(journal))
+            yield from study_texts(table, printed, mv.write_report(journal))
+
+        return Question(self.row, f"study of {rows} {self.options['epsilon']}", self.limits, texts)
+
+    def rules(self) -> Question:
+        """Return rules over the frame."""
+
+        def texts() -> Iterator[Told]:
+            found = mv.find_rules(self.network, self.case.frame, count=3, **self.options)
+            yield from result_texts(found)
+
+        return Question(
+            self.row, f"rules {self.options['epsilon']}", replace(self.limits, rule=True), texts
+        )
+
+    def commands(self, folder: Path) -> Iterator[Question]:
+        """Yield questions on the command line: a model, a description and a row in files."""
+        case, options = self.case, self.options
+        if isinstance(options["epsilon"], dict):
+            return
+        model = case.model
+        if not isinstance(model, str):
+            model = str(folder / "model.joblib")
+            joblib.dump(case.model, model)
+        row, inputs = folder / f"row-{self.row}.json", folder / "inputs.json"
+        row.write_text(json.dumps(case.own(self.row)), encoding="utf-8")
+        inputs.write_text(json.dumps(case.inputs.to_data()), encoding="utf-8")
+        given = ["--inputs", str(inputs), "--epsilon", _epsilon_text(options["epsilon"])]
+        for name in ("delta", "against"):
+            given += [f"--{name}", str(options[name])] if name in options else []
+        for name in ("explain", "contrastive", "inflate"):
+            def texts(name: str = name) -> Iterator[Told]:
+                printed = command(name, model, str(row), *given)
+                yield from printed_rows(printed, "command line")
+
+            yield Question(self.row, f"milp-verix {name} {' '.join(given[2:])}", self.limits, texts)
+
+
+def command(*words: str) -> str:
+    """Return what a command prints; raise ``InputError`` where it refuses its arguments."""
+    out, errors = io.StringIO(), io.StringIO()
+    os.environ["COLUMNS"] = "100000"
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        code = app([*words], standalone_mode=False)
+    if code == 2:
+        raise mv.InputError(errors.getvalue().strip())
+    return out.getvalue()
 
 
 def drawn_epsilon(case: Case, rng: Rng) -> tuple[Any, dict[str, float]]:
     """Return radii as a user gives them, and as numbers for each column."""
     kind = rng.choice(["whole", "share", "sd", "number", "each"], p=[0.35, 0.2, 0.1, 0.1, 0.25])
-    numbers = [column for column in case.columns if column.kind != "words"]
-    inf = dict.fromkeys(case.names, np.inf)
+    radii = dict.fromkeys(case.names, np.inf)
     if kind == "share":
         percent = float(rng.choice([10, 25, 33.3, 60, 12.3456789]))
-        return f"{percent}%", {c.name: percent / 100 * _range(c) for c in case.columns}
+        return f"{percent}%", {c.name: percent / 100 * width_of(c) for c in case.columns}
     if kind == "number":
         radius = float(rng.choice([1, 2, 0.5, 3.14159265, 40]))
         return radius, dict.fromkeys(case.names, radius)
     if kind == "whole":
-        return ("inf", inf) if rng.random() < 0.5 else (np.inf, inf)
+        return ("inf" if rng.random() < 0.5 else np.inf), radii
     given: dict[str, Any] = {"*": np.inf}
-    radii = dict(inf)
-    for column in numbers:
-        if rng.random() < 0.7:
+    for column in case.columns:
+        if column.kind != "words" and rng.random() < 0.7:
             share = float(rng.choice([0.0, 0.1, 0.2 / 3, 0.5]))
+            radii[column.name] = given[column.name] = share * width_of(column)
             if kind == "sd" and column.deviation:
-                given[column.name] = "0.5sd"
-                radii[column.name] = 0.5 * column.deviation
-            else:
-                radii[column.name] = given[column.name] = share * _range(column)
+                given[column.name], radii[column.name] = "0.5sd", 0.5 * column.deviation
     if rng.random() < 0.3:
         given["*"], still = 0, {*case.names} - {*given}
         radii |= dict.fromkeys(still, 0.0)
     return given, radii
 
 
-def _range(column: Any) -> float:
+def width_of(column: Any) -> float:
+    """Return the range of a column that shares are of, 1 for words."""
     return 1.0 if column.kind == "words" else column.high - column.low
 
 
-def _about(
-    case: Case, network: Any, row: int, rng: Rng, folder: Path
-) -> Iterator[Question]:
-    epsilon, radii = drawn_epsilon(case, rng)
-    options: dict[str, Any] = {"epsilon": epsilon, "inputs": case.inputs}
-    asked = Asked(radii)
-    prediction = case.predict(case.frame.iloc[[row]])[0]
-    if not case.classes:
-        delta = float(f"{rng.uniform(0.01, 0.6) * np.std(case.predict(case.frame)):.3g}")
-        options["delta"], asked = delta, replace(asked, delta=delta)
-    elif len(case.classes) > 2 and rng.random() < 0.3:
-        others = [place for place, name in enumerate(case.classes) if name != prediction]
-        options["against"] = int(rng.choice(others))
-        asked = replace(asked, against=(case.classes[options["against"]],))
-    x = case.frame.iloc[row]
+def _epsilon_text(epsilon: Any) -> str:
+    return epsilon if isinstance(epsilon, str) else repr(float(epsilon))
 
-    def question(name: str, more: Asked, answer: Callable[[Any], Any]) -> Question:
-        def texts() -> Iterator[Told]:
-            found = answer(mv.Problem(network, x, **options))
-            yield from result_texts(found)
-            if not hasattr(found, "about"):
-                yield from report_texts(mv.write_report(found))
-            if hasattr(found, "plot"):
-                yield from picture_texts(found.plot())
 
-        told = {k: v for k, v in options.items() if k != "inputs"}
-        return Question(row, f"{name} {told}", more, texts)
-
-    names, inf = [*case.names], dict.fromkeys(case.names, np.inf)
-    far = {column.name: _range(column) for column in case.columns}
-    some = rng.permutation(names)[: rng.integers(0, len(names))].tolist()
-    one = str(rng.choice(names))
-    yield question("explain", asked, lambda p: p.explain(search=_LIMITS))
-    yield question("minimum", asked, lambda p: p.minimum(search=_LIMITS))
-    held = some[: int(rng.integers(0, 2))]
-    yield question(
-        f"contrastive must_not={held}",
-        replace(asked, held=tuple(held)),
-        lambda p: p.contrastive(must_not=held, count=2, search=_LIMITS),
-    )
-    if case.classes:
-        yield question(
-            "nearest", asked, lambda p: p.contrastive(minimise="distance", search=_LIMITS)
-        )
-    frame = case.frame
-    yield question("inflate", asked, lambda p: p.inflate(rows=frame, search=_LIMITS))
-    yield question("enumerate", asked, lambda p: p.enumerate(search=_LIMITS))
-    index = str(rng.choice(["shapley", "holler-packel", "deegan-packel", "responsibility"]))
-    scores = rng.normal(size=len(names)).round(3).tolist()
-    yield question(
-        f"importance {index}",
-        replace(asked, scores=dict(zip(names, scores, strict=True))),
-        lambda p: p.importance(index=index, beside=scores, search=_LIMITS),
-    )
-    yield question(f"relevance {one}", asked, lambda p: p.relevance(one, search=_LIMITS))
-    yield question(f"audit {some}", asked, lambda p: p.audit(some, search=_LIMITS))
-    yield question(f"check {some or [one]}", asked, lambda p: p.check(some or [one]))
-    yield question("radius each", replace(asked, radii=far), lambda p: p.radius(each=True, search=_LIMITS))
-    yield question("radius", replace(asked, radii=inf, sought=True), lambda p: p.radius(search=_LIMITS))
-    share = {column.name: 0.3 * _range(column) for column in case.columns}
-    yield question("sweep", replace(asked, radii=share), lambda p: p.sweep(["30%", "10%"], search=_LIMITS))
+def _every(found: Any) -> Iterator[Told]:
+    """Yield all texts of a result."""
+    yield from result_texts(found)
+    if not hasattr(found, "about"):
+        yield from report_texts(mv.write_report(found))
+    if hasattr(found, "plot"):
+        yield from picture_texts(found.plot())

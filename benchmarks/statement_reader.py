@@ -18,7 +18,7 @@ Node: TypeAlias = tuple[Any, ...]
 
 _NUMBER = re.compile(r"-?(?:∞|inf\b|\d+(?:\.\d+)?(?:e[+-]?\d+)?)", re.IGNORECASE)
 _COUNT = re.compile(r"\d+")
-_OUTPUTS = re.compile(r"\([^()]*\)|-?\d\S*?(?=[ .,:]*(?: |$|\.$))")
+_OUTPUTS = re.compile(rf"\([^()]*\)|{_NUMBER.pattern}", re.IGNORECASE)
 
 
 class UnreadableError(Exception):

@@ -45,6 +45,7 @@ class Referee:
         self.rows, self.asked, self.names = rows, asked, rows.case.names
         self.ball = rows.ball(asked)
         self.everywhere = {name: Room.whole(column) for name, column in rows.columns.items()}
+        self.explanation: frozenset[str] | None = None
         self._truths: dict[Any, Truth] = {}
 
     def own(self, names: Iterable[str]) -> Rooms:
@@ -79,7 +80,7 @@ class Referee:
             refute(f"the row is predicted {own!r}, not {told[0]!r}")
         outputs = tree.texts("OUTPUTS")
         if outputs and self.rows.case.classes:
-            if own != f"class {outputs[0]}":
+            if own != self.rows.case.classes[int(float(outputs[0]))]:
                 refute(f"the row is predicted {own!r}, not {outputs[0]}")
         elif outputs and not same_number(outputs[0].strip("()"), float(own)):
             refute(f"the row is predicted {own!r}, not {outputs[0]}")
@@ -110,9 +111,7 @@ class Referee:
     def stays(self, rooms: Rooms, asked: Asked, told: Any = None) -> None:
         """Refute that the prediction stays in ``rooms``, or is the class ``told`` there."""
         points, _ = self.rows.inside(rooms, asked)
-        wrong = self.rows.differs(points, asked)
-        if told is not None:
-            wrong = self.rows.case.predict(points) != told
+        wrong = self.rows.differs(points, asked, told)
         if wrong.any():
             refute(f"{shown(points[wrong])} is predicted otherwise")
 
@@ -188,7 +187,7 @@ class Referee:
                 refute(f"{rival!r} does not score above {own!r} at {shown(point)}")
         numbers = after.texts("NUMBER", "OUTPUTS")
         if self.rows.case.classes and numbers:
-            classes = [f"class {numbers[0]}"]
+            classes = [self.rows.case.classes[int(numbers[0])]]
         elif numbers and not same_number(numbers[0].strip("()"), float(found)):
             refute(f"{shown(point)} is predicted {found!r}, not {numbers[0]}")
         elif len(numbers) > 1 and abs(float(numbers[0]) - float(numbers[1])) <= self.asked.delta:
@@ -279,7 +278,8 @@ class Referee:
             for part in one.all("near"):
                 if part.own("NAME"):
                     name, centre = part.own("NAME")[0], part.own("VALUE")[0]
-                    self.value(name, centre)
+                    if own:
+                        self.value(name, centre)
                     radius, at = part.numbers()[0], self.parsed(name, centre)
                     put(part, lambda n, r=radius, c=at: Room.within(rows.columns[n], r, c))
                 else:

@@ -21,7 +21,8 @@ class Asked:
 
     ``against`` has names of classes as told. ``only`` says ``"up"`` or ``"down"``. ``costs`` are
     those of a contrast. ``ruled`` inputs alone count; ``sought`` are radii that the answer
-    tells, ``scores`` those of another tool.
+    tells, ``scores`` those of another tool,
+    ``must`` the columns that an explanation has. A ``rule`` is about all rows, not one.
     """
 
     radii: Mapping[str, float]
@@ -33,6 +34,8 @@ class Asked:
     ruled: bool = True
     sought: bool = False
     scores: Mapping[str, float] | None = None
+    must: tuple[str, ...] = ()
+    rule: bool = False
 
 
 @dataclass(frozen=True)
@@ -191,20 +194,29 @@ class Rows:
         """Return the row with some values changed."""
         return self.case.table({n: [changes.get(n, v)] for n, v in self.own.items()})
 
-    def differs(self, rows: pd.DataFrame, asked: Asked) -> Any:
-        """Return which rows are predicted otherwise, as the question counts it."""
+    def differs(self, rows: pd.DataFrame, asked: Asked, own: Any = None) -> Any:
+        """Return which rows are predicted otherwise than ``own``, as the question counts it."""
+        own = self.prediction if own is None else own
         if not len(rows):
             return np.zeros(0, dtype=bool)
         if asked.delta is not None:
-            # twice the rounding of a sum of a few numbers
-            moved = np.abs(self.case.predict(rows) - self.prediction)
-            return moved > asked.delta + 1e-12 * (asked.delta + abs(self.prediction))
+            # a sum of a few numbers is rounded
+            slack = 1e-12 * (asked.delta + abs(own))
+            return np.abs(self.case.predict(rows) - own) > asked.delta + slack
         if asked.against:
             assert self.case.scores is not None
             scores, places = self.case.scores(rows), self.case.classes.index
             rivals = scores[:, [places(rival) for rival in asked.against]]
-            return (rivals > scores[:, [places(self.prediction)]] + 1e-9).any(axis=1)
-        return self.case.predict(rows) != self.prediction
+            return (rivals > scores[:, [places(own)]] + 1e-9).any(axis=1)
+        return self.case.predict(rows) != own
+
+    def tied(self, rows: pd.DataFrame, asked: Asked) -> bool:
+        """Return whether a rival has the score of the prediction in a row: a change by definition."""
+        if not len(rows) or not asked.against or self.case.scores is None:
+            return False
+        scores, places = self.case.scores(rows), self.case.classes.index
+        rivals = scores[:, [places(rival) for rival in asked.against]]
+        return bool((np.abs(rivals - scores[:, [places(self.prediction)]]) <= 1e-9).any())
 
     def moved(self, rows: pd.DataFrame) -> list[frozenset[str]]:
         """Return the columns in which each row differs from the own one."""
@@ -247,6 +259,7 @@ class Truth:
 def truth(rows: Rows, rooms: Mapping[str, Room], asked: Asked) -> Truth:
     """Return what changes of the columns do in ``rooms``, which hold the row's own values."""
     points, exact = rows.inside(rooms, asked, 600)
+    exact = exact and not rows.tied(points, asked)
     points = points[rows.differs(points, asked)]
     known: dict[frozenset[str], pd.DataFrame] = {}
     for place, moved in enumerate(rows.moved(points)):

@@ -4,12 +4,14 @@ Each text comes with the rule of the grammar that it has to have. Pages are read
 by the texts drawn in them: nothing is taken from the records behind them.
 """
 
+import csv
 import io
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from itertools import count
+from itertools import count, cycle
 from typing import Any
 
 from matplotlib.text import Text
@@ -18,6 +20,8 @@ from rich.console import Console
 _WIDE = 100_000
 _FILL = "\0"
 _TABLES = count(1)
+_ENTRY = ("status", "prediction", "size", "explanation", "unknown", "robust")
+_USES = ("Explanations of ", "No column is in ")
 _GOES_ON = ("abductive", "contrastive", "irrelevant")
 _SENTENCE = 10.5
 """The size of the letters of a sentence above a picture."""
@@ -28,12 +32,16 @@ _EXPLAINED = {"grounds", "versions", "limits"}
 
 @dataclass(frozen=True)
 class Told:
-    """A text of some ``place``, with the ``rule`` of its form; rows of a table have its number."""
+    """A text of some ``place``, with the ``rule`` of its form; rows of a table have its number.
+
+    ``row`` is the row of the frame that it is about, or None for that of the question.
+    """
 
     place: str
     rule: str
     text: str
     table: int = 0
+    row: int | None = None
 
 
 def result_texts(found: Any) -> Iterator[Told]:
@@ -163,11 +171,18 @@ def report_texts(page: str, place: str = "report") -> Iterator[Told]:
         elif block.kind == "tr" and block.section == "picture":
             head = text == "feature"
             yield Told(place, "heads" if head else "line", " | ".join(block.cells), table)
+        elif block.kind == "p message":
+            yield Told(place, "marked", _marked(zip(block.cells, cycle((False, True)))))
         elif rule is not None and text:
             yield Told(place, rule, text, table if rule in ("title", "lead") else 0)
         elif block.kind == "p" and block.section == "picture" and text:
             yield Told(place, "remark", text)
     yield from fact_rows(facts, place)
+
+
+def _marked(parts: Iterable[tuple[str, Any]]) -> str:
+    """Return parts of a message, with signs around those that are marked."""
+    return " ".join(f"**{text}**" if mark else text for text, mark in parts if text)
 
 
 def notice_texts(page: str) -> Iterator[Told]:
@@ -183,9 +198,14 @@ def notice_texts(page: str) -> Iterator[Told]:
 def picture_texts(figure: Any) -> Iterator[Told]:
     """Yield the texts drawn in a figure: title, facts, sentence, and the texts of each row."""
     table, rows = next(_TABLES), dict[float, list[tuple[float, str]]]()
-    above = sorted(figure.texts, key=lambda one: -one.get_position()[1])
+    mono = [one for one in figure.texts if "Mono" in one.get_fontfamily()[0]]
+    if mono:
+        yield Told("picture", "marked", _marked((m.get_text(), m.get_bbox_patch()) for m in mono))
+    above = sorted(
+        (one for one in figure.texts if one not in mono), key=lambda one: -one.get_position()[1]
+    )
     for one in figure.findobj(Text):
-        if one not in above and one.get_text().strip() and one.get_visible():
+        if one not in figure.texts and one.get_text().strip() and one.get_visible():
             x, y = one.get_transform().transform(one.get_position())
             rows.setdefault(round(y), []).append((x, one.get_text().strip()))
     for one in above[:1]:
@@ -202,3 +222,31 @@ def picture_texts(figure: Any) -> Iterator[Told]:
     for y in sorted(rows, reverse=True):
         texts = [text for _, text in sorted(rows[y])]
         yield Told("picture", "drawn", " | ".join(texts), table)
+
+
+def study_texts(table: str, columns: str, page: str) -> Iterator[Told]:
+    """Yield the texts of a study: the lines of its CSV, of the command ``columns``, of its page."""
+    for line in csv.DictReader(io.StringIO(table)):
+        told = "; ".join(f"{name}: {line[name]}" for name in _ENTRY)
+        yield Told("CSV", "entry", told, row=int(line["index"]))
+    sentence, *rows = [line for line in columns.splitlines() if line.strip()]
+    yield Told("columns", "text", sentence)
+    heads = re.split(r"  +", rows[0].strip())
+    yield Told("columns", "uses", " | ".join(heads))
+    for line in rows[1:]:
+        cells = re.split(r"  +", line.strip())
+        yield Told("columns", "use", " | ".join(cells))
+    about, number = None, 0
+    for block in blocks(page):
+        text = block.cells[0] if block.cells else ""
+        if block.kind == "h3" and (found := re.match(r"Input (\d+)", text)):
+            about, number = int(found[1]), next(_TABLES)
+        if block.section == "columns" and block.kind == "p" and text.startswith(_USES):
+            yield Told("study page", "text", text)
+        if block.section != "gallery":
+            continue
+        if block.kind == "p said":
+            yield Told("study page", "text", text, row=about)
+        elif block.kind == "tr":
+            rule = "heads" if text == "feature" else "line"
+            yield Told("study page", rule, " | ".join(block.cells), number, about)

@@ -15,7 +15,7 @@ import tempfile
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,7 +29,7 @@ from statement_reader import Tree, UnreadableError, read
 from statement_referee import Referee, lexicon_of
 from statement_rooms import Rows
 from statement_texts import Told
-from statement_texts_judged import Table, Texts
+from statement_judges import Table, Texts
 from tables import Table as Printed, add_write, write
 
 from milp_verix import MilpVerixError
@@ -103,21 +103,23 @@ def judge_texts(
     seen: set[tuple[str, str]],
 ) -> None:
     """Read and judge the texts of one answer."""
-    rows = Rows(made, question.row)
-    referee, lexicon = Referee(rows, question.asked), lexicon_of(rows)
-    trees, tables = list[tuple[Told, Tree]](), dict[int, list[Tree]]()
+    pages: dict[int | None, _Page] = {}
+    trees = list[tuple[Told, Tree]]()
     for told in texts:
+        if told.row not in pages:
+            rows = Rows(made, question.row if told.row is None else told.row)
+            pages[told.row] = _Page(Referee(rows, question.asked))
         try:
-            trees.append((told, read(told.text, lexicon, told.rule)))
+            tree = read(told.text, pages[told.row].lexicon, told.rule)
         except UnreadableError as error:
             tally.unreadable[told.place] += 1
             tally.told.append(f"UNREADABLE {where}, {told.place}: {told.text}\n    {error}")
         else:
-            tables.setdefault(told.table, []).append(trees[-1][1])
-    judges: dict[int, Table | Texts] = {n: Table(referee, some) for n, some in tables.items() if n}
-    judges[0] = Texts(referee)
+            trees.append((told, tree))
+            pages[told.row].tables.setdefault(told.table, []).append(tree)
     for told, tree in trees:
-        for one in judges[told.table].judge(tree):
+        page = pages[told.row]
+        for one in page.judge_of(told.table, pages.values()).judge(tree):
             kind = f"{told.place}: {one.kind}"
             tally.read[kind] += 1
             tally.distinct[kind] += (where, one.text) not in seen
@@ -125,6 +127,23 @@ def judge_texts(
             if one.why is not None:
                 tally.false[kind] += 1
                 tally.told.append(f"FALSE {where}, {told.place}: {one.text}\n    {one.why}")
+
+
+class _Page:
+    """The texts and tables about one row."""
+
+    def __init__(self, referee: Referee) -> None:
+        self.referee, self.lexicon = referee, lexicon_of(referee.rows)
+        self.tables: dict[int, list[Tree]] = {}
+        self._judges: dict[int, Table | Texts] = {}
+
+    def judge_of(self, table: int, pages: Iterable["_Page"]) -> Table | Texts:
+        """Return the judge of a table, or of the texts in none; ``pages`` are of one study."""
+        if table not in self._judges:
+            others = [page.referee for page in pages if page is not self]
+            judge = Table(self.referee, self.tables[table]) if table else Texts(self.referee, others)
+            self._judges[table] = judge
+        return self._judges[table]
 
 
 def tabulated(tally: Tally) -> Printed:

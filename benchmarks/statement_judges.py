@@ -1,5 +1,6 @@
 """Judge the statements of one text, and the rows of one table, in their order."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,24 +37,23 @@ class Judged:
 class Texts:
     """Judges texts on one page: some go on from those before."""
 
-    def __init__(self, referee: Referee) -> None:
-        self.referee, self.asked = referee, referee.asked
+    def __init__(self, referee: Referee, others: Sequence[Referee] = ()) -> None:
+        self.referee, self.asked, self.others = referee, referee.asked, others
         self.limits: Rooms = referee.everywhere
         self.rooms: Rooms = {}
         self.kept, self.reasons = set[str](), set[str]()
         self.moves: list[Tree] = []
         self.first: pd.DataFrame | None = None
         self.covered = np.zeros(len(referee.rows.case.frame), dtype=bool)
-        self.rule: str | None = None
+        self.rule = referee.asked.rule
 
     def judge(self, tree: Tree) -> Iterator[Judged]:
         """Judge each statement of a text, within the limits that the text itself tells."""
-        statements = [part.parts[0] for part in tree.parts]
-        if tree.rule == "reason" and not tree.all("text"):
-            yield judged("reason", tree, self._reason)
+        text = tree if tree.rule == "text" else tree.first("text")
+        if text is None:
+            yield judged(tree.rule, tree, getattr(self, f"_{tree.rule}", lambda tree: None))
             return
-        if tree.rule == "reason":
-            statements = [part.parts[0] for part in tree.parts[0].parts]
+        statements = [part.parts[0] for part in text.parts]
         self.limits = self.referee.everywhere
         self.rooms, self.kept, self.moves = {}, set(), []
         ruled = any(one.rule == "rules" and "count" in one.text for one in statements)
@@ -94,9 +94,11 @@ class Texts:
     def _claim(self, tree: Tree) -> None:
         referee = self.referee
         self.asked = asked = referee.asked_in(tree, self.asked)
-        if self.rule is None:
+        own = not self.rule
+        if own:
             referee.subject(tree.all("stays")[0])
-        own = self.rule is None
+        if self.rule and any("% of their" in one.text for one in tree.all("room")):
+            return  # of a row that nobody knows
         default = referee.own(self.reasons) if tree.text.startswith("While these") else None
         if default is not None:
             others = {n: referee.everywhere[n] for n in referee.names if n not in default}
@@ -106,7 +108,16 @@ class Texts:
             self.rooms, self.kept = referee.rooms(tree, {**others, **default}, own=own)
         else:
             self.rooms, self.kept = referee.rooms(tree, own=own)
-        referee.stays(self.rooms, asked, self.rule)
+        self.covered |= self.inside_rows() if self.rule else False
+        stays = tree.all("stays")[0]
+        told = None
+        if not own:
+            told = (stays.texts("CLASS") or [None])[0]
+            if told is None:  # the value is rounded: as near to it as its last digit
+                told, digits = stays.texts("OUTPUTS")[0], len(stays.texts("OUTPUTS")[0].partition(".")[2])
+                asked = replace(asked, delta=(asked.delta or 0) + 0.5 * 10.0**-digits)
+                told = float(told)
+        referee.stays(self.rooms, asked, told)
         if own and not tree.text.startswith("As long as"):
             referee.keeps(self.kept, self.rooms, asked)
 
@@ -267,6 +278,55 @@ class Texts:
             if values[name] > most + _SLACK:
                 refute(f"the importance of {name} is {values[name]}, not {most} at most")
 
+    def _title(self, tree: Tree) -> None:
+        self.referee.subject(tree)
+
+    def _entry(self, tree: Tree) -> None:
+        """Refute a line of CSV: columns by their places in the description."""
+        if not tree.own("NUMBER"):
+            return
+        told = [one for one in tree.parts if one.rule == "OUTPUTS"]
+        self.referee.subject(replace(tree, parts=tuple(told)))
+        kept = [self.referee.names[int(place)] for place in tree.own("COUNT")]
+        self.referee.explanation = frozenset(kept)
+        self.referee.keeps(kept, self.referee.ball, self.referee.asked)
+        if len(kept) != float(tree.own("NUMBER")[0]):
+            refute(f"{kept} are {len(kept)} columns")
+        if "unknown: []" in tree.text:
+            self.referee.needed(kept, self.referee.ball, self.referee.asked)
+
+    def _columns(self, tree: Tree) -> None:
+        every = [one for one in self.others if one.explanation is not None]
+        for count in tree.own("COUNT"):
+            if int(count) != len(every):
+                refute(f"{len(every)} decisions are explained, not {count}")
+        for share in tree.all("share"):
+            name, percent = share.own("NAME")[0], share.all("percent")[0]
+            found = [name in (one.explanation or ()) for one in every]
+            if found and abs(100 * sum(found) / len(found) - int(percent.own("COUNT")[0])) > 1:
+                refute(f"{name} is in {sum(found)} of {len(found)} explanations")
+        for one in every if "no part" in tree.text else ():
+            one.no_part(frozenset(tree.texts("NAME")), one.ball, one.asked, "none")
+        for one in every if "held in all" in tree.text else ():
+            one.still(tree.texts("NAME"))
+
+    def _marked(self, tree: Tree) -> None:
+        """Refute marks on words of a message that are no words of the table."""
+        for word in re.findall(r"\*\*(.*?)\*\*", tree.text, re.DOTALL):
+            if word.lower() not in self.referee.names:
+                refute(f"{word!r} is no word")
+
+    def _message(self, tree: Tree) -> None:
+        referee = self.referee
+        kept = {one.own("NAME")[0] for one in tree.all("mark")}
+        for one in tree.all("mark"):
+            told = (one.own("COUNT") or ["1"])[0]
+            absent = referee.rows.own[one.own("NAME")[0]] == 0
+            referee.value(one.own("NAME")[0], "0" if absent else told)
+        referee.keeps(kept, referee.everywhere, self.asked)
+        if tree.own("TEXT")[0] != referee.rows.prediction:
+            refute(f"the message is {referee.rows.prediction!r}")
+
     def _order(self, tree: Tree) -> None:
         known = self.referee.truth(self.limits, self.referee.asked_in(tree, self.asked))
         given = self.referee.asked.scores
@@ -324,8 +384,12 @@ class Table:
     def judge(self, tree: Tree) -> Iterator[Judged]:
         """Judge a row: the sentences in it, or what it tells."""
         if sentences := tree.all("text"):
+            texts = Texts(self.referee)
+            for one in self.rows if tree.text.startswith("rules: ") else ():
+                for told in one.all("text") if one is not tree else ():
+                    [*texts.judge(told)]
             for one in sentences:
-                yield from Texts(self.referee).judge(one)
+                yield from texts.judge(one)
         else:
             lines = {"line": self._line, "drawn": self._line, "title": self._title}
             yield judged(tree.rule, tree, lines.get(tree.rule, self._judge))
@@ -354,7 +418,7 @@ class Table:
         referee.value(names[0], values[0])
         shifts = tree.all("shift", "move")
         alone = self.rows[0].text.endswith(" features") and ", explained by " in self.rows[0].text
-        if not alone or "→" not in tree.text or tree.own("COUNT"):
+        if not alone or "→" not in tree.text or tree.own("COUNT", "TEXT"):
             return
         heads = [one for one in self.rows if one.rule == "heads" or one.first("key")]
         after = tree.first("arrow") or next(
@@ -430,7 +494,7 @@ class Table:
             referee.stays(referee.ball, asked)
         elif self.kept is None or asked.costs is not None or tree.all("asked"):
             return
-        elif "explanation" in self.heads and ("locally" in text or "no feature" in text):
+        elif "locally minimal" in text or "no feature" in text:
             referee.needed(self.kept, referee.ball, asked)
         elif "globally minimum" in text or "yes, proven" in text:
             referee.least(len(self.kept), referee.ball, asked, fewest=True)
@@ -439,7 +503,7 @@ class Table:
                 if len(moved) < len(self.kept):
                     refute(f"{shown(row)} changes {sorted(moved)} alone")
 
-    _minimum = _outcome
+    _minimum = _minimality = _outcome
 
     def _minimal(self, tree: Tree) -> None:
         if self.kept is not None and tree.text.startswith("minimal: yes"):
@@ -523,10 +587,11 @@ class Table:
         rows, text, numbers = self.referee.rows, reached.text, reached.numbers()
         own = self.referee.own(self.referee.names)
 
-        def keeps(radius: float) -> bool:
+        def keeps(radius: float, *, ties: bool = False) -> bool:
             room = Room.within(rows.columns[name], radius, rows.own[name])
             points, _ = rows.inside({**own, name: room}, self.asked)
-            return not rows.differs(points, self.asked).any()
+            tied = ties and rows.tied(points, self.asked)
+            return not tied and not rows.differs(points, self.asked).any()
 
         inner = numbers[0] if text.startswith(("by", "at least")) or " to " in text else 0.0
         inner = np.inf if text == "irrelevant" else inner
@@ -535,7 +600,7 @@ class Table:
         outer = 1.0 if text.startswith("another value") else outer
         if not keeps(inner):
             refute(f"a change of {name} within {inner} changes it")
-        if outer is not None and keeps(outer):
+        if outer is not None and keeps(outer, ties=True):
             refute(f"no change of {name} within {outer} changes it")
 
     def _bracket(self, tree: Tree) -> None:
