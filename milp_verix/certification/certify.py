@@ -163,9 +163,9 @@ _PROVERS: dict[str, Callable[..., Certificate]] = {
 def _of_network(explanation: ExplanationRecord, network: OnnxNetwork, deadline: Deadline) -> Proof:
     model = _bytes_of(network, explanation)
     _refuse_large(network)
-    asked = claim_data(explanation, network.scores_name)
     beside = _beside(model, network)
     reading = read(model, network.scores_name, tuple(beside.items()))
+    asked = claim_data(explanation, network.scores_name, len(reading.exact.forms))
     asked |= _unit(reading, explanation) | _hashes(beside)
 
     def kept(free: frozenset[int], exact: Callable[[], Claim]) -> list[Tree]:
