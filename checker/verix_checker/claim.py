@@ -59,7 +59,9 @@ class Claim:
 
     def read(self, model: bytes, claim: Any, beside: Any) -> Any:
         """Return the network of the claim."""
-        require("source" not in claim, "a network is made from no other model")
+        require(
+            "output" in claim and "source" not in claim, "a network has an output and no source"
+        )
         net = Network(model, self.one, claim["output"], beside)
         require(net.vector, "the output is no vector of scores")
         return net
@@ -99,9 +101,9 @@ class Claim:
         if len(f) == 1:  # class 1 is where the score is above zero
             require(not beside, "against names rivals, and a single score has none to choose")
             return [total((-one if c else one, f[0]))], -1
-        rivals = sorted(claim.get("against", every - {c}))
-        require(rivals and {*rivals} <= every - {c}, "against names no rivals")
-        return [total((one, f[j]), (-one, f[c])) for j in rivals], -1
+        self.rivals = sorted(claim.get("against", every - {c}))
+        require(self.rivals and {*self.rivals} <= every - {c}, "against names no rivals")
+        return [total((one, f[j]), (-one, f[c])) for j in self.rivals], -1
 
     def variables(self, features: Any) -> set[int]:
         """Return the variables of features."""

@@ -142,27 +142,20 @@ CLAIM = fields(CLAIMED, MORE)
 
 LEAF: Fields = {"slopes": numbered(exact), "multipliers": numbered(exact)}
 SPLITS: dict[str, Fields] = {"neuron": {"neuron": count}, "input": {"input": count, "at": exact}}
-SIDES = ("below", "above")
-CASES = listed(tree(SPLITS, SIDES, LEAF))
-BY_SCENARIOS = fields(
-    {
-        "step": exact,
-        "scenarios": listed(listed(WHOLE)),
-        "tree": tree(SPLITS, SIDES, LEAF | {"weights": numbered(count)}),
-    }
-)
+CASES = listed(tree(SPLITS, ("below", "above"), LEAF))
+WEIGHED = tree(SPLITS, ("below", "above"), LEAF | {"weights": numbered(count)})
+DECIDED: dict[str, Fields] = {"feature": {"feature": count}}
+COVERED = tree(DECIDED, ("out", "in"), {"weights": numbered(exact)})
+NAMED = tree(DECIDED, ("out", "in"), {"change": count, "kept": count})
 SETS: Fields = {"changes": listed(POINT)}
 KEPT = SETS | {"kept": listed(fields({"features": different, "trees": CASES}))}
-DECIDED: dict[str, Fields] = {"feature": {"feature": count}}
-BY_CHANGES = fields(SETS | {"tree": tree(DECIDED, ("out", "in"), {"weights": numbered(exact)})})
-NO_PART = fields(KEPT | {"tree": tree(DECIDED, ("out", "in"), {"change": count, "kept": count})})
-SHOWN = numbered(numbered(coordinate, start=count))
-PROOF = fields(
-    {"claim": CLAIM, "trees": CASES, "points": SHOWN},
-    {"starts": listed(signs), "notes": listed(TEXT), "minimum": bound_proof}
-    | {"no_part": NO_PART, "importance": fields(KEPT)},
-)
-TREES = fields(
-    {"inputs": count, "base": listed(exact), "rounding": listed(exact)}
-    | {"ties": maybe(TEXT), "trees": listed(LIST)}
-)
+BY_CHANGES = fields(SETS | {"tree": COVERED})
+BY_SCENARIOS = fields({"step": exact, "scenarios": listed(listed(WHOLE)), "tree": WEIGHED})
+PROVEN: Fields = {"claim": CLAIM, "trees": CASES}
+PROVEN |= {"points": numbered(numbered(coordinate, start=count))}
+BESIDE: Fields = {"starts": listed(signs), "notes": listed(TEXT), "minimum": bound_proof}
+BESIDE |= {"no_part": fields(KEPT | {"tree": NAMED}), "importance": fields(KEPT)}
+PROOF = fields(PROVEN, BESIDE)
+
+TREES: Fields = {"inputs": count, "base": listed(exact), "rounding": listed(exact)}
+FILE = fields(TREES | {"ties": maybe(TEXT), "trees": listed(LIST)})

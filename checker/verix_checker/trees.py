@@ -25,7 +25,7 @@ from math import floor, gcd, inf
 from typing import Any
 
 from verix_checker.claim import Claim
-from verix_checker.fields import TREES, named
+from verix_checker.fields import FILE, named
 from verix_checker.forms import Form, Forms
 from verix_checker.numbers import exact, parsed, place
 from verix_checker.shapes import MOST, require
@@ -38,7 +38,7 @@ class Ensemble(Forms):
 
     def __init__(self, model: bytes, one: int) -> None:
         super().__init__(one)
-        read = named("trees", TREES, parsed(model))
+        read = named("the file", FILE, parsed(model))
         self.size, self.base = read["inputs"], [self.number(k) for k in read["base"]]
         require(0 < self.size <= MOST, "the number of inputs")
         self.rounding, self.ties = [self.number(k) for k in read["rounding"]], read["ties"]
@@ -125,15 +125,12 @@ class TreeClaim(Claim):
         net, c, ties = self.net, claim.get("class"), self.net.ties
         known = ("lower", "upper") if len(f) == 1 else ("first",)
         require(ties is None or ties in known, "a rule for ties of another kind")
-        rivals = (
-            sorted(claim.get("against", {*range(len(f))} - {c})) if len(f) > 1 else [1 - (c or 0)]
-        )
         self.least = list[int]()  # of a margin where the prediction is another
         for number, margin in enumerate(margins):
             off = sum(abs(k) * net.rounding[v - net.first] for v, k in margin.items() if v)
             off = -(-off // self.one) * (2 if c is None else 1)
             decided = c is not None and ties is not None
-            kept = decided and (c == (ties == "upper") if len(f) == 1 else c < rivals[number])
+            kept = decided and (c == (ties == "upper") if len(f) == 1 else c < self.rivals[number])
             margin[0] = margin.get(0, 0) + off - bool(kept)
             self.least.append(1 + limit + 2 * off - decided)
         return margins, limit

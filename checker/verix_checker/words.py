@@ -24,8 +24,9 @@ def kept(asked: Any, net: Any) -> str:
     if chosen is None:
         return f"outputs {said(asked['outputs'])} change by at most {said(asked['delta'])}"
     if len(net.forms) == 1:
-        equal = "zero or " if net.ties == ("upper" if chosen else "lower") else ""
-        return f"class {chosen}, the only score is {equal}{'above' if chosen else 'below'} zero"
+        tied = net.ties == ("upper" if chosen else "lower")
+        ends = ("at most", "at least") if tied else ("below", "above")
+        return f"class {chosen}, the only score is {ends[chosen]} zero"
     rivals, equal = asked.get("against"), ", or equal to those of later ones" if net.ties else ""
     others = "all others" if rivals is None else f"the classes {said(sorted(rivals))} alone"
     return f"class {chosen}, its score is above those of {others}{equal}"
