@@ -46,10 +46,8 @@ class Ball:
         ends = [end if isinstance(end, list) else [end] * size for end in claim["domain"]]
         least = [one, *(-inf if n is None else number(n) for n in ends[0])]
         most = [one, *(inf if n is None else number(n) for n in ends[1])]
-        require(
-            len(self.x) == 1 + len(radii) == len(least) == len(most) == 1 + size,
-            "input, epsilon and domain are of other lengths than the inputs",
-        )
+        sizes = {len(self.x), 1 + len(radii), len(least), len(most)}
+        require(sizes == {1 + size}, "the sizes of input, epsilon and domain differ")
         self.radii, self.domain = [0, *radii], (least, most)
         self.whole = [1 + i for i in claim.get("whole", ())]
         self.blocks = [[1 + i for i in block] for block in claim.get("blocks", ())]

@@ -59,9 +59,8 @@ class Claim:
 
     def read(self, model: bytes, claim: Any, beside: Any) -> Any:
         """Return the network of the claim."""
-        require(
-            "output" in claim and "source" not in claim, "a network has an output and no source"
-        )
+        own = "output" in claim and "source" not in claim
+        require(own, "a network has an output and no source")
         net = Network(model, self.one, claim["output"], beside)
         require(net.vector, "the output is no vector of scores")
         return net

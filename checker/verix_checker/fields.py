@@ -20,7 +20,8 @@ def of_type(type_: type, name: str) -> Kind:
     """Return the kind of values of one type and no other: true is no integer."""
 
     def read(given: Any) -> Any:
-        require(type(given) is type_, f"{str(given)[:60]} is no {name}")
+        if type(given) is not type_:  # a text of all that is right would take long
+            require(False, f"{str(given)[:60]} is no {name}")
         return given
 
     return read
@@ -60,7 +61,7 @@ def maybe(kind: Kind) -> Kind:
 
 
 def listed(kind: Kind, alone: Kind = LIST) -> Kind:
-    """Return the kind of lists of a kind; what is no list is read as ``alone``."""
+    """Return the kind of lists of a kind; a part that is no list is read as ``alone``."""
     return lambda given: list(map(kind, given)) if type(given) is list else alone(given)
 
 
@@ -108,17 +109,18 @@ def fields(needed: Fields, more: Fields | None = None) -> Kind:
 
 def tree(splits: dict[str, Fields], sides: tuple[str, str], leaf: Fields) -> Kind:
     """Return the kind of trees; a node that has the name of no split is a leaf."""
+    both, end = dict.fromkeys(sides, OBJECT), fields({}, leaf)
+    kinds = {name: fields(split | both) for name, split in splits.items()}
 
     def read(given: Any) -> Any:
         left = [OBJECT(given)]
         while left:
             node = left.pop()
-            split = next((splits[name] for name in splits if name in node), None)
-            fields({}, leaf)(node) if split is None else fields(split | both)(node)
-            left += [] if split is None else [node[side] for side in sides]
+            kind = next((kinds[name] for name in kinds if name in node), end)
+            kind(node)
+            left += [node[side] for side in sides if kind is not end]
         return given
 
-    both = dict.fromkeys(sides, OBJECT)
     return read
 
 

@@ -22,8 +22,8 @@ NUMBER = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?)
 def exact(given: Any) -> Any:
     """Return a number exactly, from a finite number or from a text such as "3/8"."""
     if not isinstance(given, str):
-        finite = type(given) in (int, float, Fraction) and abs(given) < inf
-        require(finite, f"{str(given)[:60]} is no number")
+        if type(given) not in (int, float, Fraction) or not abs(given) < inf:
+            require(False, f"{str(given)[:60]} is no number")
         return Fraction(given) if type(given) is float else given
     short = len(given) <= DIGITS
     require(short, f"the number {given[:20]}... has more than {DIGITS} characters")

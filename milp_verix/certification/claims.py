@@ -21,15 +21,15 @@ _OTHER_POINTS = 64
 """The digits of a claim that points of a later search belong to."""
 
 
-def claim_data(explanation: ExplanationRecord, output: str, scores: int) -> dict[str, Any]:
+def claim_data(explanation: ExplanationRecord, output: str) -> dict[str, Any]:
     """Return the claim that the irrelevant features of ``explanation`` keep the prediction.
 
-    ``output`` names the tensor of the network's ``scores``.
+    ``output`` names the tensor of the network's scores.
     """
     kept = explanation.prediction
     if explanation.delta is None:
         asked: dict[str, Any] = {"class": kept}
-        if explanation.against is not None and scores > 1:  # a single score has one rival
+        if explanation.against is not None:
             asked["against"] = sorted(explanation.against)
     else:
         assert isinstance(kept, tuple)

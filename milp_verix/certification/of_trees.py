@@ -50,9 +50,9 @@ def proof_of_trees(
 
 
 def _claim(explanation: ExplanationRecord, network: TreeNetwork, model: bytes) -> dict[str, Any]:
-    trees = network.ensemble
-    claim = claim_data(explanation, "", trees.base.size)
+    claim = claim_data(explanation, "")
     del claim["output"]
+    trees = network.ensemble
     inner = trees.feature >= 0
     numbers = (trees.threshold[inner], trees.value_of, trees.base, trees.error)
     bits = max(question_bits(explanation), *map(bits_of, numbers))
