@@ -115,7 +115,7 @@ def _flat(host: Host, given: Any, side: Side) -> list[Any]:
     if (pairs := host.keyed(given)) is None:
         parts = host.parts(given)
     else:
-        order = order_of([key for key, _ in pairs], Side(side.what, (), None))
+        order = order_of([key for key, _ in pairs], Side(side.what, (0,), None))
         parts = [pairs[place][1] for place in order]
     return [given] if parts is None else [one for part in parts for one in _flat(host, part, side)]
 

@@ -76,7 +76,7 @@ class EmbeddedCheck:
         return told
 
 
-_TOGETHER = ((1, np.inf), (2, 100), (3, 24))
+_TOGETHER = ((0, np.inf), (1, np.inf), (2, 100), (3, 24))
 """Numbers of moves that are tried together, and how many moves there may be then."""
 
 
