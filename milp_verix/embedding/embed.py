@@ -60,11 +60,11 @@ def embed(  # noqa: PLR0917 - as people write it
         model: a concrete model or block of Pyomo, a ``gurobipy.Model``, or a ``pulp.LpProblem``.
         network: a network that was loaded, or what :func:`load_network` takes.
         inputs: the model's variables or expressions that are the network's inputs; numbers are
-            inputs that stay. In a dictionary, a Series, a DataFrame of one row or an indexed
-            component each has the network's name of an input as its key; or the keys are whole
-            numbers, from 0 or 1 without a gap, for places. Lists and arrays are flat and in the
-            network's order. Each variable has finite bounds; those of an expression follow from its
-            variables.
+            inputs that stay. The keys of a dictionary, a Series, a DataFrame of one row or an
+            indexed component are the network's names of its inputs; of a pipeline, one for each
+            coordinate, such as ``town=Paris``. Or they are places, whole numbers from 0 or 1
+            without a gap. Lists and arrays are flat and in the network's order. Each variable has
+            finite bounds; those of an expression follow from its variables.
         outputs: variables or expressions that the outputs shall equal, in the same forms, by the
             names of classes; by default the network gets variables of its own. A final Softmax or
             Sigmoid is left out: outputs are the scores before it.

@@ -117,8 +117,9 @@ class Embedded:
         box = self.bounds[0]
         if outside := np.flatnonzero(~((point >= box.lower) & (point <= box.upper))).tolist():
             i = outside[0]
+            name = self.input_names[i] if self.input_names else i
             raise InputError(
-                f"input {i} is {point[i]:g}, outside its bounds {box.lower[i]:g} to "
+                f"input {name} is {point[i]:g}, outside its bounds {box.lower[i]:g} to "
                 f"{box.upper[i]:g}: start inside them"
             )
         encoding = self._encoding

@@ -53,14 +53,16 @@ def sides_of(network: LoadedModel, names: Sequence[str] | None = None) -> tuple[
     if names is None:
         return inputs, outputs
     told = tuple(map(inputs.name, names))
-    other = different_names(inputs.names or told, told)
+    # LightGBM numbers the columns of arrays, which have no names
+    numbers = tuple(f"Column_{place}" for place in range(network.input_size))
+    stored = None if network.columns == numbers else network.columns
+    other = different_names(stored or told, told)
     if other or not len(told) == len({*told}) == network.input_size:
         raise InputError(
-            f"names are {len(told)}, {len({*told})} of them different, expected one for each of "
-            f"{network.input_size} inputs, and the network's own if it stores any{other and '; '}"
-            f"{other}"
+            f"names are {listed(told, 5)}, expected one for each of {network.input_size} inputs, "
+            f"none twice, and the network's own if it stores any{other and f'; {other}'}"
         )
-    return replace(inputs, names=inputs.names or told), outputs
+    return replace(inputs, names=stored or told), outputs
 
 
 def paired(host: Host, given: Any, side: Side) -> dict[str, Any]:
@@ -105,7 +107,7 @@ def order_of(keys: Sequence[Hashable], side: Side) -> list[int]:
     names = ", or names=[…] in that order" if side.what == "inputs" else ""
     raise InputError(
         f"{side.what} have the keys {listed(places, 5)}, and nothing tells the place of each: give "
-        f"one mapping of all names that the network stores, or if it stores none, a list in the "
+        f"one mapping by all names that the network stores, or, if it stores none, a list in the "
         f"network's order{names}"
     )
 
