@@ -13,7 +13,7 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.names import listed
-from milp_verix.inputs.one_row import numbers_in, row_of
+from milp_verix.inputs.one_row import by_names, numbers_in, row_of
 from verix_encodings.network.network import Network
 
 IN_MEMORY = "the model in memory"
@@ -161,18 +161,19 @@ class LoadedModel(ABC):
     def numbers_of(self, row: Mapping[str, Any]) -> list[float]:
         """Return the numbers of a row of a table, by the names of ``columns``.
 
-        Without ``columns``, they are taken in the row's order. ``InputError`` for a name that is
-        missing, and for a value that is no number.
+        Other names are left out. Without ``columns``, or names in the row, numbers are taken in the
+        row's order. ``InputError`` for a name that is missing, and for a value that is no number.
         """
         if self.columns is None:
             return numbers_in(row)
-        if missing := [name for name in self.columns if name not in row]:
+        found = by_names(row, self.columns)
+        if missing := [name for name in self.columns if name not in found]:
             raise InputError(
-                f"the network's input needs {listed(missing)}, and the row has "
+                f"the network's input needs {listed(missing, 5)}, and the row has "
                 f"{listed(list(row))}: give a number by each name; "
                 "inputs=Inputs.from_pipeline(pipeline, frame) takes words"
             )
-        return numbers_in({name: row[name] for name in self.columns})
+        return numbers_in(found)
 
 
 def as_numbers(x: ArrayLike) -> NDArray[Any]:

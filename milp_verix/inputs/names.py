@@ -21,6 +21,23 @@ def listed(names: Collection[str], most: int = _MOST_TOLD) -> str:
     return some if len(names) <= most else f"{some}, … ({len(names)} in all)"
 
 
+def by_model_name(given: Collection[str], known: Collection[str]) -> dict[str, str]:
+    """Return the name among ``given`` of each ``known`` one that is there, in the order of these.
+
+    A space and an underscore are the same where no name is equal: LightGBM stores the latter.
+    """
+    found = {name: name for name in known if name in given}
+    if len(found) == len(known):
+        return found
+    left = [name for name in given if name not in found]
+    forms, wanted = ([name.replace(" ", "_") for name in names] for names in (left, known))
+    alike = {form: name for form, name in zip(forms, left, strict=True) if forms.count(form) == 1}
+    for name, form in zip(known, wanted, strict=True):
+        if form in alike and name not in found and wanted.count(form) == 1:
+            found[name] = alike[form]
+    return {name: found[name] for name in known if name in found}
+
+
 def different_names(expected: Collection[str], given: Collection[str]) -> str:
     """Return which ``expected`` names are missing among those ``given``, and which are extra.
 

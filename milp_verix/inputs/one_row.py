@@ -1,6 +1,8 @@
 """One row of a table in any form that Python has for it, as a mapping from names to values.
 
-A DataFrame of one row, as ``predict`` takes it, a Series, a mapping, or a list of one mapping.
+A DataFrame of one row, as ``predict`` takes it, a Series, a mapping, a list of one mapping, or a
+structured array of one entry. Names that only count the values, as pandas makes them where no names
+were given, are none: such a row is taken by position, unless these are the names expected.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +11,7 @@ from typing import Any
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import number_in_cell, plain_cell
 from milp_verix.inputs.frame import is_frame, named_frame
-from milp_verix.inputs.names import closest, listed, shown
+from milp_verix.inputs.names import by_model_name, closest, listed, shown
 
 
 def row_of(x: Any) -> dict[str, Any] | None:
@@ -21,6 +23,9 @@ def row_of(x: Any) -> dict[str, Any] | None:
         frame = named_frame(x)
         _refuse_several(len(frame))
         return {name: frame.iloc[0, place] for place, name in enumerate(frame.columns)}
+    if fields := getattr(getattr(x, "dtype", None), "names", None):
+        _refuse_several(x.size)
+        return dict(zip(fields, x.reshape(-1)[0].item(), strict=True))
     if isinstance(x, Sequence) and x and all(isinstance(one, Mapping) for one in x):
         _refuse_several(len(x))
         x = x[0]
@@ -40,19 +45,47 @@ def named_row(x: Any, names: Sequence[str]) -> dict[str, Any]:
         raise InputError(
             f"the row is {shown(x)}, expected values by name: a dict, df.iloc[i] or df.iloc[[i]]"
         )
-    refuse_missing_names(names, list(row), "the input")
-    return row
+    refuse_missing_names(names, [*row], "the input")
+    return by_names(row, names)
+
+
+def by_names(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the values of a row for those of ``names`` that it has, in the order of these."""
+    return {name: row[given] for name, given in matched([*row], names).items()}
+
+
+def matched(given: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Return which of the names ``given`` is each of ``names``, of those that are there."""
+    if counts(given) and len(given) == len(names) and not {*given} & {*names}:
+        return dict(zip(names, given, strict=True))
+    return by_model_name(given, names)
+
+
+def counts(names: Sequence[str]) -> bool:
+    """Return whether names only count: ``"0"``, ``"1"``, … in this order."""
+    return all(name == str(place) for place, name in enumerate(names))
+
+
+def left_out(given: Sequence[str], names: Sequence[str], what: str) -> tuple[str, ...]:
+    """Return a note on names that ``what`` has beside all of ``names``, if there are such."""
+    used = matched(given, names)
+    extra = [name for name in given if name not in {*used.values()}]
+    if not extra or len(used) < len(names):
+        return ()
+    told = "as it is no feature" if len(extra) == 1 else "as they are no features"
+    return (f"left out of {what}, {told}: {listed(extra)}",)
 
 
 def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) -> None:
     """Raise ``InputError`` unless all ``names`` of features are among those ``given``."""
-    missing = [name for name in names if name not in given]
+    found = matched(given, names)
+    missing = [name for name in names if name not in found]
     if missing:
         close = closest(missing[0], [name for name in given if name not in names])
         remedy = "" if close is None else f" Is {close!r} meant for {missing[0]!r}? Rename it."
         raise InputError(
-            f"{what} needs a value for each feature; missing: {missing}; the names seen are "
-            f"{listed(given)}.{remedy}"
+            f"{what} needs a value for each feature; missing: {listed(missing, 5)}; the names seen "
+            f"are {listed(given)}.{remedy}"
         )
 
 

@@ -25,32 +25,19 @@ from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.names import listed, no_feature
+from milp_verix.inputs.labelled import values_by_label
 from verix_encodings.arrays import FloatArray
 
 Epsilon: TypeAlias = float | str | Mapping[str, float | str] | Sequence[float | str] | NDArray[Any]
 """A radius, as in the table of this module; a number where inputs are not described."""
 
 _RELATIVE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(%|sd)\s*")
-_OTHERS = "*"
 
 
 def radii_of(inputs: Inputs, epsilon: Epsilon) -> tuple[float, ...]:
     """Return the radius of each feature, in its unit; ``InputError`` for one that is none."""
-    if not isinstance(epsilon, Mapping) and hasattr(epsilon, "keys"):
-        epsilon = dict(epsilon.items())  # type: ignore[union-attr]  # a Series
-    if isinstance(epsilon, Mapping):
-        unknown = {*epsilon} - {*inputs.names, _OTHERS}
-        missing = [] if _OTHERS in epsilon else [n for n in inputs.names if n not in epsilon]
-        if unknown or missing:
-            wrong = sorted(map(str, unknown))
-            told = f"there is none for {listed(missing)}"
-            raise InputError(
-                "epsilon by name needs a radius for each feature, or '*' for those not named; "
-                + (no_feature(wrong[0], inputs.names) if wrong else told)
-            )
-        given = [epsilon.get(name, epsilon.get(_OTHERS, 0.0)) for name in inputs.names]
-    elif isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):
+    epsilon = values_by_label(epsilon, inputs.names, len(inputs.features), "epsilon")
+    if isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):
         given = list(epsilon)
         if len(given) != len(inputs.features):
             raise InputError(

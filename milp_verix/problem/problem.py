@@ -16,8 +16,9 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
+from milp_verix.inputs.labelled import values_by_label
 from milp_verix.inputs.names import listed, shown
-from milp_verix.inputs.one_row import numbers_in, row_of
+from milp_verix.inputs.one_row import left_out, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
@@ -26,6 +27,7 @@ from milp_verix.problem.ball import UNIT_DOMAIN, Ball, Domain, make_ball
 from milp_verix.problem.comparable import comparable
 from milp_verix.problem.described import make_described_ball
 from milp_verix.problem.features import Features, make_features, named
+from milp_verix.problem.labelled import placed, shaped_domain
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
@@ -54,7 +56,8 @@ class PosedProblem:
             :mod:`milp_verix.inputs.radii`.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates; also a DataFrame with both ends as its rows.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
             array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each: in summaries and pictures, and
@@ -110,6 +113,26 @@ class PosedProblem:
         described = () if self.inputs is None else self.inputs.class_names
         return described or self.network.facts.class_names
 
+    @property
+    def coordinate_names(self) -> tuple[str, ...] | None:
+        """The names of the coordinates: the model's columns, or features of one coordinate each."""
+        single = self.features.count == self.x.size
+        return self.network.columns or (self.features.names if single else None)
+
+    def by_label(self, given: Any, what: str) -> Any:
+        """Return the argument ``what`` in the order of the features, or else of the coordinates.
+
+        Without labels it is returned as it is. Raises as :func:`.values_by_label` does.
+        """
+        features, columns = self.features, self.coordinate_names
+        try:
+            return values_by_label(given, features.names, features.count, what)
+        except InputError:
+            row = row_of(given)
+            if columns is None or not row or not {*row} <= {*columns}:
+                raise
+            return values_by_label(given, columns, len(columns), what)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PosedProblem):
             return NotImplemented
@@ -164,7 +187,7 @@ class PosedProblem:
         """Return the same problem with ``features`` held at the input, whatever a check frees."""
         ball = self.ball
         radii = np.full(ball.centre.size, ball.epsilon) if ball.radii is None else ball.radii.copy()
-        radii[self.features.coordinates(features)] = 0.0
+        radii[self.features.coordinates(self.features.indices(features, "features"))] = 0.0
         return self.within(replace(ball, radii=radii))
 
 
@@ -179,21 +202,18 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     """Return the parts of the problem that the arguments pose; raises as ``Problem`` does."""
     described, row = inputs_of(given.inputs), row_of(x)
     domain, features, feature_names = given.domain, given.features, given.feature_names
+    notes: tuple[str, ...] = ()
     if described is not None and row is not None:
+        notes = left_out([*row], described.names, "the row")
         x, row = described.row(row), None
     if not isinstance(network, LoadedModel):
         example = x if row is None or is_frame(x) else list(row.values())
         network = load_network(network, example=example)  # type: ignore[arg-type]
-    notes: tuple[str, ...] = ()
-    if row is not None:
-        x = network.numbers_of(row)
-        names = network.columns or tuple(row)
-        if network.columns is None:
-            notes += (f"the row's values were taken in the order {listed(names)}",)
-        if features is None and given.image_shape is None and len(names) == network.input_size:
-            feature_names = names if feature_names is None else feature_names
-    elif network.named_inputs and features is None and feature_names is None:
-        feature_names = network.columns
+    single = features is None and described is None
+    x, names, told = placed(x, row, network, feature_names if single else None)
+    if single and feature_names is None and given.image_shape is None:
+        feature_names = names
+    notes += told
     if described is not None:
         _refuse_beside(described, network, domain, (features, feature_names, given.image_shape))
         domain, features = (described.lower, described.upper), described.listed
@@ -209,11 +229,11 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
         )
     said = image_shape_of(given.image_shape, network.input_shape)
     seen = shape_seen(array.shape, network.input_shape, said)
-    domain = _shaped(domain, network.input_shape, seen)
+    domain = shaped_domain(domain, names, network.input_shape, seen)
     converted = _converted(network, array.reshape(-1), domain)
     radii = None if described is None else radii_of(described, given.epsilon)
     if described is None or radii is None:
-        coordinates = feature_names if row is not None and feature_names is names else None
+        coordinates = None if row is None else names
         epsilon: Any = given.epsilon  # make_ball refuses radii by name
         ball = make_ball(converted, epsilon, given.norm, domain, coordinates)
     else:
@@ -320,29 +340,6 @@ def _array(x: ArrayLike) -> NDArray[Any]:
     if not (np.issubdtype(given.dtype, np.floating) or np.issubdtype(given.dtype, np.integer)):
         raise InputError(f"the input must hold numbers, got dtype {given.dtype}")
     return given
-
-
-def _shaped(
-    domain: Domain, input_shape: tuple[int, ...], image_shape: tuple[int, ...] | None
-) -> Domain:
-    """Return the domain; its arrays that fit like an input get ``input_shape``.
-
-    An array of another shape is left to be broadcast, or refused, by ``make_ball``.
-    """
-
-    def shaped(end: ArrayLike) -> ArrayLike:
-        try:
-            array = np.asarray(end)
-            shape_seen(array.shape, input_shape, image_shape)
-        except (TypeError, ValueError):
-            return end
-        return array.reshape(input_shape)
-
-    try:
-        low, high = domain
-    except (TypeError, ValueError):
-        return domain
-    return shaped(low), shaped(high)
 
 
 def _converted(network: LoadedModel, x: NDArray[Any], domain: Domain) -> NDArray[Any]:

@@ -1,0 +1,89 @@
+"""Arguments by the names of an input's coordinates: a row, a domain, scores of other tools."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from milp_verix.errors import InputError
+from milp_verix.image_shape import shape_seen
+from milp_verix.inputs.frame import is_frame
+from milp_verix.inputs.labelled import values_by_label
+from milp_verix.inputs.names import by_model_name, listed, shown
+from milp_verix.inputs.one_row import by_names, counts, left_out, refuse_missing_names
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.problem.ball import Domain
+
+
+def placed(
+    x: Any, row: Mapping[str, Any] | None, network: LoadedModel, feature_names: Any
+) -> tuple[Any, tuple[str, ...] | None, tuple[str, ...]]:
+    """Return the input, the names of its coordinates if each has one, and notes.
+
+    ``row`` are the values of ``x`` by name, None if it has none. They are placed by the names of
+    the model, or by ``feature_names`` if these have one of them; else in their own order. Raises
+    ``InputError`` for a name that is missing, and for one in another place than in the model.
+    """
+    columns = network.columns
+    given = tuple(map(str, feature_names)) if isinstance(feature_names, Iterable) else None
+    if columns is not None and given is not None:
+        _refuse_moved(given, columns)
+    names = columns or (given if given and len(given) == network.input_size else None)
+    if row is None:
+        return x, names, ()
+    notes = () if names is None else left_out([*row], names, "the row")
+    if columns is None and given is not None and {*given} & {*row}:
+        refuse_missing_names(given, [*row], "the row")
+        row = by_names(row, given)
+    elif columns is None and not counts([*row]):
+        names = names or tuple(row)
+        notes = (f"the row's values were taken in the order {listed(tuple(row))}",)
+    return network.numbers_of(row), names, notes
+
+
+def _refuse_moved(feature_names: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise ``InputError`` where one of ``feature_names`` is the name of another column."""
+    for known, name in by_model_name(feature_names, columns).items():
+        here, there = feature_names.index(name), columns.index(known)
+        if here != there:
+            raise InputError(
+                f"feature_names: {name!r} is at place {here}, and the model has it at place "
+                f"{there}: {listed(columns)}. Give names in this order, or none"
+            )
+
+
+def shaped_domain(
+    domain: Any,
+    names: Sequence[str] | None,
+    input_shape: tuple[int, ...],
+    image_shape: tuple[int, ...] | None,
+) -> Domain:
+    """Return the domain; its arrays that fit like an input get ``input_shape``.
+
+    Ends with labels are put in the order of ``names``, those of the coordinates. An array of
+    another shape is left to be broadcast, or refused, by ``make_ball``.
+    """
+
+    def shaped(end: Any) -> ArrayLike:
+        end = values_by_label(end, names, math.prod(input_shape), "domain")
+        try:
+            array = np.asarray(end)
+            shape_seen(array.shape, input_shape, image_shape)
+        except (TypeError, ValueError):
+            return end  # type: ignore[no-any-return]
+        return array.reshape(input_shape)
+
+    if is_frame(domain) and len(domain) == 2:
+        domain = domain.iloc[0], domain.iloc[1]
+    if hasattr(domain, "keys"):
+        raise InputError(
+            "the domain is a pair (lower, upper), and each may be numbers by name; got "
+            f"{shown(domain)}"
+        )
+    try:
+        low, high = domain
+    except (TypeError, ValueError):
+        return domain  # type: ignore[no-any-return]
+    return shaped(low), shaped(high)
