@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame, named_frame
-from milp_verix.inputs.names import listed
 from milp_verix.inputs.one_row import by_names, numbers_in, row_of
 from verix_encodings.network.network import Network
 
@@ -164,16 +163,16 @@ class LoadedModel(ABC):
         Other names are left out. Without ``columns``, or names in the row, numbers are taken in the
         row's order. ``InputError`` for a name that is missing, and for a value that is no number.
         """
-        if self.columns is None:
-            return numbers_in(row)
-        found = by_names(row, self.columns)
-        if missing := [name for name in self.columns if name not in found]:
-            raise InputError(
-                f"the network's input needs {listed(missing, 5)}, and the row has "
-                f"{listed(list(row))}: give a number by each name; "
-                "inputs=Inputs.from_pipeline(pipeline, frame) takes words"
-            )
-        return numbers_in(found)
+        return self.placed(row)[0]
+
+    def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
+        """Return the numbers of a row as :meth:`numbers_of` does, and notes on its names."""
+        try:
+            values, notes = by_names(row, self.columns, "the row")
+        except InputError as error:
+            way = "inputs=Inputs.from_pipeline(pipeline, frame) takes words"
+            raise InputError(f"{error} The names are the model's; {way}.") from error
+        return numbers_in(values), notes
 
 
 def as_numbers(x: ArrayLike) -> NDArray[Any]:

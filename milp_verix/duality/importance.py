@@ -20,6 +20,7 @@ from milp_verix.argument_kinds import checked
 from milp_verix.clock import OutOfTimeError
 from milp_verix.duality.marco import EnumerationProgress, Marco
 from milp_verix.errors import InputError
+from milp_verix.inputs.labelled import values_by_label
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
@@ -118,7 +119,7 @@ def _scores(given: ArrayLike | None, problem: PosedProblem) -> tuple[float, ...]
     if given is None:
         return None
     features, coordinates = problem.features, problem.x.size
-    given = problem.by_label(given, "beside")
+    given = values_by_label(given, *problem.labels_for(given), "beside")
     try:
         scores = np.asarray(given, dtype=np.float64).reshape(-1)
     except (TypeError, ValueError) as error:

@@ -77,11 +77,11 @@ def features_listed(given: Any, names: Sequence[str] | None, count: int, what: s
     flat = hasattr(found, "__len__") and getattr(found, "ndim", 1) == 1
     if flat and len(found) == count and _flags(found):
         return np.flatnonzero(found).tolist()
-    if found is not given:
+    if found is not given and isinstance(found, list):
         raise InputError(
             f"{what} lists features, or has True or False for each by name; got {shown(given)}"
         )
-    return given
+    return found
 
 
 def _flags(values: Iterable[Any]) -> bool:

@@ -45,20 +45,33 @@ def named_row(x: Any, names: Sequence[str]) -> dict[str, Any]:
         raise InputError(
             f"the row is {shown(x)}, expected values by name: a dict, df.iloc[i] or df.iloc[[i]]"
         )
-    refuse_missing_names(names, [*row], "the input")
-    return by_names(row, names)
+    return by_names(row, names, "the input")[0]
 
 
-def by_names(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return the values of a row for those of ``names`` that it has, in the order of these."""
-    return {name: row[given] for name, given in matched([*row], names).items()}
+def by_names(
+    row: Mapping[str, Any], names: Sequence[str] | None, what: str
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the values of a row by ``names``, in the order of these, and notes; see below."""
+    chosen, notes = in_order([*row], names, what)
+    return {name: row[one] for name, one in zip(names or chosen, chosen, strict=True)}, notes
 
 
-def matched(given: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Return which of the names ``given`` is each of ``names``, of those that are there."""
-    if counts(given) and len(given) == len(names) and not {*given} & {*names}:
-        return dict(zip(names, given, strict=True))
-    return by_model_name(given, names)
+def in_order(
+    given: Sequence[str], names: Sequence[str] | None, what: str
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return which names ``given`` in ``what`` have the values of ``names``, in their order.
+
+    Notes tell those that are left out, or the order where there are no ``names`` to go by. Raises
+    ``InputError`` for a name that is missing.
+    """
+    if names is None or (counts(given) and len(given) == len(names) and not {*given} & {*names}):
+        order = f"{what}'s values were taken in the order {listed(given)}"
+        return [*given], () if counts(given) else (order,)
+    refuse_missing_names(names, given, what)
+    chosen = [*by_model_name(given, names).values()]
+    extra = [name for name in given if name not in {*chosen}]
+    told = "it is no feature" if len(extra) == 1 else "they are no features"
+    return chosen, (f"left out of {what}, as {told}: {listed(extra)}",) if extra else ()
 
 
 def counts(names: Sequence[str]) -> bool:
@@ -66,19 +79,9 @@ def counts(names: Sequence[str]) -> bool:
     return all(name == str(place) for place, name in enumerate(names))
 
 
-def left_out(given: Sequence[str], names: Sequence[str], what: str) -> tuple[str, ...]:
-    """Return a note on names that ``what`` has beside all of ``names``, if there are such."""
-    used = matched(given, names)
-    extra = [name for name in given if name not in {*used.values()}]
-    if not extra or len(used) < len(names):
-        return ()
-    told = "as it is no feature" if len(extra) == 1 else "as they are no features"
-    return (f"left out of {what}, {told}: {listed(extra)}",)
-
-
 def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) -> None:
     """Raise ``InputError`` unless all ``names`` of features are among those ``given``."""
-    found = matched(given, names)
+    found = by_model_name(given, names)
     missing = [name for name in names if name not in found]
     if missing:
         close = closest(missing[0], [name for name in given if name not in names])

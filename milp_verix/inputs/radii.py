@@ -34,18 +34,22 @@ Epsilon: TypeAlias = float | str | Mapping[str, float | str] | Sequence[float | 
 _RELATIVE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(%|sd)\s*")
 
 
-def radii_of(inputs: Inputs, epsilon: Epsilon) -> tuple[float, ...]:
-    """Return the radius of each feature, in its unit; ``InputError`` for one that is none."""
-    epsilon = values_by_label(epsilon, inputs.names, len(inputs.features), "epsilon")
+def radii_of(inputs: Inputs, epsilon: Epsilon, what: str = "epsilon") -> tuple[float, ...]:
+    """Return the radius of each feature, in its unit; ``InputError`` for one that is none.
+
+    ``what`` is the name of the argument.
+    """
+    epsilon = values_by_label(epsilon, inputs.names, len(inputs.features), what)
     if isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):
         given = list(epsilon)
         if len(given) != len(inputs.features):
             raise InputError(
-                f"epsilon has {len(given)} radii, but there are {len(inputs.features)} features"
+                f"{what} has {len(given)} radii, but there are {len(inputs.features)} features"
             )
     else:
         given = [epsilon] * len(inputs.features)
-    return tuple(_radius(f, one) for f, one in zip(inputs.features, given, strict=True))
+    pairs = zip(inputs.features, given, strict=True)
+    return tuple(_radius(feature, one, what) for feature, one in pairs)
 
 
 def radii_of_coordinates(inputs: Inputs, radii: Sequence[float]) -> FloatArray:
@@ -87,18 +91,18 @@ def common_share(inputs: Inputs, radii: Sequence[float]) -> float | None:
     return shares[0] if np.allclose(shares, shares[0], rtol=1e-9, atol=0.0) else None
 
 
-def _radius(feature: Feature, given: object) -> float:
+def _radius(feature: Feature, given: object, what: str) -> float:
     if isinstance(given, str) and _RELATIVE.fullmatch(given):
         return _relative(feature, given)
     try:
         radius = number_in(given)  # type: ignore[arg-type]
     except InputError as error:
         raise InputError(
-            f"{feature.name}: epsilon is {given!r}, expected a number such as 0.5 or 'inf', or a "
+            f"{feature.name}: {what} is {given!r}, expected a number such as 0.5 or 'inf', or a "
             "relative radius such as '10%' or '0.5sd'"
         ) from error
     if not radius >= 0:
-        raise InputError(f"{feature.name}: epsilon must be a number and not negative, got {given}")
+        raise InputError(f"{feature.name}: {what} must be a number and not negative, got {given}")
     return radius
 
 

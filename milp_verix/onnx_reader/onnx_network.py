@@ -106,14 +106,14 @@ class OnnxNetwork(LoadedModel):
             ) from error
         return [output.reshape(-1) for output in outputs]
 
-    def numbers_of(self, row: Mapping[str, Any]) -> list[float]:
-        """Return the numbers of a row of a table, or the parts of several inputs, by name.
+    def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
+        """Return the numbers of a row of a table, or the parts of several inputs, and notes.
 
         Raises as :meth:`LoadedModel.numbers_of` does.
         """
         if self.joined is not None and set(row) == set(self.joined.names):
-            return self._parts(row, self.joined)
-        return LoadedModel.numbers_of(self, row)
+            return self._parts(row, self.joined), ()
+        return LoadedModel.placed(self, row)
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         """A copy in another process runs the model that was read here, whatever its file holds."""

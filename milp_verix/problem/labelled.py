@@ -12,7 +12,7 @@ from milp_verix.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.labelled import values_by_label
 from milp_verix.inputs.names import by_model_name, listed, shown
-from milp_verix.inputs.one_row import by_names, counts, left_out, refuse_missing_names
+from milp_verix.inputs.one_row import by_names, counts
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.problem.ball import Domain
 
@@ -33,14 +33,12 @@ def placed(
     names = columns or (given if given and len(given) == network.input_size else None)
     if row is None:
         return x, names, ()
-    notes = () if names is None else left_out([*row], names, "the row")
     if columns is None and given is not None and {*given} & {*row}:
-        refuse_missing_names(given, [*row], "the row")
-        row = by_names(row, given)
-    elif columns is None and not counts([*row]):
-        names = names or tuple(row)
-        notes = (f"the row's values were taken in the order {listed(tuple(row))}",)
-    return network.numbers_of(row), names, notes
+        row, notes = by_names(row, given, "the row")
+        numbers = network.numbers_of(row)
+    else:
+        numbers, notes = network.placed(row)
+    return numbers, names or (None if counts([*row]) else tuple(row)), notes
 
 
 def _refuse_moved(feature_names: Sequence[str], columns: Sequence[str]) -> None:

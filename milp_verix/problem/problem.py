@@ -16,9 +16,8 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
-from milp_verix.inputs.labelled import values_by_label
 from milp_verix.inputs.names import listed, shown
-from milp_verix.inputs.one_row import left_out, numbers_in, row_of
+from milp_verix.inputs.one_row import by_names, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
@@ -119,19 +118,16 @@ class PosedProblem:
         single = self.features.count == self.x.size
         return self.network.columns or (self.features.names if single else None)
 
-    def by_label(self, given: Any, what: str) -> Any:
-        """Return the argument ``what`` in the order of the features, or else of the coordinates.
+    def labels_for(self, given: Any) -> tuple[Sequence[str] | None, int]:
+        """Return the names that the labels of ``given`` are of, and their number.
 
-        Without labels it is returned as it is. Raises as :func:`.values_by_label` does.
+        They are those of the features, or of the coordinates if all of the labels are.
         """
-        features, columns = self.features, self.coordinate_names
-        try:
-            return values_by_label(given, features.names, features.count, what)
-        except InputError:
-            row = row_of(given)
-            if columns is None or not row or not {*row} <= {*columns}:
-                raise
-            return values_by_label(given, columns, len(columns), what)
+        features, columns = self.features, self.coordinate_names or ()
+        labels = {*map(str, given.keys())} if hasattr(given, "keys") else set[str]()
+        if not labels <= {*(features.names or ())} and labels <= {*columns}:
+            return columns, len(columns)
+        return features.names, features.count
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PosedProblem):
@@ -204,7 +200,7 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     domain, features, feature_names = given.domain, given.features, given.feature_names
     notes: tuple[str, ...] = ()
     if described is not None and row is not None:
-        notes = left_out([*row], described.names, "the row")
+        row, notes = by_names(row, described.names, "the row")
         x, row = described.row(row), None
     if not isinstance(network, LoadedModel):
         example = x if row is None or is_frame(x) else list(row.values())

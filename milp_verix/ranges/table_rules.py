@@ -1,6 +1,7 @@
 """A few proven rules that cover a table: inflated explanations of some rows, chosen greedily."""
 
 import time
+from dataclasses import replace
 from typing import Any, Unpack, cast
 
 import numpy as np
@@ -67,7 +68,7 @@ def find_rules(
     tried = _TRIES * count if tries is None else integer_of(tries, "tries")
     if not isinstance(network, LoadedModel):
         network = load_network(network)
-    table = _numbers(network, rows, asked)
+    table, notes = _numbers(network, rows, asked)
     classes = _classes(network, table)
     draw, left = np.random.default_rng(seed), np.ones(len(table), dtype=bool)
     candidates: list[tuple[Ranges, BoolArray]] = []
@@ -84,11 +85,12 @@ def find_rules(
             left &= ~found[1]
     chosen, covered = _cover(candidates, len(table), count)
     seconds = time.monotonic() - started
+    chosen = [replace(rule, notes=(*rule.notes, *notes)) for rule in chosen]
     return Rules(tuple(chosen), tuple(covered), len(table), done, seconds)
 
 
-def _numbers(network: LoadedModel, rows: Any, asked: Asked) -> FloatArray:
-    """Return all rows as numbers; the first rows say if the question can be asked."""
+def _numbers(network: LoadedModel, rows: Any, asked: Asked) -> tuple[FloatArray, tuple[str, ...]]:
+    """Return all rows as numbers, and notes; the first rows say if the question can be asked."""
     if not hasattr(rows, "__len__") or getattr(rows, "ndim", 1) == 0 or not len(rows):
         raise InputError(f"rows are a table of inputs with a row or more, got {rows!r:.60}")
     given = rows if hasattr(rows, "iloc") or isinstance(rows, np.ndarray) else [*rows]
@@ -100,9 +102,9 @@ def _numbers(network: LoadedModel, rows: Any, asked: Asked) -> FloatArray:
         except InputError as error:
             reason = reason or error
             continue
-        table = rows_of(problem, given)
+        table, notes = rows_of(problem, given)
         assert table is not None
-        return table
+        return table, notes
     raise InputError(f"none of the first rows is an input of the question: {reason}")
 
 

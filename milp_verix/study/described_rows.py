@@ -11,9 +11,15 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.inputs.one_row import refuse_missing_names
+from milp_verix.inputs.one_row import by_names, in_order, row_of
 from milp_verix.study.inputs import Inputs, inputs_of
-from milp_verix.study.tables import csv_lines, parquet_table, refuse_one_cell, refuse_other_length
+from milp_verix.study.tables import (
+    Wanted,
+    csv_lines,
+    parquet_table,
+    refuse_one_cell,
+    refuse_other_length,
+)
 from verix_encodings.arrays import FloatArray
 
 
@@ -51,17 +57,20 @@ def _given(source: Any, description: Description) -> Inputs:
         return _frame(source, "the frame", description)
     if isinstance(source, Sequence) and any(hasattr(row, "keys") for row in source):
         return Inputs(
-            len(source), lambda i: _row(source[i], description, f"row {i}"), place="row {}".format
+            len(source),
+            lambda i: _row(source[i], description, f"row {i}"),
+            notes=lambda i: by_names(row_of(source[i]) or {}, description.names, "the row")[1],
+            place="row {}".format,
         )
     try:
-        return inputs_of(source, description.size)
+        return inputs_of(source, Wanted(description.size))
     except InputError as error:
         raise InputError(f"{error}; a DataFrame and a list of dicts have values by name") from error
 
 
 def _frame(frame: Any, what: str, description: Description) -> Inputs:
     frame = named_frame(frame)
-    refuse_missing_names(description.names, list(frame.columns), what)
+    _, told = in_order(list(frame.columns), description.names, what)
     rows = frame.to_dict("records")
     _refuse_empty(rows, what)
 
@@ -71,7 +80,7 @@ def _frame(frame: Any, what: str, description: Description) -> Inputs:
     def read(index: int) -> FloatArray:
         return _row(rows[index], description, place(index))
 
-    return Inputs(len(rows), read, place=place)
+    return Inputs(len(rows), read, place=place, told=told)
 
 
 def _csv(path: Path, description: Description) -> Inputs:
@@ -80,7 +89,7 @@ def _csv(path: Path, description: Description) -> Inputs:
     refuse_one_cell(path, header, len(description.names))
     if twice := next((name for name in header if header.count(name) > 1), None):
         raise InputError(f"{path.name} has two columns named {twice!r}: rename or drop one of them")
-    refuse_missing_names(description.names, header, path.name)
+    _, told = in_order(header, description.names, path.name)
     rows = list(lines)
     _refuse_empty(rows, path.name)
 
@@ -92,7 +101,7 @@ def _csv(path: Path, description: Description) -> Inputs:
         refuse_other_length(cells, len(header), place(index))
         return _row(dict(zip(header, cells, strict=True)), description, place(index))
 
-    return Inputs(len(rows), read, place=place)
+    return Inputs(len(rows), read, place=place, told=told)
 
 
 def _row(row: Any, description: Description, where: str) -> FloatArray:

@@ -1,7 +1,7 @@
 """The inputs of a study in files: arrays with bytes scaled, tables, or a folder of pictures."""
 
-from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from milp_verix.image_shape import Shape
 from milp_verix.input_files import PICTURES, decoded_note, read_input, scale_bytes, scaled_note
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.study.inputs import Inputs, inputs_of
+from milp_verix.study.tables import Wanted
 
 _MOST_TRIED = 100
 
@@ -22,16 +23,16 @@ def stored_inputs(
     network: LoadedModel,
     domain: tuple[float, float],
     image_shape: Shape | None,
-    columns: Sequence[str] | None,
-) -> tuple[Inputs, str | None]:
-    """Return the inputs that ``source`` names, and a note where bytes are scaled to the domain.
+    wanted: Wanted,
+) -> Inputs:
+    """Return the inputs that ``source`` names; a note tells where bytes are scaled to the domain.
 
     The pictures of a folder are sorted by name. Raises ``InputError``.
     """
     if Path(source).is_dir():
         given = _pictures(Path(source), network, image_shape)
     else:
-        given = inputs_of(source, network.input_size, columns)
+        given = inputs_of(source, wanted)
     scales = _scales(domain)
     scaled = (scaled_note(domain),) if scales and _are_bytes(given) else ()
 
@@ -41,9 +42,9 @@ def stored_inputs(
 
     def notes(index: int) -> tuple[str, ...]:
         decoded = decoded_note(given.name(index) or "")
-        return (*(() if decoded is None else (decoded,)), *scaled)
+        return () if decoded is None else (decoded,)
 
-    return Inputs(given.count, read, given.name, notes, given.place), scaled[0] if scaled else None
+    return replace(given, read=read, notes=notes, told=(*given.told, *scaled))
 
 
 def _pictures(folder: Path, network: LoadedModel, image_shape: Shape | None) -> Inputs:

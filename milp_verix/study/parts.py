@@ -13,15 +13,13 @@ from milp_verix.arguments import integer_of, seconds_of
 from milp_verix.comparison.pairs import why_unfit
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.inputs.features import Feature
-from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs as Description, inputs_of as described_as
-from milp_verix.inputs.names import listed
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.described_rows import described_inputs
-from milp_verix.study.inputs import Inputs, indices_in, inputs_of
+from milp_verix.study.inputs import Inputs, indices_in, inputs_of, wanted_of
 from milp_verix.study.tasks import FUNCTIONS, Setting, Task, settings_of, tasks_of
 
 _NO_TIME = 1e-9
@@ -111,16 +109,7 @@ def _given(
 ) -> tuple[Inputs, Mapping[str, Any]]:
     """Return the inputs, and the options with their description if there is one."""
     if described is None:
-        if columns is None and is_frame(xs) and network.columns is not None:
-            columns = network.columns
-            seen = [str(name) for name in xs.columns]
-            if missing := [name for name in columns if name not in seen]:
-                raise InputError(
-                    f"the network's input needs {listed(missing)}, and the frame has "
-                    f"{listed(seen)}: describe it, such as "
-                    "inputs=Inputs.from_pipeline(pipeline, frame)"
-                )
-        return inputs_of(xs, network.input_size, columns), options
+        return inputs_of(xs, wanted_of(network, columns, options)), options
     if columns is not None:
         raise InputError("the description names the columns of the input; leave columns out")
     if isinstance(described, str | Path):

@@ -13,6 +13,7 @@ from milp_verix.errors import InputError
 from milp_verix.inputs.cells import number_in_cell, remedy_for
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.names import listed, shown
+from milp_verix.inputs.one_row import in_order
 from verix_encodings.arrays import FloatArray
 
 
@@ -20,12 +21,14 @@ from verix_encodings.arrays import FloatArray
 class NumberTable:
     """Rows of numbers, shape (rows, columns), NaN for a missing one.
 
-    ``names`` are those of the columns; ``place(i)`` says where row ``i`` stands.
+    ``names`` are those of the columns; ``place(i)`` says where row ``i`` stands, ``notes`` which
+    columns were taken.
     """
 
     values: FloatArray
     names: Sequence[str]
     place: Callable[[int], str]
+    notes: tuple[str, ...]
 
     def row(self, index: int) -> FloatArray:
         """Return a row; ``InputError`` that names the column of a missing number."""
@@ -38,24 +41,38 @@ class NumberTable:
         return row
 
 
-def number_table(source: Any, size: int, columns: Sequence[str] | None) -> NumberTable:
-    """Return the numbers in a DataFrame, or in a .csv or .parquet file, of ``size`` columns.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The columns of a table that make an input of ``size`` numbers.
 
-    ``columns`` are their names, in order; all by default. The first line of a CSV file is a header
-    unless it holds numbers alone. Raises ``InputError`` for another file and for a cell that holds
-    no number.
+    ``columns`` are those that the user chose, None for all. ``names`` are those of the input's
+    coordinates, if they have any: the model's own if ``by_model``, and every table must have them.
+    """
+
+    size: int
+    columns: Sequence[str] | None = None
+    names: Sequence[str] | None = None
+    by_model: bool = False
+
+
+def number_table(source: Any, wanted: Wanted) -> NumberTable:
+    """Return the numbers in a DataFrame, or in a .csv or .parquet file.
+
+    Columns are placed by name where the coordinates have names; else in the order of the choice or
+    of the table, which a note tells. The first line of a CSV file is a header unless it holds
+    numbers alone. Raises ``InputError`` for another file and for a cell that holds no number.
     """
     if is_frame(source):
-        return _in_frame(named_frame(source), "the frame", size, columns)
+        return _in_frame(named_frame(source), "the frame", wanted)
     path = Path(source)
     if path.suffix.lower() == ".parquet":
-        return _in_frame(named_frame(parquet_table(path)), path.name, size, columns)
+        return _in_frame(named_frame(parquet_table(path)), path.name, wanted)
     numbers, places = array("d"), array("q")
     lines = csv_lines(path)
     _, first = next(lines, (1, []))
-    refuse_one_cell(path, first, size)
+    refuse_one_cell(path, first, wanted.size)
     header = None if all(_is_value(cell) for cell in first) else first
-    chosen = _places(path.name, header, len(first), size, columns)
+    chosen, notes = _places(path.name, header, len(first), wanted)
     names = header or [f"column {place + 1}" for place in range(len(first))]
     for number, cells in [(1, first), *lines] if header is None else lines:
         where = f"{path.name}, line {number}"
@@ -64,9 +81,10 @@ def number_table(source: Any, size: int, columns: Sequence[str] | None) -> Numbe
             numbers.append(_number(cells[place], names[place], where))
         places.append(number)
     return NumberTable(
-        np.array(numbers).reshape(-1, size),
+        np.array(numbers).reshape(-1, wanted.size),
         [names[place] for place in chosen],
         lambda i: f"{path.name}, line {places[i]}",
+        notes,
     )
 
 
@@ -123,10 +141,11 @@ def parquet_table(path: Path) -> Any:
         raise InputError(f"cannot read {path}: {error}") from error
 
 
-def _in_frame(frame: Any, what: str, size: int, columns: Sequence[str] | None) -> NumberTable:
+def _in_frame(frame: Any, what: str, wanted: Wanted) -> NumberTable:
     header = list(frame.columns)
-    names = [header[place] for place in _places(what, header, len(header), size, columns)]
-    values = np.empty((len(frame), size))
+    places, notes = _places(what, header, len(header), wanted)
+    names = [header[place] for place in places]
+    values = np.empty((len(frame), wanted.size))
 
     def place(index: int) -> str:
         return f"{what}, row {index}"
@@ -138,7 +157,7 @@ def _in_frame(frame: Any, what: str, size: int, columns: Sequence[str] | None) -
             continue
         for index, (cell, missing) in enumerate(zip(column, column.isna(), strict=True)):
             values[index, number] = np.nan if missing else _cell(cell, name, place(index))
-    return NumberTable(values, names, place)
+    return NumberTable(values, names, place, notes)
 
 
 def _cell(cell: Any, name: str, where: str) -> float:
@@ -169,9 +188,15 @@ def _is_value(cell: str) -> bool:
 
 
 def _places(
-    what: str, header: list[str] | None, count: int, size: int, columns: Sequence[str] | None
-) -> list[int]:
-    """Return the places of the input's columns."""
+    what: str, header: list[str] | None, count: int, wanted: Wanted
+) -> tuple[list[int], tuple[str, ...]]:
+    """Return the places of the input's columns, and notes on them."""
+    columns, notes = wanted.columns, tuple[str, ...]()
+    chosen, names = columns or header or (), wanted.names or ()
+    if {*chosen} & {*names} or (wanted.by_model and columns is None and header is not None):
+        columns, notes = in_order(chosen, names, what)
+    elif header is not None and columns is None:
+        _, notes = in_order(header, None, what)
     if columns is None:
         places = list(range(count))
     else:
@@ -179,14 +204,14 @@ def _places(
         if missing:
             held = "no header" if header is None else f"the columns {listed(header)}"
             raise InputError(f"{what} has {held}, but no column {missing[0]!r}")
-        names = header or []
-        if twice := next((name for name in columns if names.count(name) > 1), None):
+        known = header or []
+        if twice := next((name for name in columns if known.count(name) > 1), None):
             raise InputError(f"{what} has two columns named {twice!r}: rename or drop one of them")
-        places = [names.index(name) for name in columns]
-    if len(places) != size:
+        places = [known.index(name) for name in columns]
+    if len(places) != wanted.size:
         raise InputError(
-            f"the network takes {size} numbers, and {len(places)} columns of {what} were chosen; "
-            "name the columns of the input in its order (--columns A,B,…), or describe the input "
-            "where columns hold words (--inputs FILE)"
+            f"the network takes {wanted.size} numbers, and {len(places)} columns of {what} were "
+            "chosen; name the columns of the input in its order (--columns A,B,…), or describe the "
+            "input where columns hold words (--inputs FILE)"
         )
-    return places
+    return places, notes

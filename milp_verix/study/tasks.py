@@ -119,7 +119,7 @@ def tasks_of(
     for index in indices:
         name = inputs.name(index)
         x, problem, identity = _read(inputs, index, name)
-        notes = inputs.notes(index) if problem is None else ()
+        notes = (*inputs.notes(index), *inputs.told) if problem is None else ()
         for setting in settings:
             # a solver's answer within a limit says nothing of another limit
             passing = () if setting.task == "compare" else LIMITS

@@ -15,6 +15,7 @@ from milp_verix.errors import InputError
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.study.batch import run_parts
 from milp_verix.study.input_files import stored_inputs
+from milp_verix.study.inputs import wanted_of
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.solver_study import read_solver_study
 
@@ -92,8 +93,9 @@ class Solvers:
         usual = {name: getattr(USUAL, name) for name in _OF_SEARCH}
         options |= {name: value for name, value in given.items() if value != usual[name]}
         shape = options["image_shape"]
-        source, note = stored_inputs(posed.specification, network, posed.domain, shape, None)
-        if note is not None and not self.quiet:
+        wanted = wanted_of(network, None, options)
+        source = stored_inputs(posed.specification, network, posed.domain, shape, wanted)
+        for note in () if self.quiet else source.told:
             errors.print(f"note: {note}", markup=False)
         return part_of(
             network,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -26,6 +26,7 @@ from milp_verix.errors import InputError
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.study.batch import run_parts
 from milp_verix.study.input_files import stored_inputs
+from milp_verix.study.inputs import wanted_of
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.results import default_folder
 from milp_verix.study.study_file import OVERRIDES, study_in
@@ -82,17 +83,13 @@ def batch(
             }
             if wanted.costs is not None:
                 options["costs"] = numbers_in(wanted.costs, "--costs", network)
-            names, note = parts_of(wanted.columns), None
-            source: Any = inputs
+            names, source = parts_of(wanted.columns), cast("Any", inputs)
             if wanted.described is None:
-                source, note = stored_inputs(
-                    inputs, network, ball.domain, options["image_shape"], names
-                )
+                chosen = wanted_of(network, names, options)
+                source = stored_inputs(inputs, network, ball.domain, options["image_shape"], chosen)
                 names = None
             elif ball.domain == UNIT_DOMAIN:
                 del options["domain"]  # the description has one for each feature
-            if note is not None and not quiet:
-                errors.print(f"note: {note}", markup=False)
             part = part_of(
                 network,
                 source,
@@ -105,6 +102,9 @@ def batch(
                 options=options,
             )
             parts = [part]
+        notes = dict.fromkeys(note for part in parts for note in part.inputs.told)
+        for note in () if quiet else notes:
+            errors.print(f"note: {note}", markup=False)
         with tasks_progress(errors, quiet=quiet) as show:
             tally = run_parts(
                 parts,
