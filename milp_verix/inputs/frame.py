@@ -74,7 +74,8 @@ def known_values(frame: Any, name: str, missing: set[str]) -> Any:
 def refuse_other_kinds(given: Mapping[str, object], kind: type) -> None:
     """Raise ``InputError`` for an argument that is no ``kind``, a mapping or a list of names."""
     for name, value in given.items():
-        if not isinstance(value, kind) or isinstance(value, str):
+        other = kind is Iterable and isinstance(value, Mapping)
+        if not isinstance(value, kind) or isinstance(value, str) or other:
             form = "a dict with names of columns" if kind is Mapping else "a list of names"
             raise InputError(f"{name} is {form}, got {shown(value)}")
 

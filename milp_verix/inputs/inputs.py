@@ -187,14 +187,15 @@ class Inputs:
         A direction is ``"up"`` or ``"down"``: ``inputs.only({"age": "up"})``. Raises
         ``InputError`` for a name that is none, and for a feature without directions.
         """
-        if not isinstance(directions, Mapping):
+        by_name = row_of(directions)
+        if by_name is None:
             raise InputError(
                 f"directions are a mapping from names to 'up' or 'down', got {directions!r}"
             )
-        for name in directions:
+        for name in by_name:
             if name not in self.names:
-                raise InputError(no_feature(str(name), self.names))
-        features = [replace(f, only=directions.get(f.name, f.only)) for f in self.features]
+                raise InputError(no_feature(name, self.names))
+        features = [replace(f, only=by_name.get(f.name, f.only)) for f in self.features]
         rules = [rule.text for rule in self.rules]
         return Inputs(features, rules, class_names=self.class_names, passage=self.passage)
 

@@ -58,7 +58,9 @@ def values_by_label(
         told = different_names(known if others is None else found, [*found, *unknown])
         close = meant(unknown[0], [name for name in known if name not in found]) if unknown else ""
         told = f"{told}{close}" or "two labels are of one feature"
-        raise InputError(f"{what} by name has a value for each feature, once; {told}")
+        raise InputError(
+            f"{what} by name has a value for each feature, or '*' for the others; {told}"
+        )
     return [labels[found[name]] if name in found else others for name in known]
 
 
@@ -74,8 +76,8 @@ def features_listed(given: Any, names: Sequence[str] | None, count: int, what: s
         if not values or (not _flags(values) and (texts[0] or not texts[1])):
             return values
     found = values_by_label(given, names, count, what)
-    flat = hasattr(found, "__len__") and getattr(found, "ndim", 1) == 1
-    if flat and len(found) == count and _flags(found):
+    mask = found is not given or isinstance(found, np.ndarray)
+    if mask and np.shape(found) == (count,) and _flags(found):
         return np.flatnonzero(found).tolist()
     if found is not given and isinstance(found, list):
         raise InputError(

@@ -65,7 +65,7 @@ def in_order(
     ``InputError`` for a name that is missing.
     """
     if names is None or (counts(given) and len(given) == len(names) and not {*given} & {*names}):
-        order = f"{what}'s values were taken in the order {listed(given)}"
+        order = f"the values of {what} were taken in the order {listed(given)}"
         return [*given], () if counts(given) else (order,)
     refuse_missing_names(names, given, what)
     chosen = [*by_model_name(given, names).values()]

@@ -23,22 +23,20 @@ def placed(
     """Return the input, the names of its coordinates if each has one, and notes.
 
     ``row`` are the values of ``x`` by name, None if it has none. They are placed by the names of
-    the model, or by ``feature_names`` if these have one of them; else in their own order. Raises
-    ``InputError`` for a name that is missing, and for one in another place than in the model.
+    the model, or else by ``feature_names``, or in their own order. Raises ``InputError`` for a name
+    that is missing, and for one of ``feature_names`` that stands elsewhere in the model.
     """
     columns = network.columns
     given = tuple(map(str, feature_names)) if isinstance(feature_names, Iterable) else None
     if columns is not None and given is not None:
         _refuse_moved(given, columns)
-    names = columns or (given if given and len(given) == network.input_size else None)
     if row is None:
-        return x, names, ()
-    if columns is None and given is not None and {*given} & {*row}:
+        return x, columns or given, ()
+    if columns is None and given is not None:
         row, notes = by_names(row, given, "the row")
-        numbers = network.numbers_of(row)
-    else:
-        numbers, notes = network.placed(row)
-    return numbers, names or (None if counts([*row]) else tuple(row)), notes
+        return network.numbers_of(row), given, notes
+    numbers, notes = network.placed(row)
+    return numbers, columns or (None if counts([*row]) else tuple(row)), notes
 
 
 def _refuse_moved(feature_names: Sequence[str], columns: Sequence[str]) -> None:

@@ -13,13 +13,7 @@ from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.inputs.one_row import by_names, in_order, row_of
 from milp_verix.study.inputs import Inputs, inputs_of
-from milp_verix.study.tables import (
-    Wanted,
-    csv_lines,
-    parquet_table,
-    refuse_one_cell,
-    refuse_other_length,
-)
+from milp_verix.study.tables import csv_lines, parquet_table, refuse_one_cell, refuse_other_length
 from verix_encodings.arrays import FloatArray
 
 
@@ -63,7 +57,7 @@ def _given(source: Any, description: Description) -> Inputs:
             place="row {}".format,
         )
     try:
-        return inputs_of(source, Wanted(description.size))
+        return inputs_of(source, description.size)
     except InputError as error:
         raise InputError(f"{error}; a DataFrame and a list of dicts have values by name") from error
 

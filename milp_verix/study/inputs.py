@@ -15,7 +15,7 @@ from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.one_row import by_names, counts, in_order, numbers_in, row_of
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.stored_numbers import array_in
-from milp_verix.study.tables import Wanted, number_table
+from milp_verix.study.tables import number_table
 
 _FORMS = "give a .npy file, a .npz file with KEY after a colon, a .csv or a .parquet file"
 
@@ -37,29 +37,28 @@ class Inputs:
     told: tuple[str, ...] = ()
 
 
-def wanted_of(
-    network: LoadedModel, columns: Sequence[str] | None, options: Mapping[str, Any]
-) -> Wanted:
-    """Return the columns of a table that make an input of ``network``.
-
-    ``columns`` are those chosen, and ``options`` those of the question.
-    """
+def names_of(network: LoadedModel, options: Mapping[str, Any]) -> Sequence[str] | None:
+    """Return the names of an input's coordinates: the model's, or the user's in ``options``."""
     given = options.get("feature_names") if options.get("features") is None else None
-    names = network.columns or (None if given is None else [*map(str, given)])
-    return Wanted(network.input_size, columns, names, network.columns is not None)
+    return network.columns or (None if given is None else [*map(str, given)])
 
 
-def inputs_of(source: Any, wanted: Wanted) -> Inputs:
+def inputs_of(
+    source: Any,
+    size: int,
+    columns: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+) -> Inputs:
     """Return the inputs in ``source``: an array, a sequence, a DataFrame, or the path of a file.
 
-    The first axis of an array counts the inputs. Rows with names, of a table or a sequence, are
-    placed by name, see :func:`.number_table`. Raises ``InputError``.
+    The first axis of an array counts the inputs, each of ``size`` numbers. ``columns`` are the
+    columns of a table that hold an input, all by default. ``names`` are those of the coordinates,
+    by which tables and rows with names are placed. Raises ``InputError``.
     """
-    size, columns = wanted.size, wanted.columns
     if isinstance(source, Inputs):
         return source
     if is_frame(source) or _is_table(source):
-        table = number_table(source, wanted)
+        table = number_table(source, size, columns, names)
         _fitting(table.values, size, "the table")
         return Inputs(len(table.values), table.row, place=table.place, told=table.notes)
     if isinstance(source, str | Path):
@@ -69,7 +68,7 @@ def inputs_of(source: Any, wanted: Wanted) -> Inputs:
     if isinstance(source, np.ndarray) or hasattr(source, "__array__"):
         return _fitting(np.asarray(source), size, "the array of inputs")
     if isinstance(source, Sequence) and len(source):
-        return _sequence(source, wanted.names)
+        return _sequence(source, names)
     raise InputError(f"the inputs are an array, a sequence of arrays or a file, got {source!r}")
 
 

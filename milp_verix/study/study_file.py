@@ -19,7 +19,6 @@ from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.study.batch import Tally, run_parts
 from milp_verix.study.input_files import stored_inputs
-from milp_verix.study.inputs import wanted_of
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.tasks import LIMITS
 from milp_verix.tolerances import tolerances_of
@@ -185,8 +184,7 @@ def _parts(path: Path, keys: Mapping[str, Any], given: Mapping[str, Any]) -> Ite
         described = path.parent / keys["inputs"] if "inputs" in keys else None
         columns = keys.get("columns")
         if described is None:
-            domain = options.get("domain", (0.0, 1.0))
-            xs = stored_inputs(xs, network, domain, shape, wanted_of(network, columns, options))
+            xs = stored_inputs(xs, network, columns, options)
             columns = None
         yield part_of(
             network,

@@ -41,48 +41,37 @@ class NumberTable:
         return row
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The columns of a table that make an input of ``size`` numbers.
+def number_table(
+    source: Any, size: int, columns: Sequence[str] | None, names: Sequence[str] | None
+) -> NumberTable:
+    """Return the numbers in a DataFrame, or in a .csv or .parquet file, of ``size`` columns.
 
-    ``columns`` are those that the user chose, None for all. ``names`` are those of the input's
-    coordinates, if they have any: the model's own if ``by_model``, and every table must have them.
-    """
-
-    size: int
-    columns: Sequence[str] | None = None
-    names: Sequence[str] | None = None
-    by_model: bool = False
-
-
-def number_table(source: Any, wanted: Wanted) -> NumberTable:
-    """Return the numbers in a DataFrame, or in a .csv or .parquet file.
-
-    Columns are placed by name where the coordinates have names; else in the order of the choice or
-    of the table, which a note tells. The first line of a CSV file is a header unless it holds
-    numbers alone. Raises ``InputError`` for another file and for a cell that holds no number.
+    ``columns`` are those that the user chose, all by default, and ``names`` those of the input's
+    coordinates: a table is placed by these. Without them, columns are taken in their order, which a
+    note tells. The first line of a CSV file is a header unless it holds numbers alone. Raises
+    ``InputError`` for another file and for a cell that holds no number.
     """
     if is_frame(source):
-        return _in_frame(named_frame(source), "the frame", wanted)
+        return _in_frame(named_frame(source), "the frame", size, columns, names)
     path = Path(source)
     if path.suffix.lower() == ".parquet":
-        return _in_frame(named_frame(parquet_table(path)), path.name, wanted)
+        return _in_frame(named_frame(parquet_table(path)), path.name, size, columns, names)
     numbers, places = array("d"), array("q")
     lines = csv_lines(path)
     _, first = next(lines, (1, []))
-    refuse_one_cell(path, first, wanted.size)
+    refuse_one_cell(path, first, size)
     header = None if all(_is_value(cell) for cell in first) else first
-    chosen, notes = _places(path.name, header, len(first), wanted)
-    names = header or [f"column {place + 1}" for place in range(len(first))]
+    chosen, notes = _places(path.name, header, len(first), size, columns=columns, names=names)
+    titles = header or [f"column {place + 1}" for place in range(len(first))]
     for number, cells in [(1, first), *lines] if header is None else lines:
         where = f"{path.name}, line {number}"
         refuse_other_length(cells, len(first), where)
         for place in chosen:
-            numbers.append(_number(cells[place], names[place], where))
+            numbers.append(_number(cells[place], titles[place], where))
         places.append(number)
     return NumberTable(
-        np.array(numbers).reshape(-1, wanted.size),
-        [names[place] for place in chosen],
+        np.array(numbers).reshape(-1, size),
+        [titles[place] for place in chosen],
         lambda i: f"{path.name}, line {places[i]}",
         notes,
     )
@@ -141,23 +130,25 @@ def parquet_table(path: Path) -> Any:
         raise InputError(f"cannot read {path}: {error}") from error
 
 
-def _in_frame(frame: Any, what: str, wanted: Wanted) -> NumberTable:
+def _in_frame(
+    frame: Any, what: str, size: int, columns: Sequence[str] | None, names: Sequence[str] | None
+) -> NumberTable:
     header = list(frame.columns)
-    places, notes = _places(what, header, len(header), wanted)
-    names = [header[place] for place in places]
-    values = np.empty((len(frame), wanted.size))
+    places, notes = _places(what, header, len(header), size, columns=columns, names=names)
+    chosen = [header[place] for place in places]
+    values = np.empty((len(frame), size))
 
     def place(index: int) -> str:
         return f"{what}, row {index}"
 
-    for number, name in enumerate(names):
+    for number, name in enumerate(chosen):
         column = frame[name].infer_objects()
         if column.dtype.kind in "biuf":
             values[:, number] = column.to_numpy(np.float64, na_value=np.nan)
             continue
         for index, (cell, missing) in enumerate(zip(column, column.isna(), strict=True)):
             values[index, number] = np.nan if missing else _cell(cell, name, place(index))
-    return NumberTable(values, names, place, notes)
+    return NumberTable(values, chosen, place, notes)
 
 
 def _cell(cell: Any, name: str, where: str) -> float:
@@ -188,30 +179,35 @@ def _is_value(cell: str) -> bool:
 
 
 def _places(
-    what: str, header: list[str] | None, count: int, wanted: Wanted
+    what: str,
+    header: list[str] | None,
+    count: int,
+    size: int,
+    *,
+    columns: Sequence[str] | None,
+    names: Sequence[str] | None,
 ) -> tuple[list[int], tuple[str, ...]]:
     """Return the places of the input's columns, and notes on them."""
-    columns, notes = wanted.columns, tuple[str, ...]()
-    chosen, names = columns or header or (), wanted.names or ()
-    if {*chosen} & {*names} or (wanted.by_model and columns is None and header is not None):
-        columns, notes = in_order(chosen, names, what)
+    notes, known = tuple[str, ...](), header or []
+    if columns is not None and {*columns} & {*(names or ())}:
+        columns, _ = in_order(columns, names, "the choice of columns")
     elif header is not None and columns is None:
-        _, notes = in_order(header, None, what)
+        chosen, notes = in_order(header, names, what)
+        columns = None if names is None else chosen
     if columns is None:
         places = list(range(count))
     else:
-        missing = [name for name in columns if name not in (header or [])]
+        missing = [name for name in columns if name not in known]
         if missing:
             held = "no header" if header is None else f"the columns {listed(header)}"
             raise InputError(f"{what} has {held}, but no column {missing[0]!r}")
-        known = header or []
         if twice := next((name for name in columns if known.count(name) > 1), None):
             raise InputError(f"{what} has two columns named {twice!r}: rename or drop one of them")
         places = [known.index(name) for name in columns]
-    if len(places) != wanted.size:
+    if len(places) != size:
         raise InputError(
-            f"the network takes {wanted.size} numbers, and {len(places)} columns of {what} were "
-            "chosen; name the columns of the input in its order (--columns A,B,…), or describe the "
-            "input where columns hold words (--inputs FILE)"
+            f"the network takes {size} numbers, and {len(places)} columns of {what} were chosen; "
+            "name the columns of the input in its order (--columns A,B,…), or describe the input "
+            "where columns hold words (--inputs FILE)"
         )
     return places, notes

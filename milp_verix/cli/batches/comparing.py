@@ -15,7 +15,6 @@ from milp_verix.errors import InputError
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.study.batch import run_parts
 from milp_verix.study.input_files import stored_inputs
-from milp_verix.study.inputs import wanted_of
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.solver_study import read_solver_study
 
@@ -92,9 +91,7 @@ class Solvers:
         given = {name: getattr(self.search, name) for name in _OF_SEARCH}
         usual = {name: getattr(USUAL, name) for name in _OF_SEARCH}
         options |= {name: value for name, value in given.items() if value != usual[name]}
-        shape = options["image_shape"]
-        wanted = wanted_of(network, None, options)
-        source = stored_inputs(posed.specification, network, posed.domain, shape, wanted)
+        source = stored_inputs(posed.specification, network, None, options)
         for note in () if self.quiet else source.told:
             errors.print(f"note: {note}", markup=False)
         return part_of(

@@ -26,7 +26,6 @@ from milp_verix.errors import InputError
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.study.batch import run_parts
 from milp_verix.study.input_files import stored_inputs
-from milp_verix.study.inputs import wanted_of
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.results import default_folder
 from milp_verix.study.study_file import OVERRIDES, study_in
@@ -85,8 +84,7 @@ def batch(
                 options["costs"] = numbers_in(wanted.costs, "--costs", network)
             names, source = parts_of(wanted.columns), cast("Any", inputs)
             if wanted.described is None:
-                chosen = wanted_of(network, names, options)
-                source = stored_inputs(inputs, network, ball.domain, options["image_shape"], chosen)
+                source = stored_inputs(inputs, network, names, options)
                 names = None
             elif ball.domain == UNIT_DOMAIN:
                 del options["domain"]  # the description has one for each feature

@@ -20,7 +20,6 @@ from milp_verix.ranges.search import RangesProgress
 from milp_verix.results.public import Ranges
 from milp_verix.study.described_rows import described_inputs
 from milp_verix.study.inputs import inputs_of
-from milp_verix.study.tables import Wanted
 
 EXIT_CODES = """\
 Exit codes: 0 the ranges are maximal; 3 some could be wider, and all are sound (time limit, or the
@@ -90,8 +89,7 @@ def _rows(source: str, problem: PosedProblem) -> tuple[Any, tuple[str, ...]]:
     if inputs and Path(source).suffix.lower() in (".csv", ".parquet"):
         given = described_inputs(source, inputs)
     else:
-        by_model = problem.network.columns is not None
-        given = inputs_of(source, Wanted(problem.x.size, None, names, by_model))
+        given = inputs_of(source, problem.x.size, None, names)
     rows = [given.read(index).reshape(-1) for index in range(given.count)]
     return np.array(rows), given.told
 
