@@ -3,11 +3,13 @@
 A DataFrame of one row, as ``predict`` takes it, a Series, a mapping, or a list of one mapping.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import number_in_cell, plain_cell
+from milp_verix.inputs.dummies import cell_of, columns_of
+from milp_verix.inputs.features import Feature
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.names import closest, listed, shown
 
@@ -33,15 +35,29 @@ def row_of(x: Any) -> dict[str, Any] | None:
     return None
 
 
-def named_row(x: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return the values of the row ``x`` by name; ``InputError`` unless it has all ``names``."""
+def named_row(x: Any, features: Sequence[Feature]) -> dict[str, Any]:
+    """Return the values of the row ``x`` by name; ``InputError`` unless it has all ``features``."""
     row = row_of(x)
     if row is None:
         raise InputError(
             f"the row is {shown(x)}, expected values by name: a dict, df.iloc[i] or df.iloc[[i]]"
         )
-    refuse_missing_names(names, list(row), "the input")
-    return row
+    columns = features_among(features, row, "the input")
+    return {
+        one.name: cell_of(one, columns[one.name], [row[name] for name in columns[one.name]])
+        for one in features
+    }
+
+
+def features_among(
+    features: Sequence[Feature], given: Collection[str], what: str
+) -> dict[str, list[str]]:
+    """Return the columns of each feature; ``InputError`` unless all are among those ``given``."""
+    columns = columns_of(features, given)
+    if len(columns) < len(features):
+        found = [name for name in columns if name not in given]
+        refuse_missing_names([one.name for one in features], [*given, *found], what)
+    return columns
 
 
 def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) -> None:

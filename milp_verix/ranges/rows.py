@@ -1,13 +1,16 @@
 """Rows of a table as arrays of a network's numbers, to be counted."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import code_in
-from milp_verix.inputs.frame import is_frame
+from milp_verix.inputs.dummies import cell_of, columns_of
+from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import FloatArray
 
@@ -18,13 +21,14 @@ def rows_of(problem: PosedProblem, rows: Any) -> FloatArray | None:
     They are an array with a row for each input, or, where inputs are described, a DataFrame or a
     list of mappings. Raises ``InputError`` for other rows.
     """
-    if rows is None:
-        return None
+    if rows is None or isinstance(rows, Numbers):
+        return None if rows is None else rows.values
     size, inputs = problem.x.size, problem.inputs
     if inputs is not None and is_frame(rows):
         return _of_frame(rows, inputs)
     if inputs is not None and not isinstance(rows, np.ndarray) and _are_mappings(rows):
         return np.array([inputs.row(row) for row in rows]).reshape(len(rows), size)
+    refuse_arrays(inputs is not None and inputs.places is not None)
     try:
         found = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -37,20 +41,29 @@ def rows_of(problem: PosedProblem, rows: Any) -> FloatArray | None:
     return found.reshape(len(found), size)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """Rows whose ``values``, shape (R, d), are known to be in the order of the network's input."""
+
+    values: FloatArray
+
+
 def _are_mappings(rows: Any) -> bool:
     return bool(len(rows)) and hasattr(rows[0], "keys")
 
 
 def _of_frame(frame: Any, inputs: Inputs) -> FloatArray:
     """Return the rows of a DataFrame; each value of a column is read once."""
-    missing = [name for name in inputs.names if name not in frame.columns]
-    if missing:
+    frame = named_frame(frame)
+    columns = columns_of(inputs.features, [*frame.columns])
+    if missing := [name for name in inputs.names if name not in columns]:
         raise InputError(f"rows have no column {missing[0]!r}, which the inputs describe")
     found = np.zeros((len(frame), inputs.size))
     for feature, group in zip(inputs.features, inputs.groups, strict=True):
-        column = frame[feature.name]
-        codes = {value: code_in(feature, value) for value in column.unique().tolist()}
-        numbers = np.array([codes[value] for value in column.tolist()])
+        names = columns[feature.name]
+        cells = [*zip(*(frame[name].tolist() for name in names), strict=True)]
+        codes = {one: code_in(feature, cell_of(feature, names, one)) for one in {*cells}}
+        numbers = np.array([codes[one] for one in cells])
         if feature.one_hot:
             found[:, group] = np.eye(feature.width)[numbers.astype(np.intp)]
         else:

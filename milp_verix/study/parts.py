@@ -15,7 +15,7 @@ from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs as Description, inputs_of as described_as
-from milp_verix.inputs.names import listed
+from milp_verix.inputs.names import listed, same_names
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
 from milp_verix.results.comparison import Comparison
@@ -111,10 +111,12 @@ def _given(
 ) -> tuple[Inputs, Mapping[str, Any]]:
     """Return the inputs, and the options with their description if there is one."""
     if described is None:
-        if columns is None and is_frame(xs) and network.columns is not None:
-            columns = network.columns
-            seen = [str(name) for name in xs.columns]
-            if missing := [name for name in columns if name not in seen]:
+        seen = [str(name) for name in xs.columns] if is_frame(xs) else []
+        known = network.columns_for(seen) if columns is None and seen else None
+        if known is not None:
+            same = same_names(known, seen)
+            columns = [*same.values()]
+            if missing := [name for name in known if name not in same]:
                 raise InputError(
                     f"the network's input needs {listed(missing)}, and the frame has "
                     f"{listed(seen)}: describe it, such as "
@@ -127,7 +129,9 @@ def _given(
         described = Description.from_file(described)
     described = described_as(described)
     assert described is not None
-    return described_inputs(xs, described), {**options, "inputs": described}
+    placed = network.described(described)
+    given = described_inputs(xs, placed, reordered=placed.places != described.places)
+    return given, {**options, "inputs": placed}
 
 
 def _listed(value: Any) -> list[Any]:

@@ -15,6 +15,7 @@ from milp_verix.cli.question import NamedQuestion, Question
 from milp_verix.cli.search_options import CheckOptions
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.ranges.inflate import inflate_problem
+from milp_verix.ranges.rows import Numbers
 from milp_verix.ranges.search import RangesProgress
 from milp_verix.results.public import Ranges
 from milp_verix.study.described_rows import described_inputs
@@ -81,13 +82,14 @@ def inflate(
 
 
 def _rows(source: str, problem: PosedProblem) -> Any:
-    """Return the inputs in a file, as an array with one in each row."""
+    """Return the inputs in a file, with one in each row."""
     inputs = problem.inputs
-    table = Path(source).suffix.lower() in (".csv", ".parquet")
+    table = inputs is not None and Path(source).suffix.lower() in (".csv", ".parquet")
     given = (
         described_inputs(source, inputs) if inputs and table else inputs_of(source, problem.x.size)
     )
-    return np.array([given.read(index).reshape(-1) for index in range(given.count)])
+    found = np.array([given.read(index).reshape(-1) for index in range(given.count)])
+    return Numbers(found) if table else found
 
 
 def _told(state: RangesProgress) -> str:
