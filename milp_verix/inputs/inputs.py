@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import FrozenInstanceError, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import code_in, refuse_value
-from milp_verix.inputs.domain import domain_of, refuse_contradictions
 from milp_verix.inputs.features import Feature, class_names_of
 from milp_verix.inputs.names import no_feature
+from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.inputs.one_row import named_row, row_of
 from milp_verix.inputs.passage import Passage
 from milp_verix.inputs.placement import Places, places_in, plain
@@ -24,7 +24,7 @@ from milp_verix.inputs.shown import html_of, text_of
 from milp_verix.inputs.stored import arguments_in, feature_data, made_from_file
 from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.bounds.mixed_domain import MixedDomain
+from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain
 
 
 class Inputs:
@@ -78,8 +78,7 @@ class Inputs:
         object.__setattr__(self, "places", plain(places))
         object.__setattr__(self, "rules", ())
         object.__setattr__(self, "rules", tuple(self._rule(rule) for rule in rules))
-        alone = domain_of(self.features, self.groups, self.integral, ())
-        refuse_contradictions(self.rules, alone, Interval(self.lower, self.upper))
+        self._refuse_contradictions()
 
     def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"inputs do not change: {name} is made once")
@@ -175,8 +174,18 @@ class Inputs:
     @cached_property
     def mixed(self) -> MixedDomain | None:
         """Whole numbers, values of categories and rules; None if there are none of these."""
-        found = domain_of(self.features, self.groups, self.integral, self.rules)
-        return found if found.integral.any() or found.rules else None
+        rules, blocks = list[Clause](), []
+        for feature, group in zip(self.features, self.groups, strict=True):
+            if feature.one_hot:
+                blocks.append(np.sort(group))
+            elif feature.unordered:
+                rules += _gaps(feature, int(group[0]))
+        for rule in self.rules:
+            rules += rule.clauses
+        integral = self.integral
+        if not (integral.any() or rules):
+            return None
+        return MixedDomain(integral, tuple(rules), tuple(blocks))
 
     def __getitem__(self, name: str) -> Quantity:
         """Return a feature by its name, to be used in rules; ``InputError`` if there is none."""
@@ -411,6 +420,29 @@ class Inputs:
             )
         return flat
 
+    def _refuse_contradictions(self) -> None:
+        """Raise ``InputError`` that names rules which no input of finite ends satisfies."""
+        if not self.rules or not self._impossible(self.rules):
+            return
+        rules = list(self.rules)
+        for rule in self.rules:
+            fewer = [other for other in rules if other is not rule]
+            if self._impossible(fewer):
+                rules = fewer
+        told = "; ".join(rule.text for rule in rules)
+        raise InputError(f"no input satisfies the rules together: {told}")
+
+    def _impossible(self, rules: Sequence[Rule]) -> bool:
+        lower, upper = self.lower, self.upper
+        if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+            return False
+        alone = Inputs(self.features, places=self.places).mixed
+        clauses = tuple(clause for rule in rules for clause in rule.clauses)
+        if alone is None:
+            alone = MixedDomain(self.integral)
+        domain = replace(alone, rules=alone.rules + clauses)
+        return nearest_point(domain, Interval(lower, upper), lower) is None
+
 
 def inputs_of(given: "Inputs | Sequence[Feature] | str | Path | None") -> Inputs | None:
     """Return the argument ``inputs``: as it is, or made of a list of features."""
@@ -419,3 +451,13 @@ def inputs_of(given: "Inputs | Sequence[Feature] | str | Path | None") -> Inputs
     if isinstance(given, (str, Path)):
         raise InputError(f"inputs are an Inputs, not {given!r}: Inputs.from_file reads a file")
     return Inputs(given)
+
+
+def _gaps(feature: Feature, coordinate: int) -> list[Clause]:
+    """Return the clauses that keep a category away from numbers between its codes."""
+    codes, at = sorted(feature.codes), np.array([coordinate], dtype=np.intp)
+    return [
+        (HalfSpace(at, np.ones(1), float(low)), HalfSpace(at, -np.ones(1), -float(high)))
+        for low, high in pairwise(codes)
+        if high - low > 1
+    ]
