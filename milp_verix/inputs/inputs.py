@@ -166,9 +166,9 @@ class Inputs:
 
     def of_coordinates(self, values: Sequence[float]) -> FloatArray:
         """Return the value of each coordinate's feature, shape (size,)."""
-        found = np.empty(self.size)
-        for value, group in zip(values, self.groups, strict=True):
-            found[group] = value
+        found = np.repeat(np.array(values, dtype=np.float64), [f.width for f in self.features])
+        if self.places is not None:
+            found[[*self.places]] = found.copy()
         return found
 
     @cached_property
