@@ -42,6 +42,7 @@ from milp_verix.input_files import (
     scaled_note,
 )
 from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.problem.ball import UNIT_DOMAIN
@@ -187,10 +188,12 @@ def question_of(case: CaseOptions, explanation: str | None = None) -> Question:
     if isinstance(case, Named) and case.feature_names is not None:
         asked["feature_names"] = names_of(case.feature_names, network)
     if case.inputs is not None:
-        asked["inputs"] = inputs = Inputs.from_file(case.inputs)
+        inputs = Inputs.from_file(case.inputs)
+        asked["inputs"] = placed = network.described(inputs)
         if asked["domain"] == UNIT_DOMAIN:
             del asked["domain"]
-        x, notes = _described(case.specification, network, inputs)
+        reordered = placed.places != inputs.places
+        x, notes = _described(case.specification, network, placed, reordered)
     else:
         image_shape = _image_shape(case, network)
         given = read_input(case.specification, network.input_shape, image_shape)
@@ -223,13 +226,17 @@ def explanation_in(file: str, network: LoadedModel) -> Any:
 
 
 def _described(
-    source: str, network: LoadedModel, inputs: Inputs
+    source: str, network: LoadedModel, inputs: Inputs, reordered: bool
 ) -> tuple[NDArray[Any], tuple[str, ...]]:
-    """Return a described input, numbers of the network or values by name, and notes on it."""
+    """Return a described input, numbers of the network or values by name, and notes on it.
+
+    Numbers are refused if the inputs were ``reordered``.
+    """
     if table := _TABLE.fullmatch(source):
         x, note = _row_of_table(Path(table["path"]), table["row"], inputs)
         return x, (note,)
     if not source.lower().endswith(".json"):
+        refuse_arrays(reordered)
         return read_input(source, network.input_shape), ()
     try:
         return inputs.row(json_in(Path(source))), ()

@@ -11,7 +11,7 @@ import numpy as np
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.frame import is_frame
-from milp_verix.inputs.names import by_model_name, different_names, listed, meant, shown
+from milp_verix.inputs.names import different_names, listed, meant, same_names, shown
 from milp_verix.inputs.one_row import counts, row_of
 
 _OTHERS = "*"
@@ -46,7 +46,7 @@ def values_by_label(
         others = row.pop(_OTHERS)
     places = [*known]
     labels = {_name(label, known, places): value for label, value in row.items()}
-    found = by_model_name(labels, known)
+    found = same_names(known, labels)
     used = {*found.values()}
     unknown = [label for label in labels if label not in used]
     if names is None and unknown:

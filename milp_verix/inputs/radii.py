@@ -63,8 +63,8 @@ def radii_of_coordinates(inputs: Inputs, radii: Sequence[float]) -> FloatArray:
             reach = np.inf if radius >= 1 else 0.0
         elif feature.whole:
             reach = float(np.floor(radius))
-        found += [reach] * feature.width
-    return np.array(found)
+        found.append(reach)
+    return inputs.of_coordinates(found)
 
 
 def ends_around(inputs: Inputs, x: FloatArray, reach: FloatArray) -> tuple[FloatArray, FloatArray]:

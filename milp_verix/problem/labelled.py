@@ -11,25 +11,30 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.labelled import values_by_label
-from milp_verix.inputs.names import by_model_name, listed, shown
+from milp_verix.inputs.names import listed, same_names, shown
 from milp_verix.inputs.one_row import by_names, counts
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.problem.ball import Domain
 
 
-def placed(
+def row_placed(
     x: Any, row: Mapping[str, Any] | None, network: LoadedModel, feature_names: Any
-) -> tuple[Any, tuple[str, ...] | None, tuple[str, ...]]:
+) -> tuple[Any, Sequence[str] | None, tuple[str, ...]]:
     """Return the input, the names of its coordinates if each has one, and notes.
 
     ``row`` are the values of ``x`` by name, None if it has none. They are placed by the names of
     the model, or else by ``feature_names``, or in their own order. Raises ``InputError`` for a name
     that is missing, and for one of ``feature_names`` that stands elsewhere in the model.
     """
-    columns = network.columns
     given = tuple(map(str, feature_names)) if isinstance(feature_names, Iterable) else None
-    if columns is not None and given is not None:
-        _refuse_moved(given, columns)
+    columns = network.columns_for(given or () if row is None else row)
+    for known, name in same_names(columns or (), given or ()).items():
+        here, there = (given or ()).index(name), (columns or ()).index(known)
+        if here != there:
+            raise InputError(
+                f"feature_names: {name!r} is at place {here}, and the model has it at place "
+                f"{there}: {listed(columns or ())}. Give names in this order, or none"
+            )
     if row is None:
         return x, columns or given, ()
     if columns is None and given is not None:
@@ -37,17 +42,6 @@ def placed(
         return network.numbers_of(row), given, notes
     numbers, notes = network.placed(row)
     return numbers, columns or (None if counts([*row]) else tuple(row)), notes
-
-
-def _refuse_moved(feature_names: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise ``InputError`` where one of ``feature_names`` is the name of another column."""
-    for known, name in by_model_name(feature_names, columns).items():
-        here, there = feature_names.index(name), columns.index(known)
-        if here != there:
-            raise InputError(
-                f"feature_names: {name!r} is at place {here}, and the model has it at place "
-                f"{there}: {listed(columns)}. Give names in this order, or none"
-            )
 
 
 def shaped_domain(

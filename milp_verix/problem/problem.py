@@ -16,17 +16,18 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
-from milp_verix.inputs.names import listed, shown
-from milp_verix.inputs.one_row import by_names, numbers_in, row_of
+from milp_verix.inputs.names import shown
+from milp_verix.inputs.one_row import counts, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
 from milp_verix.problem.agreement import require_agreement
-from milp_verix.problem.ball import UNIT_DOMAIN, Ball, Domain, make_ball
+from milp_verix.problem.ball import Ball, Domain, make_ball
 from milp_verix.problem.comparable import comparable
 from milp_verix.problem.described import make_described_ball
 from milp_verix.problem.features import Features, make_features, named
-from milp_verix.problem.labelled import placed, shaped_domain
+from milp_verix.problem.labelled import row_placed, shaped_domain
+from milp_verix.problem.meeting import placed, refuse_beside, with_missing_of
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
@@ -116,15 +117,15 @@ class PosedProblem:
     def coordinate_names(self) -> tuple[str, ...] | None:
         """The names of the coordinates: the model's columns, or features of one coordinate each."""
         single = self.features.count == self.x.size
-        return self.network.columns or (self.features.names if single else None)
+        return self.network.columns_for(()) or (self.features.names if single else None)
 
     def labels_for(self, given: Any) -> tuple[Sequence[str] | None, int]:
         """Return the names that the labels of ``given`` are of, and their number.
 
         They are those of the features, or of the coordinates if all of the labels are.
         """
-        features, columns = self.features, self.coordinate_names or ()
         labels = {*map(str, given.keys())} if hasattr(given, "keys") else set[str]()
+        features, columns = self.features, self.network.columns_for(labels) or ()
         if not labels <= {*(features.names or ())} and labels <= {*columns}:
             return columns, len(columns)
         return features.names, features.count
@@ -198,23 +199,23 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     """Return the parts of the problem that the arguments pose; raises as ``Problem`` does."""
     described, row = inputs_of(given.inputs), row_of(x)
     domain, features, feature_names = given.domain, given.features, given.feature_names
-    notes: tuple[str, ...] = ()
-    if described is not None and row is not None:
-        row, notes = by_names(row, described.names, "the row")
-        x, row = described.row(row), None
+    if described is not None and row and counts([*row]) and not {*row} & {*described.names}:
+        x, row = numbers_in(row), None  # nobody gave names
     if not isinstance(network, LoadedModel):
-        example = x if row is None or is_frame(x) else list(row.values())
-        network = load_network(network, example=example)  # type: ignore[arg-type]
+        network = load_network(network, example=_example(x, row, described))
     single = features is None and described is None
-    x, names, told = placed(x, row, network, feature_names if single else None)
+    if described is not None:
+        described, x, notes = placed(described, network, x, row)
+        names: Sequence[str] | None = None
+    else:
+        x, names, notes = row_placed(x, row, network, feature_names if single else None)
     if single and feature_names is None and given.image_shape is None:
         feature_names = names
-    notes += told
     if described is not None:
-        _refuse_beside(described, network, domain, (features, feature_names, given.image_shape))
+        refuse_beside(described, network, domain, (features, feature_names, given.image_shape))
         domain, features = (described.lower, described.upper), described.listed
         feature_names = described.names
-        network = _with_missing(network, described.missing)
+        network = with_missing_of(described, network)
     array = _array(x)  # type: ignore[arg-type]
     if described is not None:
         array = described.coded(array.reshape(-1)).reshape(array.shape)
@@ -256,58 +257,11 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     }
 
 
-def _with_missing(network: LoadedModel, last: Mapping[int, float]) -> LoadedModel:
-    """Return trees with the missing values of a description; a network without any as it is."""
-    if isinstance(network, OnnxNetwork) and not last:
-        return network
-    from milp_verix.tree_reader.missing_values import with_missing  # it loads all readers of trees
-
-    return with_missing(network, last)
-
-
-def _refuse_other_words(inputs: Inputs, network: LoadedModel) -> None:
-    """Raise ``InputError`` for a word with another code than the network's."""
-    for feature, group in zip(inputs.features, inputs.groups, strict=True):
-        known = network.words.get(int(group[0]), ())
-        told = len(feature.values) - feature.missing
-        for word, code in zip(feature.values[:told], feature.codes, strict=False) if known else ():
-            if not (0 <= code < len(known) and known[code] == word):
-                raise InputError(
-                    f"{feature.name}: the word {word!r} has the code {code} in the inputs "
-                    f"described; the network knows the words {listed(list(known))}, coded 0, 1, … "
-                    f"in this order. Give them as categories={{{feature.name!r}: [...]}}"
-                )
-
-
-def _refuse_beside(
-    inputs: Inputs, network: LoadedModel, domain: Domain, others: tuple[object, ...]
-) -> None:
-    """Raise ``InputError`` for inputs of another size, or arguments that they replace."""
-    if inputs.size != network.input_size:
-        raise InputError(
-            f"the inputs described have {inputs.size} coordinates, those of the model "
-            f"{network.input_size} (shape {network.input_shape}): one for each feature, and one "
-            "for each value of a one-hot block; Inputs.from_pipeline(pipeline, frame) describes "
-            "the columns of a pipeline"
-        )
-    classes = max(network.output_size, 2)  # one score decides between two
-    known = network.facts.class_names
-    if inputs.class_names != known and sorted(inputs.class_names) == sorted(known):
-        raise InputError(
-            f"the classes of the network are {', '.join(known)}, in this order; the inputs "
-            f"described name them in another: {', '.join(inputs.class_names)}"
-        )
-    if inputs.class_names and len(inputs.class_names) != classes:
-        raise InputError(
-            f"the inputs described name {len(inputs.class_names)} classes, the network has "
-            f"{classes}: give a name for each, or leave class_names out"
-        )
-    _refuse_other_words(inputs, network)
-    if domain is not UNIT_DOMAIN or any(other is not None for other in others):
-        raise InputError(
-            "inputs describe the domain, the features and their names: leave domain, features, "
-            "feature_names and image_shape out"
-        )
+def _example(x: InputLike, row: Mapping[str, Any] | None, described: Inputs | None) -> Any:
+    """Return the input for a module that needs the shape of one, or a frame for a pipeline."""
+    if row is not None and described is not None:
+        return described.row(row)
+    return x if row is None or is_frame(x) else list(row.values())
 
 
 def _array(x: ArrayLike) -> NDArray[Any]:

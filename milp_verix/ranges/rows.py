@@ -1,14 +1,23 @@
 """Rows of a table as arrays of a network's numbers, to be counted."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import code_in
+from milp_verix.inputs.dummies import cell_of
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.one_row import in_order, named_row, numbers_in
+from milp_verix.inputs.one_row import (
+    by_names,
+    features_among,
+    features_left_out,
+    in_order,
+    numbers_in,
+)
+from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import FloatArray
 
@@ -19,22 +28,26 @@ def rows_of(problem: PosedProblem, rows: Any) -> tuple[FloatArray | None, tuple[
     They are an array with a row for each input, or a DataFrame or a list of mappings, whose columns
     are placed by name where the coordinates have names. Raises ``InputError`` for other rows.
     """
-    size, inputs, notes = problem.x.size, problem.inputs, tuple[str, ...]()
-    frame = named_frame(rows) if is_frame(rows) else None
+    size, inputs = problem.x.size, problem.inputs
+    if rows is None or isinstance(rows, Numbers):
+        return None if rows is None else rows.values, ()
+    frame, notes = named_frame(rows) if is_frame(rows) else None, tuple[str, ...]()
     if frame is not None or (not isinstance(rows, np.ndarray) and _are_mappings(rows)):
         header = [*map(str, rows[0] if frame is None else frame.columns)]
-        names = problem.coordinate_names if inputs is None else inputs.names
-        chosen, notes = in_order(header, names, "rows")
-        names = names or tuple(chosen)
-        if frame is not None:
-            rows = frame[chosen].set_axis([*names], axis=1)
-            if inputs is not None:
-                return _of_frame(rows, inputs), notes
+        if inputs is not None:
+            notes = features_left_out(inputs.features, header, "rows")
+            if frame is not None:
+                return _of_frame(frame, inputs), notes
+            rows = [inputs.row(row) for row in rows]
         else:
-            taken = [named_row(row, names) for row in rows]
-            rows = [numbers_in(row) if inputs is None else inputs.row(row) for row in taken]
-    if rows is None:
-        return None, ()
+            names = problem.coordinate_names
+            chosen, notes = in_order(header, names, "rows")
+            if frame is not None:
+                rows = frame[chosen]
+            else:
+                rows = [numbers_in(by_names(row, names or chosen, "rows")[0]) for row in rows]
+    else:
+        refuse_arrays(inputs is not None and inputs.places is not None)
     try:
         found = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -47,17 +60,26 @@ def rows_of(problem: PosedProblem, rows: Any) -> tuple[FloatArray | None, tuple[
     return found.reshape(len(found), size), notes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """Rows whose ``values``, shape (R, d), are known to be in the order of the network's input."""
+
+    values: FloatArray
+
+
 def _are_mappings(rows: Any) -> bool:
     return hasattr(rows, "__len__") and len(rows) > 0 and hasattr(rows[0], "keys")
 
 
 def _of_frame(frame: Any, inputs: Inputs) -> FloatArray:
     """Return the rows of a DataFrame; each value of a column is read once."""
+    columns = features_among(inputs.features, [*frame.columns], "rows")
     found = np.zeros((len(frame), inputs.size))
     for feature, group in zip(inputs.features, inputs.groups, strict=True):
-        column = frame[feature.name]
-        codes = {value: code_in(feature, value) for value in column.unique().tolist()}
-        numbers = np.array([codes[value] for value in column.tolist()])
+        names = columns[feature.name]
+        cells = [*zip(*(frame[name].tolist() for name in names), strict=True)]
+        codes = {one: code_in(feature, cell_of(feature, names, one)) for one in {*cells}}
+        numbers = np.array([codes[one] for one in cells])
         if feature.one_hot:
             found[:, group] = np.eye(feature.width)[numbers.astype(np.intp)]
         else:

@@ -11,22 +11,24 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.inputs.one_row import by_names, in_order, row_of
+from milp_verix.inputs.one_row import features_left_out, row_of
+from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.study.inputs import Inputs, inputs_of
 from milp_verix.study.tables import csv_lines, parquet_table, refuse_one_cell, refuse_other_length
 from verix_encodings.arrays import FloatArray
 
 
-def described_inputs(source: Any, description: Description) -> Inputs:
+def described_inputs(source: Any, description: Description, *, reordered: bool = False) -> Inputs:
     """Return the inputs in ``source``, whose columns are the features of ``description``.
 
     A table, a ``.csv`` or ``.parquet`` file or a pandas DataFrame, has a column for each feature,
     by name, with numbers, words or truth values; other columns are left out. So is each row of a
     sequence of mappings. Any other source holds
-    the network's numbers, as for :func:`~milp_verix.study.inputs.inputs_of`. Raises ``InputError``;
-    a value that is missing, not known or outside of the description fails its own row alone.
+    the network's numbers, as for :func:`~milp_verix.study.inputs.inputs_of`, which are refused if
+    the description was ``reordered``. Raises ``InputError``; a value that is missing, not known or
+    outside of the description fails its own row alone.
     """
-    given = _given(source, description)
+    given = _given(source, description, reordered)
 
     def read(index: int) -> NDArray[Any]:
         x = given.read(index)
@@ -40,7 +42,7 @@ def described_inputs(source: Any, description: Description) -> Inputs:
     return replace(given, read=read)
 
 
-def _given(source: Any, description: Description) -> Inputs:
+def _given(source: Any, description: Description, reordered: bool) -> Inputs:
     path = Path(source) if isinstance(source, str | Path) else Path()
     suffix = path.suffix.lower()
     if suffix == ".csv":
@@ -50,12 +52,14 @@ def _given(source: Any, description: Description) -> Inputs:
     if is_frame(source):
         return _frame(source, "the frame", description)
     if isinstance(source, Sequence) and any(hasattr(row, "keys") for row in source):
+        features = description.features
         return Inputs(
             len(source),
             lambda i: _row(source[i], description, f"row {i}"),
-            notes=lambda i: by_names(row_of(source[i]) or {}, description.names, "the row")[1],
+            notes=lambda i: features_left_out(features, [*(row_of(source[i]) or ())], "the row"),
             place="row {}".format,
         )
+    refuse_arrays(reordered)
     try:
         return inputs_of(source, description.size)
     except InputError as error:
@@ -64,7 +68,7 @@ def _given(source: Any, description: Description) -> Inputs:
 
 def _frame(frame: Any, what: str, description: Description) -> Inputs:
     frame = named_frame(frame)
-    _, told = in_order(list(frame.columns), description.names, what)
+    told = features_left_out(description.features, list(frame.columns), what)
     rows = frame.to_dict("records")
     _refuse_empty(rows, what)
 
@@ -83,7 +87,7 @@ def _csv(path: Path, description: Description) -> Inputs:
     refuse_one_cell(path, header, len(description.names))
     if twice := next((name for name in header if header.count(name) > 1), None):
         raise InputError(f"{path.name} has two columns named {twice!r}: rename or drop one of them")
-    _, told = in_order(header, description.names, path.name)
+    told = features_left_out(description.features, header, path.name)
     rows = list(lines)
     _refuse_empty(rows, path.name)
 

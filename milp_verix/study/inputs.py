@@ -40,7 +40,8 @@ class Inputs:
 def names_of(network: LoadedModel, options: Mapping[str, Any]) -> Sequence[str] | None:
     """Return the names of an input's coordinates: the model's, or the user's in ``options``."""
     given = options.get("feature_names") if options.get("features") is None else None
-    return network.columns or (None if given is None else [*map(str, given)])
+    names = None if given is None else [*map(str, given)]
+    return network.columns if network.columns_for(names or ()) or names is None else names
 
 
 def inputs_of(

@@ -119,7 +119,9 @@ def _given(
         described = Description.from_file(described)
     described = described_as(described)
     assert described is not None
-    return described_inputs(xs, described), {**options, "inputs": described}
+    placed = network.described(described)
+    given = described_inputs(xs, placed, reordered=placed.places != described.places)
+    return given, {**options, "inputs": placed}
 
 
 def _listed(value: Any) -> list[Any]:

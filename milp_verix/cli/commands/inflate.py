@@ -14,8 +14,10 @@ from milp_verix.cli.options import number_of, radius_of
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedQuestion, Question
 from milp_verix.cli.search_options import CheckOptions
+from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.ranges.inflate import inflate_problem
+from milp_verix.ranges.rows import Numbers
 from milp_verix.ranges.search import RangesProgress
 from milp_verix.results.public import Ranges
 from milp_verix.study.described_rows import described_inputs
@@ -83,15 +85,16 @@ def inflate(
     raise typer.Exit(exit_code(found.maximal, found.statistics.stopped))
 
 
-def _rows(source: str, problem: PosedProblem) -> tuple[Any, tuple[str, ...]]:
-    """Return the inputs in a file, as an array with one in each row, and notes on its columns."""
+def _rows(source: str, problem: PosedProblem) -> tuple[Numbers, tuple[str, ...]]:
+    """Return the inputs in a file, with one in each row, and notes on its columns."""
     inputs, names = problem.inputs, problem.coordinate_names
     if inputs and Path(source).suffix.lower() in (".csv", ".parquet"):
         given = described_inputs(source, inputs)
     else:
+        refuse_arrays(inputs is not None and inputs.places is not None)
         given = inputs_of(source, problem.x.size, None, names)
     rows = [given.read(index).reshape(-1) for index in range(given.count)]
-    return np.array(rows), given.told
+    return Numbers(np.array(rows)), given.told
 
 
 def _told(state: RangesProgress) -> str:
