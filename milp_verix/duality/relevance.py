@@ -129,7 +129,7 @@ def relevance(
 
 def _chosen(given: Any, features: Features) -> frozenset[int]:
     """Return the indices of the features ``given`` by names or indices."""
-    found = {features.index(one) for one in features.unnamed(given, "feature")}
+    found = {features.index(one, "feature") for one in features.unnamed(given, "feature")}
     if not found:
         raise InputError("no protected feature is given: name one at least")
     return frozenset(found)

@@ -44,8 +44,8 @@ def values_by_label(
         return np.asarray(given)
     if _OTHERS in row and _OTHERS not in known:
         others = row.pop(_OTHERS)
-    places = [*known]
-    labels = {_name(label, known, places): value for label, value in row.items()}
+    by_index = {str(place): name for place, name in enumerate(known) if str(place) not in known}
+    labels = {by_index.get(label, label): value for label, value in row.items()}
     found = same_names(known, labels)
     used = {*found.values()}
     unknown = [label for label in labels if label not in used]
@@ -88,9 +88,3 @@ def features_listed(given: Any, names: Sequence[str] | None, count: int, what: s
 
 def _flags(values: Iterable[Any]) -> bool:
     return all(isinstance(one, bool | np.bool_) for one in values)
-
-
-def _name(label: str, known: Mapping[str, None], places: Sequence[str]) -> str:
-    """Return the name of the feature whose index a label is; any other label as it is."""
-    index = label.isdecimal() and label not in known and int(label) < len(places)
-    return places[int(label)] if index else label

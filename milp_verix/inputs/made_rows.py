@@ -13,9 +13,7 @@ import numpy as np
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.fitted import names_of, width_of
-from milp_verix.inputs.frame import named_frame
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.table_encoding import Column, TableEncoding
 from verix_encodings.arrays import FloatArray
 
@@ -90,15 +88,6 @@ def table_of(fitted: Any, values: dict[str, Any], count: int) -> Any:
     import pandas as pd
 
     return pd.DataFrame({name: values.get(name, np.zeros(count)) for name in names})
-
-
-def columns_of(fitted: Any, frame: Any) -> Any:
-    """Return the columns of ``frame`` that ``fitted`` was fitted on; ``InputError`` without one."""
-    if (names := names_of(fitted)) is None:
-        return frame
-    named = named_frame(frame)
-    chosen, _ = in_order([*named.columns], names, "the frame, as the pipeline was fitted,")
-    return named[chosen].set_axis(names, axis=1)
 
 
 def rows_of(fitted: Any, frame: Any) -> FloatArray:

@@ -57,10 +57,10 @@ class Features:
         chosen[np.asarray(features, dtype=np.intp)] = True
         return np.flatnonzero(chosen[self.of_coordinate])
 
-    def index(self, given: str | int) -> int:
+    def index(self, given: str | int, argument: str) -> int:
         """Return the index of a feature, given by its name or index.
 
-        Raises ``InputError`` if there is none.
+        Raises ``InputError``, which tells the ``argument``, if there is none.
         """
         names = list(self.names or ())
         try:
@@ -70,25 +70,21 @@ class Features:
         if not 0 <= found < self.count:
             known = listed(names) or "none has a name"
             raise InputError(
-                f"there is no feature {given!r}: give an index from 0 to {self.count - 1}, or a "
-                f"name ({known}){meant(str(given), names)}"
+                f"{argument}: there is no feature {given!r}: give an index from 0 to "
+                f"{self.count - 1}, or a name ({known}){meant(str(given), names)}"
             )
         return found
 
     def unnamed(self, given: str | Sequence[str | int] | NDArray[Any], argument: str) -> list[int]:
         """Return features with names replaced by indices; indices stay as they are, unchecked.
 
-        A mask by name becomes the features that are True, see :func:`.features_listed`.
-        ``argument`` is what an error calls them; raises ``InputError`` for a name that no feature
-        has.
+        Of a mask they are those that are True, see :func:`.features_listed`. An error calls them
+        ``argument``; raises ``InputError`` for a name that no feature has.
         """
         given = features_listed(given, self.names, self.count, argument)
         listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
         several: list[Any] = [*given] if listed and not isinstance(given, str) else [given]
-        try:
-            return [self.index(one) if isinstance(one, str) else one for one in several]
-        except InputError as error:
-            raise InputError(f"{argument}: {error}") from error
+        return [self.index(one, argument) if isinstance(one, str) else one for one in several]
 
     def indices(self, given: str | Sequence[str | int], argument: str) -> list[int]:
         """Return distinct features, given by names or indices, as indices in the same sequence.

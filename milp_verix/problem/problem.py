@@ -202,7 +202,7 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     if described is not None and row and counts([*row]) and not {*row} & {*described.names}:
         x, row = numbers_in(row), None  # nobody gave names
     if not isinstance(network, LoadedModel):
-        network = load_network(network, example=_example(x, row, described))
+        network = load_network(network, example=_example(network, x, row, described))
     single = features is None and described is None
     if described is not None:
         described, x, notes = placed(described, network, x, row)
@@ -257,11 +257,12 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     }
 
 
-def _example(x: InputLike, row: Mapping[str, Any] | None, described: Inputs | None) -> Any:
+def _example(network: Any, x: Any, row: Mapping[str, Any] | None, described: Inputs | None) -> Any:
     """Return the input for a module that needs the shape of one, or a frame for a pipeline."""
-    if row is not None and described is not None:
-        return described.row(row)
-    return x if row is None or is_frame(x) else list(row.values())
+    if row is None or described is not None:
+        return x if row is None or described is None else described.row(row)
+    fitted = [*getattr(network, "feature_names_in_", ())]
+    return x[fitted] if fitted and is_frame(x) and {*fitted} <= {*x.columns} else [*row.values()]
 
 
 def _array(x: ArrayLike) -> NDArray[Any]:

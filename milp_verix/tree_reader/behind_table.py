@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import steps_of, without_search
-from milp_verix.inputs.made_rows import columns_of, rows_of
+from milp_verix.inputs.made_rows import rows_of
 from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.inputs.table_encoding import encoding_of
 from milp_verix.tree_reader.branching import Branching, Sides, Words, as_thresholds, plain_sides
@@ -106,7 +106,7 @@ def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
         )
     trees, (names, words) = pulled_back(inner, columns), coordinates_of(fitted)
     # rows with missing values wait for a description
-    known = columns_of(fitted, frame).dropna() if hasattr(frame, "columns") else ()
+    known = frame.dropna() if hasattr(frame, "columns") else ()
     given = rows_of(fitted, known) if len(known) else np.zeros((0, columns.size))
     return replace(
         inner,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import InputError, ModelError
-from milp_verix.inputs.made_rows import columns_of, made_rows, rows_of
+from milp_verix.inputs.made_rows import made_rows, rows_of
 from milp_verix.inputs.table_encoding import TableEncoding
 from milp_verix.onnx_reader.messages import first_line
 from verix_encodings.arrays import FloatArray
@@ -46,7 +46,6 @@ def require_equal(
                 f"network ({first_line(error)}): give rows of its table as example=frame"
             ) from error
     if given:
-        frame = columns_of(fitted, frame)
         inputs.append(rows_of(fitted, frame))
         known.append(_rows(expected(frame), len(frame)))
         labels += [*frame.index]
