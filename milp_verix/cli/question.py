@@ -42,6 +42,7 @@ from milp_verix.input_files import (
     scaled_note,
 )
 from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.one_row import features_left_out, row_of
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import load_network
@@ -215,9 +216,9 @@ def explanation_in(file: str, network: LoadedModel) -> Any:
         raise InputError(f"--explanation: cannot read {path}: {error.strerror}") from error
     except ValueError as error:
         raise InputError(f"--explanation: cannot read {path}: {error}") from error
-    if isinstance(content, dict):
+    if isinstance(content, dict) and not all(value in (True, False) for value in content.values()):
         return Explanation.from_json(json.dumps(content))
-    if not isinstance(content, list):
+    if not isinstance(content, list | dict):
         raise InputError(
             f"--explanation: {path} holds {content!r:.40}, expected a list of feature indices, a "
             "mask, or a result of milp-verix"
@@ -233,13 +234,14 @@ def _described(
     Numbers are refused if the inputs were ``reordered``.
     """
     if table := _TABLE.fullmatch(source):
-        x, note = _row_of_table(Path(table["path"]), table["row"], inputs)
-        return x, (note,)
+        return _row_of_table(Path(table["path"]), table["row"], inputs)
     if not source.lower().endswith(".json"):
         refuse_arrays(reordered)
         return read_input(source, network.input_shape), ()
     try:
-        return inputs.row(json_in(Path(source))), ()
+        row = json_in(Path(source))
+        x = inputs.row(row)
+        return x, features_left_out(inputs.features, [*(row_of(row) or ())], "the row")
     except InputError as error:
         raise InputError(f"{source}: {error}") from error
     except OSError as error:
@@ -248,8 +250,10 @@ def _described(
         raise InputError(f"{source} is no JSON: {error}") from error
 
 
-def _row_of_table(path: Path, row: str | None, inputs: Inputs) -> tuple[NDArray[Any], str]:
-    """Return a row of a table, by default its only one, and a note that says which."""
+def _row_of_table(
+    path: Path, row: str | None, inputs: Inputs
+) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Return a row of a table, by default its only one, and notes on which and on its columns."""
     given = described_inputs(path, inputs)
     if row is None and given.count > 1:
         raise InputError(
@@ -259,7 +263,7 @@ def _row_of_table(path: Path, row: str | None, inputs: Inputs) -> tuple[NDArray[
     index = int(row or 0)
     if index >= given.count:
         raise InputError(f"{path} has the rows 0 to {given.count - 1}, got {index}")
-    return given.read(index), f"the input is {given.place(index)}"
+    return given.read(index), (f"the input is {given.place(index)}", *given.told)
 
 
 def files_of(*given: Any) -> list[Path]:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.frame import is_frame
-from milp_verix.inputs.one_row import by_names, counts, in_order, numbers_in, row_of
+from milp_verix.inputs.one_row import by_names, in_order, numbers_in, row_of
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.stored_numbers import array_in
 from milp_verix.study.tables import number_table
@@ -107,20 +106,18 @@ def _is_table(source: Any) -> bool:
 
 def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
     """Return inputs that are arrays, or rows by ``names``, or else by those of the first row."""
-    first, told = None, tuple[str, ...]()
-    with suppress(InputError):
-        first = row_of(source[0])
-    if names is None and first is not None and not counts([*first]):
-        names, told = in_order([*first], None, "the first row")
+    told: tuple[str, ...] = ()
+    if names is None and hasattr(source[0], "keys"):
+        names, told = in_order([*map(str, source[0].keys())], None, "the first row")
 
     def read(index: int) -> NDArray[Any]:
         row = row_of(source[index])
-        if row is not None:
-            return np.array(numbers_in(by_names(row, names, f"row {index}")[0]))
         try:
-            return np.asarray(source[index])
+            if row is None:
+                return np.asarray(source[index])
         except ValueError as error:  # rows of different lengths
             raise InputError(f"the input is not an array: {error}") from error
+        return np.array(numbers_in(by_names(row, names, f"row {index}")[0]))
 
     def notes(index: int) -> tuple[str, ...]:
         row = row_of(source[index])

@@ -12,7 +12,7 @@ import numpy as np
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import number_in_cell, remedy_for
 from milp_verix.inputs.frame import is_frame, named_frame
-from milp_verix.inputs.names import listed, shown
+from milp_verix.inputs.names import listed, same_names, shown
 from milp_verix.inputs.one_row import in_order
 from verix_encodings.arrays import FloatArray
 
@@ -189,7 +189,7 @@ def _places(
 ) -> tuple[list[int], tuple[str, ...]]:
     """Return the places of the input's columns, and notes on them."""
     notes, known = tuple[str, ...](), header or []
-    if columns is not None and {*columns} & {*(names or ())}:
+    if columns is not None and same_names(names or (), columns):
         columns, _ = in_order(columns, names, "the choice of columns")
     elif header is not None and columns is None:
         chosen, notes = in_order(header, names, what)

@@ -217,3 +217,38 @@ def test_rows_in_a_file_for_the_command_are_read_by_name(tmp_path: Path) -> None
     rows = PEOPLE.to_numpy() / 100
     expected = mv.inflate(network, [*row], epsilon=0.01, rows=rows, within=0.05)
     assert found.inside == expected.inside
+
+
+def test_the_command_reads_rows_masks_and_scores_in_files_by_name(tmp_path: Path) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    fitted = xgboost.XGBClassifier(n_estimators=3).fit(PEOPLE, PEOPLE.income > 50)
+    fitted.save_model(tmp_path / "model.json")
+    described = mv.Inputs.from_frame(PEOPLE)
+    files: dict[str, Any] = {
+        "inputs.json": described.to_data(),
+        "row.json": WIDE.iloc[3].to_dict(),
+        "mask.json": {"income": True, "age": False, "debt": False},
+        "scores.json": {"income": 0.9, "debt": 0.2, "age": 0.1},
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    WIDE.to_csv(tmp_path / "wide.csv", index=False)
+
+    def run(command: str, row: str, *more: object) -> Any:
+        done = run_here(
+            command, tmp_path / "model.json", tmp_path / row, "--epsilon", "inf",
+            "--inputs", tmp_path / "inputs.json", "--json", tmp_path / "found.json", *more,
+        )  # fmt: skip
+        assert done.returncode in (0, 1), done.stderr
+        return json.loads((tmp_path / "found.json").read_text())
+
+    for row, what in (("row.json", "the row"), ("wide.csv:3", "wide.csv")):
+        found = run("audit", row, "--explanation", tmp_path / "mask.json")
+        assert found["explanation"] == [2]
+        assert found["sound"] is True
+        assert LEFT_OUT.format(what) in found["notes"]
+        assert np.ravel(found["input"]).tolist() == PEOPLE.iloc[3].tolist()
+    found = run("importance", "row.json", "--beside", tmp_path / "scores.json")
+    assert found["beside"] == [0.1, 0.2, 0.9]
+    found = run("minimum", "row.json", "--costs", tmp_path / "scores.json")
+    assert found["costs"] == [0.1, 0.2, 0.9]
