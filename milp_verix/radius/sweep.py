@@ -174,7 +174,7 @@ def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
         raise InputError(
             f'epsilons are one radius or more, such as ["1%", "10%", inf]; got {epsilons!r}'
         )
-    radii = sorted((radii_of(inputs, one) for one in given), reverse=True)
+    radii = sorted((radii_of(inputs, one, "epsilons") for one in given), reverse=True)
     for larger, smaller in pairwise(radii):
         if larger == smaller:
             raise InputError("epsilons lists the same radius of each feature twice")
