@@ -66,6 +66,7 @@ def replayed(
     network: LoadedModel, box: Interval, inputs: FloatArray, outputs: FloatArray
 ) -> EmbeddedCheck:
     """Run ``network`` at ``inputs``, and compare with ``outputs``."""
+    network.require_unchanged()
     beyond = np.maximum(box.lower - inputs, inputs - box.upper)
     point = _off_thresholds(network, box, inputs, outputs) if network.ir.stepped else inputs
     return EmbeddedCheck(

@@ -20,7 +20,7 @@ from milp_verix.inputs.names import listed, shown
 from milp_verix.inputs.one_row import numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, loaded
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.ball import UNIT_DOMAIN, Ball, Domain, make_ball
 from milp_verix.problem.comparable import comparable
@@ -181,9 +181,8 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     domain, features, feature_names = given.domain, given.features, given.feature_names
     if described is not None and row is not None:
         x, row = described.row(row), None
-    if not isinstance(network, LoadedModel):
-        example = x if row is None or is_frame(x) else list(row.values())
-        network = load_network(network, example=example)  # type: ignore[arg-type]
+    example = x if row is None or is_frame(x) else list(row.values())
+    network = loaded(network, example=example)
     notes: tuple[str, ...] = ()
     if row is not None:
         x = network.numbers_of(row)

@@ -17,7 +17,7 @@ from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs as Description, inputs_of as described_as
 from milp_verix.inputs.names import listed
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.described_rows import described_inputs
@@ -62,8 +62,7 @@ def part_of(
 
     Raises the error of an argument that suits no input.
     """
-    if not isinstance(network, LoadedModel):
-        network = load_network(network)
+    network = loaded(network)
     given, options = _given(network, xs, columns, inputs, options)
     chosen = _indices(indices, given.count)
     _first_readable(given, chosen)
