@@ -25,6 +25,7 @@ from milp_verix.onnx_reader.sources.text_model import TextPipeline, text_model
 from milp_verix.onnx_reader.sources.text_trees import text_trees
 from milp_verix.onnx_reader.sources.text_words import Place, WordReader
 from milp_verix.origin import Origin
+from milp_verix.printable import printable
 from milp_verix.reporting.words.message_words import marked_words
 from milp_verix.results.public import Explanation
 from milp_verix.tree_reader.registry import reader_of
@@ -131,7 +132,10 @@ class Message:
 
     def page(self, explanation: Explanation) -> str:
         """Return the message as a paragraph of HTML, with words of the explanation marked."""
-        parts = [(html.escape(part), needed) for part, needed in marked_words(explanation)]
+        parts = [
+            (html.escape(printable(part, "\n\t")), needed)
+            for part, needed in marked_words(explanation)
+        ]
         told = "".join(f"<mark>{part}</mark>" if needed else part for part, needed in parts)
         return f'<p class="message">{told}</p>'
 
