@@ -84,7 +84,7 @@ class Message:
         most = np.maximum(counts, 1)
         everything = (*words, *more)
         spans: dict[str, list[Place]] = {word: [] for word in everything}
-        for word, place in zip(read, places or (), strict=False):
+        for word, place in zip(read, places, strict=False):
             spans[word].append(place)
         inputs = Inputs(
             [integer(word, 0, int(n)) for word, n in zip(everything, most, strict=True)],
@@ -96,12 +96,11 @@ class Message:
             network = text_trees(parts, everything, most)
         else:
             network = load_network(text_model(parts, everything, most))
-        content = network.content_sha256
+        facts = replace(network.facts, notes=(*network.facts.notes, *reader.notes))
         again = partial(cls.of, pipeline, text, add=added)
-        origin = Origin([pipeline], lambda: again().network.content_sha256, content, "Message.of")
-        notes = (*network.facts.notes, *filter(None, [reader.note]))
-        network = replace(network, origin=origin, facts=replace(network.facts, notes=notes))
-        return cls(everything, counts, network, inputs)
+        hashed = network.content_sha256
+        origin = Origin([pipeline], lambda: again().network.content_sha256, hashed)
+        return cls(everything, counts, replace(network, facts=facts, origin=origin), inputs)
 
     def problem(self, **options: Any) -> Problem:
         """Return the question which words keep the prediction, whatever others go.

@@ -221,8 +221,7 @@ def load_network(
     models = [one for one in (source, transformer) if not isinstance(one, _UNCHANGING)]
     if not models:
         return network
-    content = network.content_sha256
-    origin = Origin(models, lambda: _read(*given).content_sha256, content, "load_network")
+    origin = Origin(models, lambda: _read(*given).content_sha256, network.content_sha256)
     return replace(network, origin=origin)
 
 

@@ -27,7 +27,7 @@ class Check(Verdict):
         """Return the claim in words, or what refutes it."""
         from milp_verix.reporting.words.check import check_sentence
 
-        return check_sentence(self.about, self, self.free)
+        return printable(check_sentence(self.about, self, self.free))
 
     def summary(self) -> "Table":
         """Return the facts as a rich table."""

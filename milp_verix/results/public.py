@@ -57,7 +57,6 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
 
         ``feature`` is an index or a name. Raises ``InputError`` for one without a counterfactual.
         """
-        from milp_verix.reporting.words.readable import readable
         from milp_verix.reporting.words.sentences import counterfactual_sentence
 
         if feature is None:
@@ -68,7 +67,7 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
             raise InputError(
                 f"feature {feature!r} has no counterfactual: it is not in the explanation"
             )
-        return counterfactual_sentence(readable(self), self.counterfactuals[int(index)])
+        return printable(counterfactual_sentence(self, self.counterfactuals[int(index)]))
 
     def of(self, problem: "PosedProblem") -> Self:
         """Return the explanation, which remembers its ``problem`` until it is stored."""

@@ -20,7 +20,6 @@ import numpy as np
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
 from milp_verix.reporting.words.columns import ColumnUse, TableUse
-from milp_verix.reporting.words.readable import readable
 from milp_verix.reporting.words.wording import number
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import load
@@ -75,7 +74,7 @@ class _Tally:
                 )
             )
         columns.sort(key=lambda column: (-column.in_all, column.no_part))
-        return readable(TableUse(tuple(columns), classes, asked))
+        return TableUse(tuple(columns), classes, asked)
 
     def _typical(self, feature: int) -> str:
         """Return the middle half of the kept numbers, or the most frequent words."""

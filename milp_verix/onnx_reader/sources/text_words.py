@@ -26,18 +26,30 @@ _PLAIN = re.compile(
 
 
 class WordReader:
-    """Reads the words of messages that a fitted ``vectorizer`` knows."""
+    """Reads the words of messages that a fitted ``vectorizer`` knows.
+
+    ``notes`` tell readers of results if words might depend on their neighbours.
+    """
 
     def __init__(self, vectorizer: Any) -> None:
         self._vectorizer, self._known = vectorizer, vectorizer.vocabulary_
         self._analyze = vectorizer.build_analyzer()
+        names = ("strip_accents", "preprocessor", "tokenizer", "token_pattern")
+        parts = {name: getattr(vectorizer, name) for name in names}
+        own = [name for name, part in parts.items() if callable(part)]
+        plain = not own and _PLAIN.fullmatch(parts["token_pattern"])
+        told = (
+            f"that words do not depend on their neighbours was tested {_WAYS} times at most, not "
+            f"proven: the {own[0] if own else 'token_pattern'} of the vectorizer is its own"
+        )
+        self.notes = () if plain else (told,)
 
     def words(self, text: str) -> list[str]:
         """Return the known words of ``text`` in their order."""
         return [word for word in self._analyze(text) if word in self._known]
 
-    def places(self, text: str) -> list[Place] | None:
-        """Return the start and the end of each of these words in ``text``; None if not known.
+    def places(self, text: str) -> list[Place]:
+        """Return the start and the end of each of these words in ``text``; none if not known.
 
         They are the spans of the vectorizer's own pattern, taken back through its preprocessor
         where that turns characters, or else words, into others one by one. Of another tokenizer,
@@ -47,7 +59,7 @@ class WordReader:
         for places in self._likely_places(text):
             if [self.words(text[start:stop]) for start, stop in places] == words:
                 return places
-        return None
+        return []
 
     def _likely_places(self, text: str) -> Iterator[list[Place]]:
         prepared = self._vectorizer.build_preprocessor()
@@ -57,28 +69,18 @@ class WordReader:
             return
         seen, pattern = prepared(text), re.compile(self._vectorizer.token_pattern)
         known = {*self._known} - {*(self._vectorizer.get_stop_words() or ())}
-        found = [one for one in pattern.finditer(seen) if one[pattern.groups] in known]
+        found, group = pattern.finditer(seen), pattern.groups
+        spans = [one.span(group) for one in found if one[group] in known]
         for units in (list(text), re.findall(r"\w+|\W", text)):
             images = [prepared(unit) for unit in units]
             if "".join(images) == seen:
-                yield _taken_back(units, images, [one.span(pattern.groups) for one in found])
+                here = [*accumulate(map(len, units), initial=0)]
+                there = [*accumulate(map(len, images), initial=0)]
+                # an end inside of an image fits no word; accents go with the letter before them
+                ends = [[here[bisect_right(there, end) - 1] for end in span] for span in spans]
+                yield [(start, stop) for start, stop in ends]
 
-    @property
-    def note(self) -> str | None:
-        """A note for readers of results if words might depend on their neighbours."""
-        names = ("strip_accents", "preprocessor", "tokenizer", "token_pattern")
-        parts = {name: getattr(self._vectorizer, name) for name in names}
-        own = [name for name, part in parts.items() if callable(part)]
-        if not own and _PLAIN.fullmatch(parts["token_pattern"]):
-            return None
-        return (
-            f"that no word depends on its neighbours was tested on {_WAYS} messages at most, not "
-            f"proven: the {own[0] if own else 'token_pattern'} of the vectorizer is its own"
-        )
-
-    def require_independent(
-        self, text: str, places: Sequence[Place] | None, more: Sequence[str]
-    ) -> None:
+    def require_independent(self, text: str, places: Sequence[Place], more: Sequence[str]) -> None:
         """Raise ``InputError`` if a word is read otherwise where others are left out or come in.
 
         Words that come in are those of ``more``. They are left out with a space in their place and
@@ -88,20 +90,18 @@ class WordReader:
         read = self.words(text)
         every = [*read, *more]
         self._require(" ".join(every), every)
-        if self.note is not None:
+        if self.notes:
             pairs = list(product(dict.fromkeys(every), repeat=2))
-            some = pairs[:: len(pairs) // _PAIRS + 1]
-            self._require(" ".join(map(" ".join, some)), [word for pair in some for word in pair])
+            some = [*chain.from_iterable(pairs[:: len(pairs) // _PAIRS + 1])]
+            self._require(" ".join(some), some)
         parts = ["", *chain.from_iterable((word, " ") for word in read)]
-        if places is not None:
+        if places:
             ends = [0, *chain.from_iterable(places), len(text)]
             parts = [text[start:stop] for start, stop in pairwise(ends)]
         for kept in _ways(len(read)):
             for gap in ("", " "):
-                left = [
-                    word if stays else gap for word, stays in zip(parts[1::2], kept, strict=True)
-                ]
-                changed = [*chain.from_iterable(zip(parts[::2], [*left, ""], strict=True))]
+                left = [one if stays else gap for one, stays in zip(parts[1::2], kept, strict=True)]
+                changed = chain.from_iterable(zip(parts[::2], [*left, ""], strict=True))
                 self._require("".join(changed), [*compress(read, kept)])
 
     def _require(self, message: str, words: list[str]) -> None:
@@ -111,22 +111,6 @@ class WordReader:
                 f"{shown(message)}, it takes {shown(found)}, expected {shown(words)}. Use a "
                 "token_pattern that reads each word alone, and put spaces between words"
             )
-
-
-def _taken_back(units: Sequence[str], images: Sequence[str], ends: Iterable[Place]) -> list[Place]:
-    """Return the places in text made of ``units`` for those in the text of their ``images``.
-
-    A place that begins or ends inside of an image is left out.
-    """
-    here = [*accumulate(map(len, units), initial=0)]
-    there = [*accumulate(map(len, images), initial=0)]
-    places = []
-    for start, stop in ends:
-        # a unit without an image, such as an accent, goes with what is before it
-        first, last = bisect_right(there, start) - 1, bisect_right(there, stop) - 1
-        if (there[first], there[last]) == (start, stop):
-            places.append((here[first], here[last]))
-    return places
 
 
 def _ways(count: int) -> Iterable[Sequence[bool]]:

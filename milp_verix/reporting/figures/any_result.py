@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from milp_verix.reporting.figures.parts.writing import drawn
-from milp_verix.reporting.words.readable import readable
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
@@ -72,7 +71,6 @@ def figure_of(result: StoredResult, image_shape: ImageShape = None) -> "Drawing"
         RangesRecord: _Figures(ranges_plot.images, ranges_plot.bars),
         EpsilonSweepRecord: _Figures(sweep_plot.images, sweep_plot.rows),
     }
-    result = readable(result)
     figures = next(figures for kind, figures in known.items() if isinstance(result, kind))
     about = result.levels[0] if isinstance(result, EpsilonSweepRecord) else result
     if about.inputs is not None and figures.described is not None:

@@ -6,7 +6,6 @@ from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.pages.result_views import view
 from milp_verix.reporting.words.any_result import facts_of, outcome, title
 from milp_verix.reporting.words.message_words import marked_words
-from milp_verix.reporting.words.readable import readable
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
@@ -23,7 +22,6 @@ from milp_verix.tolerances import Tolerances
 
 def result_page(result: StoredResult, *, counterfactuals: int) -> str:
     """Return the report of a result or sweep as HTML, with so many ``counterfactuals`` at most."""
-    result = readable(result)
     facts = facts_of(result)
     if isinstance(result, EpsilonSweepRecord):
         first: Result = result.levels[0]

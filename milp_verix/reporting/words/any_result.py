@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from milp_verix.printable import printable
 from milp_verix.reporting.words.audit import (
     audit_facts,
     audit_headline,
@@ -37,7 +38,6 @@ from milp_verix.reporting.words.ranges import (
     ranges_outcome,
     ranges_sentence,
 )
-from milp_verix.reporting.words.readable import readable
 from milp_verix.reporting.words.relevance import (
     relevance_facts,
     relevance_headline,
@@ -111,19 +111,19 @@ def _words(result: StoredResult) -> _Words:
 
 def title(result: StoredResult) -> str:
     """Return the headline of ``result``."""
-    return _words(result).title(readable(result))
+    return printable(_words(result).title(result))
 
 
 def outcome(result: StoredResult) -> str:
     """Return the size of ``result`` and what is proven of it; empty for an enumeration."""
-    return _words(result).outcome(readable(result))
+    return printable(_words(result).outcome(result))
 
 
 def sentence(result: StoredResult) -> str:
     """Return the claim of ``result`` in words."""
-    return _words(result).sentence(readable(result))
+    return printable(_words(result).sentence(result))
 
 
 def facts_of(result: StoredResult) -> list[tuple[str, str]]:
     """Return the facts about ``result``, as pairs of a name and a text."""
-    return _words(result).facts(readable(result))
+    return _words(result).facts(result)

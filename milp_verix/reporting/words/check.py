@@ -2,7 +2,6 @@
 
 from milp_verix.reporting.words.explanation import about_facts, effort_facts
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
-from milp_verix.reporting.words.readable import readable
 from milp_verix.reporting.words.sentences import (
     change_told,
     claim_text,
@@ -20,7 +19,6 @@ from milp_verix.results.records.verdict import Verdict
 
 def check_sentence(about: Result, verdict: Verdict, free: FeatureSet) -> str:
     """Return the claim that the features ``free`` may change, or what refutes it."""
-    about = readable(about)
     if (point := _point(verdict)) is not None:
         return " ".join([change_told(about, point), *scope_sentences(about)])
     kept = tuple(feature for feature in range(len(about.groups)) if feature not in free)
@@ -33,7 +31,6 @@ def check_sentence(about: Result, verdict: Verdict, free: FeatureSet) -> str:
 
 def check_facts(about: Result, verdict: Verdict, free: FeatureSet) -> list[tuple[str, str]]:
     """Return the facts about a check, as pairs of a name and a text."""
-    about = readable(about)
     answer, point = verdict.answer.name, _point(verdict)
     if verdict.bound is not None:
         answer += f", proven: no margin is above {number(verdict.bound)}"

@@ -10,7 +10,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from milp_verix.inputs.features import Feature
 from milp_verix.reporting.words.explanation import about_facts, effort_facts, words_facts
 from milp_verix.reporting.words.feature_labels import SHOWN, FeatureLabels, labels_of
-from milp_verix.reporting.words.readable import readable
 from milp_verix.reporting.words.sentences import claim_text, room_parts, rules_told, stays_text
 from milp_verix.reporting.words.wording import (
     counted,
@@ -164,7 +163,7 @@ def rules_facts(
     """Return a fact for each rule: its share of the rows, what it adds, and its claim."""
     told = [("rules", rules_sentence(rules, covered, rows))]
     before = 0
-    for place, (rule, after) in enumerate(zip(readable(tuple(rules)), covered, strict=True), 1):
+    for place, (rule, after) in enumerate(zip(rules, covered, strict=True), 1):
         added = f"adds {percent(after - before, rows)} %"
         decision = named_prediction(rule, rule.prediction)
         told.append((f"{place}: {decision}", f"{joined(_conditions(rule))} ({added})"))

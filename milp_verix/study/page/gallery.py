@@ -10,7 +10,6 @@ from milp_verix.reporting.figures.parts.style import typeset
 from milp_verix.reporting.pages.parts import View
 from milp_verix.reporting.pages.result_views import view
 from milp_verix.reporting.words.any_result import outcome, sentence
-from milp_verix.reporting.words.readable import readable
 from milp_verix.reporting.words.wording import named_prediction, prediction_text, seconds_text
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
@@ -88,7 +87,7 @@ def card(stored: StoredTask, settings: Settings, counterfactuals: int | None) ->
     row, name = stored.row, input_name(stored.row)
     prediction, said, named = predicted(row), "", False
     try:
-        result = readable(read_result(stored))
+        result = read_result(stored)
         most = counterfactuals
         if most is None:
             most = FEW if image_view(result) is not None else len(result.groups)
