@@ -14,6 +14,7 @@ from milp_verix.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import by_names, names_for, numbers_in, row_of
+from milp_verix.origin import Origin
 from verix_encodings.network.network import Network
 
 IN_MEMORY = "the model in memory"
@@ -57,7 +58,7 @@ class LoadedModel(ABC):
     ``content_sha256`` covers all that the predictions depend on. ``input_shape`` has 1 for the
     batch; ``dtype`` is the type of the input. ``facts`` are what the model's library tells of it;
     ``columns`` are the names of the coordinates, None where the model does not tell.
-    ``file_name`` is the name of the pickle that a model in memory came from.
+    ``file_name`` is the name of the pickle that a model in memory came from, ``origin`` that model.
     """
 
     path: Path | None
@@ -71,6 +72,7 @@ class LoadedModel(ABC):
     facts: KnownFacts
     columns: tuple[str, ...] | None = None
     file_name: str | None = None
+    origin: Origin | None = None
 
     @property
     def name(self) -> str:
@@ -116,6 +118,11 @@ class LoadedModel(ABC):
     def output_size(self) -> int:
         """Number of scores ``m``."""
         return self.ir.output_size
+
+    def require_unchanged(self) -> None:
+        """Raise ``InputError`` if the model in memory was fitted again since it was read."""
+        if self.origin is not None:
+            self.origin.require_unchanged()
 
     @abstractmethod
     def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:

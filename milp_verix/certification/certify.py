@@ -31,7 +31,7 @@ from milp_verix.certification.trees import FIRST_TURN, MOST_FREE, quick_trees, t
 from milp_verix.clock import Deadline, deadline_in
 from milp_verix.errors import InputError
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, loaded
 from milp_verix.onnx_reader.sources.model_file import serialised
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.explanation import ExplanationRecord
@@ -80,8 +80,7 @@ def certify(
     so. Raises ``InputError`` where ``network`` is not the network explained.
     """
     deadline = deadline_in(seconds_of(time_limit, "time_limit"))
-    if not isinstance(network, LoadedModel):
-        network = load_network(network, input_shape=explanation.model.input_shape)
+    network = loaded(network, input_shape=explanation.model.input_shape)
     return _PROVERS[explanation.kind](explanation, network, deadline)
 
 

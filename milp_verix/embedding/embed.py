@@ -18,7 +18,7 @@ from milp_verix.embedding.pyomo_host import PyomoHost
 from milp_verix.embedding.sockets import sockets_of
 from milp_verix.errors import InputError
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.problem.agreement import require_agreement_at
 from milp_verix.tolerances import Tolerances
@@ -83,7 +83,7 @@ def embed(  # noqa: PLR0917 - as people write it
         OverflowError: the bounds leave the range of float64.
     """
     host = host_of(model)
-    network = network if isinstance(network, LoadedModel) else load_network(network)
+    network = loaded(network)
     relu = resolve_formulation(formulation).relu
     method = resolve_bounds(bounds)[1]
     pieces = segments_of(segments)

@@ -18,8 +18,7 @@ from milp_verix.embedding.embed import embed
 from milp_verix.embedding.embedded import Embedded
 from milp_verix.embedding.pairing import order_of, sides_of
 from milp_verix.errors import InputError
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, loaded
 from verix_encodings import BoundMethod, Formulation
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
@@ -58,15 +57,15 @@ class VerixFormulation:
         bounds: BoundMethod | str = "crown",
         segments: int = DEFAULT_SEGMENTS,
     ) -> None:
-        loaded = network if isinstance(network, LoadedModel) else load_network(network)
-        if not isinstance(loaded, OnnxNetwork):
+        known = loaded(network)
+        if not isinstance(known, OnnxNetwork):
             raise InputError("blocks of OMLT take networks: milp_verix.embed takes trees, too")
-        self._network, self._scaling = loaded, scaling
-        graph = loaded.model.graph
-        declared = next(one for one in graph.input if one.name == loaded.input_name)
-        self.input_indexes = _indexes(declared, loaded.input_size)
-        outputs = (one for one in graph.output if one.name == loaded.output_name)
-        self.output_indexes = _indexes(next(outputs, None), loaded.output_size)
+        self._network, self._scaling = known, scaling
+        graph = known.model.graph
+        declared = next(one for one in graph.input if one.name == known.input_name)
+        self.input_indexes = _indexes(declared, known.input_size)
+        outputs = (one for one in graph.output if one.name == known.output_name)
+        self.output_indexes = _indexes(next(outputs, None), known.output_size)
         self._bounds = self._read(input_bounds)
         self._options: dict[str, Any] = {
             "formulation": formulation,

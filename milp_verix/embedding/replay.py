@@ -94,6 +94,7 @@ def replayed(
 
     With ``repair`` each input is moved by ``tolerance`` at most, and not out of ``box``.
     """
+    network.require_unchanged()
     beyond = np.maximum(box.lower - inputs, inputs - box.upper)
     near = _near(network, box, inputs, tolerance) if network.ir.stepped else {}
     other = _across(network, near, inputs, outputs)

@@ -3,7 +3,9 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from os import PathLike
 from pathlib import Path
+from types import NoneType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,6 +28,7 @@ from milp_verix.onnx_reader.sources.external_data import embed
 from milp_verix.onnx_reader.sources.model_file import ModelSource, path_of, read_model, serialised
 from milp_verix.onnx_reader.sources.several_inputs import JoinedInputs, join_inputs
 from milp_verix.onnx_reader.trace import Anchor, trace
+from milp_verix.origin import Origin
 from milp_verix.tree_reader.registry import ends_in_trees
 
 
@@ -158,6 +161,17 @@ NetworkLike: TypeAlias = LoadedModel | ModelSource | Any
 """A network that was loaded, or what :func:`load_network` takes."""
 
 
+def loaded(network: NetworkLike, **reading: Any) -> LoadedModel:
+    """Return a network that was loaded, or what :func:`load_network` makes of it.
+
+    Raises as that does, and ``InputError`` for a model that was fitted again since it was loaded.
+    """
+    if not isinstance(network, LoadedModel):
+        return load_network(network, **reading)
+    network.require_unchanged()
+    return network
+
+
 @checked(output=TEXT.or_none())
 def load_network(
     source: ModelSource | Any,
@@ -178,6 +192,9 @@ def load_network(
 
     A model with several inputs is read as one whose input is a vector, the inputs one after the
     other: give ``x`` as such a vector, or as a dict with an array for each input.
+
+    A model in memory may be fitted again, or changed in place: questions about what was read before
+    are refused then.
 
     Trees, forests and boosted trees of scikit-learn, XGBoost and LightGBM, files of the last two,
     and ONNX files that end in trees are read from their own structures, alone or at the end of a
@@ -200,6 +217,26 @@ def load_network(
         UnsupportedOperatorError: it holds something that cannot be encoded exactly.
         InputError: an argument does not fit it, or an exporter is not installed.
     """
+    given = (source, example, input_shape, output, transformer)
+    network = _read(*given)
+    models = [one for one in (source, transformer) if not isinstance(one, _UNCHANGING)]
+    if not models:
+        return network
+    origin = Origin(models, lambda: _read(*given).content_sha256, network.content_sha256)
+    return replace(network, origin=origin)
+
+
+_UNCHANGING = (str, PathLike, bytes, NoneType)
+"""Sources of a model that stay as they are, once they are read."""
+
+
+def _read(
+    source: Any,
+    example: ArrayLike | None,
+    input_shape: Sequence[int] | None,
+    output: str | None,
+    transformer: Any,
+) -> LoadedModel:
     if ends_in_trees(source):
         from milp_verix.tree_reader import behind_table  # networks need no readers of trees
         from milp_verix.tree_reader.tree_network import tree_network

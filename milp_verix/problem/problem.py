@@ -20,7 +20,7 @@ from milp_verix.inputs.names import shown
 from milp_verix.inputs.one_row import counts, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.ball import Ball, Domain, make_ball
 from milp_verix.problem.comparable import comparable
@@ -201,8 +201,8 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     domain, features, feature_names = given.domain, given.features, given.feature_names
     if described is not None and row and counts([*row]) and not {*row} & {*described.names}:
         x, row = numbers_in(row), None  # nobody gave names
-    if not isinstance(network, LoadedModel):
-        network = load_network(network, example=_example(network, x, row, described))
+    known = isinstance(network, LoadedModel)
+    network = loaded(network, example=None if known else _example(network, x, row, described))
     single = features is None and described is None
     if described is not None:
         described, x, notes = placed(described, network, x, row)

@@ -12,7 +12,7 @@ from milp_verix.clock import deadline_in
 from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.problem.options import Asked
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
@@ -67,8 +67,7 @@ def find_rules(
     started, deadline = time.monotonic(), deadline_in(np.inf if time_limit is None else time_limit)
     integer_of(count, "count")
     tried = _TRIES * count if tries is None else integer_of(tries, "tries")
-    if not isinstance(network, LoadedModel):
-        network = load_network(network)
+    network = loaded(network)
     table, described, notes = _numbers(network, rows, asked)
     if described is not None:
         asked = {**asked, "inputs": described}

@@ -16,7 +16,7 @@ from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs as Description, inputs_of as described_as
 from milp_verix.inputs.one_row import counts, row_of
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.problem.labelled import shaped_domain
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.records.statistics import INTERRUPTED
@@ -62,8 +62,7 @@ def part_of(
 
     Raises the error of an argument that suits no input.
     """
-    if not isinstance(network, LoadedModel):
-        network = load_network(network)
+    network = loaded(network)
     given, options = _given(network, xs, columns, inputs, options)
     chosen = _indices(indices, given.count)
     _first_readable(given, chosen)

@@ -1,8 +1,9 @@
-"""Templates filled in: every text that comes from outside is escaped."""
+"""Templates filled in: every text that comes from outside is escaped, unseen characters too."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from milp_verix.printable import printable
 from milp_verix.reporting.figures.parts.outline import MARK
 from milp_verix.reporting.figures.parts.style import FREED, INK, MUTED, Status, typeset
 from milp_verix.reporting.words.wording import counted, number
@@ -10,6 +11,10 @@ from milp_verix.version import version
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+def _shown(value: Any) -> Any:
+    return printable(value, "\n\t") if type(value) is str else value
 
 
 def rendered(template: str, **content: Any) -> str:
@@ -28,6 +33,7 @@ def environment() -> "Environment":
     found = Environment(
         loader=PackageLoader(__package__),
         autoescape=True,
+        finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
