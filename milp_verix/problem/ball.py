@@ -77,10 +77,10 @@ class Ball:
         dtype = self.centre.dtype
         # the centre is in the ball, whatever the grid of its type is
         object.__setattr__(
-            self, "inner_lower", np.minimum(_cast(lower, dtype, np.inf), self.centre)
+            self, "inner_lower", np.minimum(rounded_to(lower, dtype, np.inf), self.centre)
         )
         object.__setattr__(
-            self, "inner_upper", np.maximum(_cast(upper, dtype, -np.inf), self.centre)
+            self, "inner_upper", np.maximum(rounded_to(upper, dtype, -np.inf), self.centre)
         )
         for array in (self.centre, self.inner_lower, self.inner_upper):
             array.flags.writeable = False
@@ -329,7 +329,7 @@ def _rounded(exact: tuple[FloatArray, FloatArray], towards: float) -> FloatArray
     return np.where(beyond, np.nextafter(s, towards), s)
 
 
-def _cast(values: FloatArray, dtype: np.dtype[Any], towards: float) -> NDArray[Any]:
+def rounded_to(values: FloatArray, dtype: np.dtype[Any], towards: float) -> NDArray[Any]:
     """Round ``values`` to ``dtype`` towards ±infinity."""
     with np.errstate(over="ignore"):
         result = values.astype(dtype)
