@@ -24,6 +24,11 @@ _MOST_DIGITS = 17
 """Digits that identify every float64."""
 _LEAST_EXPONENT, _MOST_EXPONENT = -4, 15
 """Exponents of ten of the numbers that are written without one."""
+_CONTEXTS = {
+    (way, digits): Context(prec=digits, rounding=way)
+    for way in (ROUND_FLOOR, ROUND_CEILING, ROUND_HALF_EVEN)
+    for digits in range(1, _MOST_DIGITS + 1)
+}
 _FARTHER, _OF_VALUE = Decimal("0.25"), Decimal("0.01")
 """A change to a rounder number grows by this share of it, or of the number, at most."""
 
@@ -116,13 +121,12 @@ def rounder(value: float | np.number[Any], x: float, *, near: bool = True) -> It
     move = abs(whole - start)
     most = move + max(move * _FARTHER, abs(whole) * _OF_VALUE)
     for digits in range(1, len(whole.normalize().as_tuple().digits)):
-        ways = (Context(prec=digits, rounding=way) for way in (ROUND_FLOOR, ROUND_CEILING))
-        first, other = sorted((way.plus(whole) for way in ways), key=lambda one: abs(one - whole))
-        yield from (
-            float(one)
-            for one in (first, other)
-            if one != start and (one is first or not near or abs(one - start) <= most)
-        )
+        ways = (_CONTEXTS[way, digits].plus(whole) for way in (ROUND_FLOOR, ROUND_CEILING))
+        first, other = sorted(ways, key=lambda one: abs(one - whole))
+        if first != start:
+            yield float(first)
+        if other != start and (not near or abs(other - start) <= most):
+            yield float(other)
 
 
 def _decimal(value: float | np.number[Any]) -> Decimal:
@@ -133,7 +137,7 @@ def _rounded(value: Decimal, towards: str, digits: int) -> Decimal:
     if not value.is_finite():
         return value
     whole = value.adjusted() + 1 if value.adjusted() <= _MOST_EXPONENT else 0
-    return Context(prec=max(digits, whole), rounding=towards).plus(value)
+    return _CONTEXTS[towards, max(digits, whole)].plus(value)
 
 
 def _written(value: Decimal) -> str:

@@ -5,7 +5,7 @@ the nearest ones with one digit, two digits and so on, until the prediction chan
 other numbers as they are told.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,31 +29,61 @@ def first_changed(problem: PosedProblem, candidates: Point, allowed: Condition) 
 
     Of trees it is one as far as sums without rounding tell; the runtime of a network is run.
     """
-    if not len(candidates):
-        return None
-    worst = batch_values(problem.margins, candidates.T.astype(np.float64))[-1].max(axis=0)
-    stepped, least = problem.margins.stepped, 0.0
-    if not stepped:  # the network may round across a margin close to zero
-        least = -_CLOSE * max(float(np.abs(worst).max()), 1.0)
-    for row in np.flatnonzero(worst > least).tolist():
+    for row in _likely(problem, candidates):
         one = candidates[row]
-        if (
-            problem.ball.contains(one, np.flatnonzero(one != problem.x))
-            and allowed(one)
-            and (stepped or problem.question.changed(problem.network.evaluate(one)))
+        if _inside(problem, one, allowed) and (
+            problem.margins.stepped or problem.question.changed(problem.network.evaluate(one))
         ):
-            return int(row)
+            return row
     return None
 
 
+def _likely(problem: PosedProblem, candidates: Point) -> list[int]:
+    """Return the rows of ``candidates``, (n, d), at which a margin may be above zero."""
+    if not len(candidates):
+        return []
+    worst = batch_values(problem.margins, candidates.T.astype(np.float64))[-1].max(axis=0)
+    least = 0.0
+    if not problem.margins.stepped:  # the network may round across a margin close to zero
+        least = -_CLOSE * max(float(np.abs(worst).max()), 1.0)
+    return np.flatnonzero(worst > least).tolist()
+
+
+def _inside(problem: PosedProblem, one: Point, allowed: Condition) -> bool:
+    return problem.ball.contains(one, np.flatnonzero(one != problem.x)) and allowed(one)
+
+
 def replaced(
-    problem: PosedProblem, point: Point, at: int, values: Point, allowed: Condition
+    problem: PosedProblem, point: Point, values: Mapping[int, Point], allowed: Condition
 ) -> Point:
-    """Return ``point`` with the first of ``values`` at ``at`` with which it counts; else itself."""
-    candidates = np.repeat(point[None], len(values), axis=0)
-    candidates[:, at] = values
-    found = first_changed(problem, candidates, allowed)
-    return point if found is None else candidates[found]
+    """Return ``point`` with the first of the ``values`` of each coordinate that is enough.
+
+    All at once if that is enough, else one after the other.
+    """
+    owners = np.repeat([*values], [len(found) for found in values.values()]).astype(np.intp)
+    if not owners.size:
+        return point
+    candidates = np.repeat(point[None], owners.size, axis=0)
+    candidates[np.arange(owners.size), owners] = np.concatenate([*values.values()])
+    chosen: dict[int, int] = {}
+    for row in _likely(problem, candidates):
+        at = int(owners[row])
+        if at not in chosen and _inside(problem, candidates[row], allowed):
+            chosen[at] = row
+    if not chosen:
+        return point
+    together = point.copy()
+    for at, row in chosen.items():
+        together[at] = candidates[row, at]
+    if first_changed(problem, together[None], allowed) is not None:
+        return together
+    for at, row in chosen.items():
+        further = candidates[row:][owners[row:] == at]
+        rows = np.repeat(point[None], len(further), axis=0)
+        rows[:, at] = further[:, at]
+        found = first_changed(problem, rows, allowed)
+        point = point if found is None else rows[found]
+    return point
 
 
 def in_few_digits(
@@ -66,10 +96,9 @@ def in_few_digits(
     """
     moved = _real(problem, point)
     for _ in range(_ROUNDS):
-        before = point
-        for at in moved:
-            values = [*rounder(point[at], problem.x[at], near=near)]
-            point = replaced(problem, point, at, np.array(values, dtype=point.dtype), allowed)
+        pairs = ((at, rounder(point[at], problem.x[at], near=near)) for at in moved)
+        values = {at: np.array([*found], dtype=point.dtype) for at, found in pairs}
+        before, point = point, replaced(problem, point, values, allowed)
         if len(moved) == 1 or np.array_equal(before, point):
             break
     return point

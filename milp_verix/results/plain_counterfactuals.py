@@ -205,4 +205,4 @@ def _nearer(problem: PosedProblem, point: Point, at: int, whole: bool, counts: C
 def _scanned(problem: PosedProblem, point: Point, at: int, counts: Condition) -> Point:
     """Return ``point`` with the whole number at ``at`` that is nearest to the input."""
     x, most = float(problem.x[at]), float(point[at])
-    return replaced(problem, point, at, np.arange(x, most, np.sign(most - x))[1:], counts)
+    return replaced(problem, point, {at: np.arange(x, most, np.sign(most - x))[1:]}, counts)

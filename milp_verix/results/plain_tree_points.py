@@ -27,9 +27,9 @@ def plain_tree_point(problem: PosedProblem, found: Point, allowed: Condition) ->
     if problem.inputs is not None:
         for feature, group in zip(problem.inputs.features, problem.inputs.groups, strict=True):
             unordered[group] = feature.unordered
-    for at in np.flatnonzero((point != problem.x) & ~unordered).tolist():
-        point = replaced(problem, point, at, _nearer(problem, point, at), allowed)
-    return point
+    moved = np.flatnonzero((point != problem.x) & ~unordered).tolist()
+    nearer = {at: _nearer(problem, point, at) for at in moved}
+    return replaced(problem, point, nearer, allowed)
 
 
 def _put_back(problem: PosedProblem, point: Point, allowed: Condition) -> Point:
