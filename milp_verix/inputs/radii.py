@@ -79,7 +79,10 @@ def ends_around(inputs: Inputs, x: FloatArray, reach: FloatArray) -> tuple[Float
 
 
 def common_share(inputs: Inputs, radii: Sequence[float]) -> float | None:
-    """Return the share of its range that each radius is, up to rounding; None if they differ."""
+    """Return the share of its range that each radius is, at least; None if shares differ.
+
+    The one with few digits is chosen if rounding alone sets it apart: 0.1 for ``"10%"``.
+    """
     pairs = [
         (radius, feature.range)
         for feature, radius in zip(inputs.features, radii, strict=True)
@@ -87,8 +90,12 @@ def common_share(inputs: Inputs, radii: Sequence[float]) -> float | None:
     ]
     if not pairs or not np.isfinite(pairs).all():
         return None
-    shares = [radius / width for radius, width in pairs]
-    return shares[0] if np.allclose(shares, shares[0], rtol=1e-9, atol=0.0) else None
+    given, widths = np.array(pairs).T
+    shares = given / widths
+    told = float(f"{shares[0]:.12g}")
+    if np.allclose(told * widths, given, rtol=1e-15, atol=0.0):
+        return told
+    return float(shares.min()) if np.allclose(shares, shares[0], rtol=1e-9, atol=0.0) else None
 
 
 def _radius(feature: Feature, given: object, what: str) -> float:

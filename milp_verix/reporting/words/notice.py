@@ -6,6 +6,7 @@ from typing import Any
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.labelled import values_by_label
+from milp_verix.number_text import percent
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
 from milp_verix.reporting.words.ranges import condition_text, ranges_sentence
 from milp_verix.reporting.words.sentences import directions_of
@@ -113,7 +114,7 @@ def least_text(contrast: ContrastiveExplanationRecord | None) -> str:
     if contrast.scales is not None:
         told = (
             f"{several} the nearest change{within}: none is nearer by more than "
-            f"{100 * NEAREST_GAP:g} %, by proof. A change counts as a share of the room that its "
+            f"{percent(NEAREST_GAP)} %, by proof. A change counts as a share of the room that its "
             "item has."
         )
     others = [one for one in contrast.alternatives if one.unknown_reason is None]
