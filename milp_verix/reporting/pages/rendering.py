@@ -3,8 +3,8 @@
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from milp_verix.printable import printable
 from milp_verix.number_text import exact, nearest
+from milp_verix.printable import printable
 from milp_verix.reporting.figures.parts.outline import MARK
 from milp_verix.reporting.figures.parts.style import FREED, INK, MUTED, Status, typeset
 from milp_verix.reporting.words.wording import counted
