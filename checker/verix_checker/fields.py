@@ -124,18 +124,13 @@ def tree(splits: dict[str, Fields], sides: tuple[str, str], leaf: Fields) -> Kin
     return read
 
 
-def bound_proof(given: Any) -> Any:
-    """Read the proof of a lower bound: by changes, or by scenarios."""
-    return (BY_CHANGES if "changes" in OBJECT(given) else BY_SCENARIOS)(given)
-
-
 END, POINT = maybe(exact), numbered(coordinate)
 BOUND = fields({"bound": exact}, {"costs": listed(exact), "must": different, "must_not": different})
 ROW = fields({"factors": numbered(exact), "limit": exact}, {"strict": FLAG})
 CLAIMED: Fields = {"sha256": TEXT, "input": listed(exact), "minimal": FLAG, "bits": count}
 CLAIMED |= {"norm": TEXT, "epsilon": listed(END, exact), "domain": two(listed(END, END))}
 CLAIMED |= {"features": listed(different), "irrelevant": different}
-MORE: Fields = {"network": maybe(TEXT), "output": TEXT, "source": TEXT, "beside": OBJECT}
+MORE: Fields = {"network": TEXT, "output": TEXT, "source": TEXT, "beside": OBJECT}
 MORE |= {"whole": different, "blocks": listed(different), "rules": listed(listed(ROW))}
 MORE |= {"class": count, "against": different, "delta": exact, "outputs": different, "odd": count}
 MORE |= {"minimum": BOUND, "no_part": different}
@@ -151,11 +146,12 @@ COVERED = tree(DECIDED, ("out", "in"), {"weights": numbered(exact)})
 NAMED = tree(DECIDED, ("out", "in"), {"change": count, "kept": count})
 SETS: Fields = {"changes": listed(POINT)}
 KEPT = SETS | {"kept": listed(fields({"features": different, "trees": CASES}))}
-BY_CHANGES = fields(SETS | {"tree": COVERED})
-BY_SCENARIOS = fields({"step": exact, "scenarios": listed(listed(WHOLE)), "tree": WEIGHED})
+COVER = fields(SETS | {"tree": COVERED})
+COPIES = fields({"step": exact, "scenarios": listed(listed(WHOLE)), "tree": WEIGHED})
 PROVEN: Fields = {"claim": CLAIM, "trees": CASES}
 PROVEN |= {"points": numbered(numbered(coordinate, start=count))}
-BESIDE: Fields = {"starts": listed(signs), "notes": listed(TEXT), "minimum": bound_proof}
+BESIDE: Fields = {"starts": listed(signs), "notes": listed(TEXT)}
+BESIDE |= {"minimum": lambda one: (COVER if "changes" in OBJECT(one) else COPIES)(one)}
 BESIDE |= {"no_part": fields(KEPT | {"tree": NAMED}), "importance": fields(KEPT)}
 PROOF = fields(PROVEN, BESIDE)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from milp_verix.schemas import json_schema
 from tests.support.hand_made import explained
 from tests.support.repository import ROOT
 from verix_checker import fields
@@ -17,6 +18,13 @@ def test_the_documents_list_all_fields() -> None:
     told = {key for row in rows for key in re.findall(r"`(.*?)`", row)}
     claimed = {f"claim.{name}" for name in fields.CLAIMED | fields.MORE}
     assert told == claimed | (fields.PROVEN | fields.BESIDE).keys() - {"claim"}
+
+
+def test_the_schema_has_the_same_fields() -> None:
+    schema = json_schema("certificate")["properties"]
+    assert schema.keys() == fields.PROVEN.keys() | fields.BESIDE.keys()
+    assert schema["claim"]["properties"].keys() == fields.CLAIMED.keys() | fields.MORE.keys()
+    assert {*schema["claim"]["required"]} == fields.CLAIMED.keys()
 
 
 def test_a_claim_that_was_read_is_read_again_as_the_same() -> None:

@@ -132,6 +132,12 @@ def test_a_number_of_inputs_is_no_endless_work(size: Any) -> None:
         Ensemble(json.dumps({**FILE, "inputs": size}).encode(), 2**12)
 
 
+def test_a_file_that_names_a_part_twice_is_refused() -> None:
+    text = json.dumps(FILE).replace('"ties"', '"base": ["9"], "ties"')
+    with pytest.raises(ValueError, match="comes twice"):
+        Ensemble(text.encode(), 2**12)
+
+
 def test_a_box_beyond_the_ball_has_no_input() -> None:
     trees = [STEP, [[1, "1/2", 1, 2], {"0": -1}, {"0": 1}]]
     file = {**FILE, "base": [0], "trees": trees}
