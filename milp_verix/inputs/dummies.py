@@ -67,59 +67,38 @@ def cell_of(feature: Feature, columns: Sequence[str], cells: Sequence[Any]) -> A
 def blocks_in(frame: Any, prefixes: Collection[str]) -> dict[str, dict[str, str]]:
     """Return the words of the one-hot columns of ``frame``, by their names, for each prefix.
 
-    A prefix that is a column of its own has none, and so has one that no column has. Raises
-    ``InputError`` for a column with two of the prefixes, for a prefix of a block that is a column,
-    too, and for a row that has not one 1 in a block.
+    A prefix that is a column of its own has none. Raises ``InputError`` where it is the prefix of
+    a block, too, where columns may belong to two prefixes, and for a row that has not one 1.
     """
     found, owners = dict[str, dict[str, str]](), dict[str, str]()
-    for prefix in prefixes:
-        signs = [sign for sign in SEPARATORS if _words(frame, prefix, sign)]
-        block = {name: word for sign in signs for name, word in _words(frame, prefix, sign).items()}
-        told = f"the columns {listed(block, 5)}"
+    for prefix in sorted(prefixes, key=len, reverse=True):
+        signs, end = tuple(f"{prefix}{sign}" for sign in SEPARATORS), len(prefix) + 1
+        names = [one for one in frame.columns if one.startswith(signs) and len(one) > end]
+        wrong = _wrong_row(frame[names]) if names else ""
+        if not names or (prefix in frame.columns and (wrong or len(names) == 1)):
+            continue
         if prefix in frame.columns:
-            if len(block) > 1 and not _wrong_row(frame, block):
-                raise InputError(
-                    f"{prefix} is a column, and {told} are a block of it, too: drop one of them"
-                )
-        elif len(block) == 1:
-            raise InputError(
-                f"{prefix} has the column {listed(block)} alone: a block has one for each word "
-                "(get_dummies without drop_first); without one_hot that column is binary"
-            )
-        elif block:
-            shared = next((name for name in block if name in owners), None)
-            wrong = _wrong_row(frame, block)
-            if len(signs) > 1:
-                wrong = f"have the separators {' and '.join(signs)}: rename or drop some of them"
-            elif shared is not None:
-                wrong = f"are not those of {owners[shared]} alone: rename {shared}"
-            if wrong:
-                raise InputError(f"{told} with the prefix {prefix} {wrong}")
-            found[prefix] = block
-            owners.update(dict.fromkeys(block, prefix))
+            wrong = f"{prefix} is a column, too: drop one of them"
+        elif shared := [name for name in names if name in owners]:
+            wrong = f"{shared[0]} may be a word of {owners[shared[0]]}, too: rename it"
+        elif len({name[:end] for name in names}) > 1:
+            wrong = "they have several separators: rename or drop some of them"
+        if wrong:
+            raise InputError(f"the columns {listed(names, 5)} have the prefix {prefix}; {wrong}")
+        found[prefix] = {name: name[end:] for name in names}
+        owners.update(dict.fromkeys(names, prefix))
     return found
 
 
-def _words(frame: Any, prefix: str, sign: str) -> dict[str, str]:
-    before = f"{prefix}{sign}"
-    names = [name for name in frame.columns if name.startswith(before) and name != before]
-    return {name: name[len(before) :] for name in names}
-
-
-def _wrong_row(frame: Any, block: Collection[str]) -> str:
-    """Return what is wrong with a row of a block, as the end of a sentence; "" if nothing is."""
-    table = frame[[*block]]
-    ones = (table == 1).to_numpy(bool)
-    others = ~(ones | (table == 0).to_numpy(bool))
-    wrong = others.any(axis=1) | (ones.sum(axis=1) != 1)
-    if not wrong.any():
+def _wrong_row(table: Any) -> str:
+    """Return what is wrong with the first row that has not one 1; "" if all rows have one."""
+    ones, zeros = ((table == one).to_numpy(bool, na_value=False) for one in (1, 0))
+    wrong = np.flatnonzero((ones.sum(axis=1) != 1) | ~(ones | zeros).all(axis=1))
+    if not wrong.size:
         return ""
-    row = int(np.argmax(wrong))
-    if others[row].any():
-        seen = f"the value {shown(table.iloc[row, int(np.argmax(others[row]))])}"
-    else:
-        seen = f"{int(ones[row].sum())} ones"
+    row = int(wrong[0])
     return (
-        f"are no block: the row {frame.index[row]!r} has {seen}, expected one 1 and else 0; "
-        "get_dummies without drop_first, and with a word for missing values, makes such rows"
+        f"the row {table.index[row]!r} has {listed([*map(shown, table.iloc[row].tolist())], 5)}, "
+        "expected one 1, and else 0, as get_dummies makes them without drop_first, and with a word "
+        "for missing values"
     )

@@ -1,7 +1,6 @@
 """Descriptions of inputs taken from a table: a feature for each column, ranges from its values."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -35,15 +34,17 @@ def features_of_frame(
     refuse_other_kinds({"categories": categories, "ranges": ranges, "units": units}, Mapping)
     refuse_other_kinds({"one_hot": one_hot, "fixed": fixed_names, "missing": missing}, Iterable)
     blocks, still, open_ = {*one_hot}, {*fixed_names}, {*missing}
-    dummies = blocks_in(frame, sorted(map(str, blocks)))
+    dummies = blocks_in(frame, {*map(str, blocks)})
     owners = {name: prefix for prefix, block in dummies.items() for name in block}
-    refuse_unknown({*categories, *ranges, *units, *still, *open_, *blocks - {*dummies}}, names)
-    features = list[Feature]()
+    known = [name for name in names if name not in owners]
+    refuse_unknown({*categories, *ranges, *units, *still, *open_, *blocks - {*dummies}}, known)
+    features, places, at = list[Feature](), dict[str, list[int]](), 0
     for name in names:
-        if name in owners:
-            prefix = owners[name]
-            if name == next(iter(dummies[prefix])):
+        if prefix := owners.get(name):
+            if prefix not in places:
                 features.append(category(prefix, [*dummies[prefix].values()], one_hot=True))
+            places.setdefault(prefix, []).append(at)
+            at += 1
             continue
         column, unit, may = _plain(known_values(frame, name, open_)), units.get(name), name in open_
         words = name in categories or name in blocks or column.dtype.kind not in "biufmM"
@@ -55,18 +56,13 @@ def features_of_frame(
         if name in still:
             features.append(fixed(name, unit, missing=may))
         elif words:
-            known = categories.get(name) or _words(column)
-            features.append(category(name, known, one_hot=name in blocks, missing=may))
+            listing = categories.get(name) or _words(column)
+            features.append(category(name, listing, one_hot=name in blocks, missing=may))
         else:
             features.append(number_feature(column, ranges.get(name), unit, missing=may))
-    widths = {one.name: one.width for one in features}
-    ends = accumulate((widths.get(name, 1) for name in names), initial=0)
-    starts = dict(zip(names, ends, strict=False))
-    places = list[int]()
-    for one in features:
-        own = [starts[name] for name in dummies.get(one.name, ())]
-        places += own or range(starts[one.name], starts[one.name] + one.width)
-    return features, places
+        places[name] = [*range(at, at + features[-1].width)]
+        at += features[-1].width
+    return features, [place for group in places.values() for place in group]
 
 
 def pandas() -> Any:
