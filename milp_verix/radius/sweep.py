@@ -165,7 +165,9 @@ def _descending(epsilons: Sequence[Epsilon], inputs: Inputs | None) -> list[Radi
 
 def _listed(epsilons: Sequence[Epsilon]) -> list[Epsilon]:
     several = isinstance(epsilons, Iterable) and getattr(epsilons, "ndim", 1) > 0
-    return list(epsilons) if several and not isinstance(epsilons, str | Mapping) else []
+    labels = epsilons.keys() if hasattr(epsilons, "keys") else ()
+    named = any(isinstance(one, str) for one in labels)  # radii by name are one radius
+    return list(epsilons) if several and not (isinstance(epsilons, str | Mapping) or named) else []
 
 
 def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:

@@ -201,6 +201,15 @@ def test_costs_by_name_need_not_be_all_in_a_mapping_and_must_be_in_a_series() ->
         PROBLEM.minimum(costs=pd.Series([1, 2, 3, 4], [*NAMES, "age"]))
 
 
+def test_radii_by_name_are_one_radius_of_a_sweep() -> None:
+    radii = pd.Series([1.0, 2.0, 3.0], OTHER)
+    assert PROBLEM.sweep([radii]).levels[0].radii == (2.0, 3.0, 1.0)
+    for alone in (radii, radii.to_dict()):
+        with pytest.raises(InputError, match="epsilons are one radius or more"):
+            PROBLEM.sweep(alone)
+    assert len(PROBLEM.sweep(pd.Series([1.0, 2.0])).levels) == 2
+
+
 def test_directions_and_names_come_from_pandas_too() -> None:
     described = INPUTS.only(pd.Series({"income": "up"}))
     assert described == INPUTS.only({"income": "up"})
