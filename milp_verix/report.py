@@ -118,8 +118,8 @@ def write_notice(
         ranges: what decided, by :func:`milp_verix.inflate`, about a described input.
         contrast: what would change it, by :func:`milp_verix.contrastive` for the same input.
         path: the file to write.
-        importance: a number for each feature by which reasons are ordered: a mapping by name, a
-            list, or a result with such ``values``. Otherwise the narrowest range comes first.
+        importance: a number for each feature by which reasons are ordered: by name, in a list, or
+            a result with such ``values``. Otherwise the narrowest range comes first.
         certificate: the file with the proof of the ranges, to be named on the page.
 
     Raises:

@@ -70,7 +70,7 @@ def certify(
     That of an audit is about its sound set, or about the counterexample of a set that is not sound;
     that of ranges is about their box, in which every feature may move. That of a robustness radius
     is about its proven lower end. That of relevance shows features to be needed beside others that
-    are free, or that they play no part in any explanation. That of importance shows the sets that
+    are free, or that they play no part in any minimal one. That of importance shows the sets that
     its brackets rest on, and the brackets of Shapley values of 16 features at most.
 
     The proof is searched for with bounds and with branching on phases, whatever solver found the

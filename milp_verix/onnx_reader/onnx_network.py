@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
 from types import NoneType
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.errors import InputError, ModelError
-from milp_verix.inputs.pipeline import coordinate_names
+from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
 from milp_verix.onnx_reader.graph import has_trees
 from milp_verix.onnx_reader.known_facts import facts_of
@@ -59,6 +59,7 @@ class OnnxNetwork(LoadedModel):
     model: onnx.ModelProto
     signature: Signature
     joined: JoinedInputs | None = None
+    words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def named_inputs(self) -> bool:
@@ -109,14 +110,14 @@ class OnnxNetwork(LoadedModel):
             ) from error
         return [output.reshape(-1) for output in outputs]
 
-    def numbers_of(self, row: Mapping[str, Any]) -> list[float]:
-        """Return the numbers of a row of a table, or the parts of several inputs, by name.
+    def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
+        """Return the numbers of a row of a table, or the parts of several inputs, and notes.
 
         Raises as :meth:`LoadedModel.numbers_of` does.
         """
         if self.joined is not None and set(row) == set(self.joined.names):
-            return self._parts(row, self.joined)
-        return LoadedModel.numbers_of(self, row)
+            return self._parts(row, self.joined), ()
+        return LoadedModel.placed(self, row)
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         """A copy in another process runs the model that was read here, whatever its file holds."""
@@ -258,7 +259,7 @@ def _read(
         trees = read_onnx_trees(model, signature, path, sha256)
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))
     traced = trace(model, signature)
-    columns = coordinate_names(fitted) if joined is None else joined.columns
+    columns, words = coordinates_of(fitted) if joined is None else (joined.columns, {})
     return OnnxNetwork(
         path=path,
         sha256=sha256,
@@ -279,6 +280,7 @@ def _read(
         facts=facts_of(model, max(traced.network.output_size, 2)),
         columns=columns if columns and len(columns) == traced.network.input_size else None,
         joined=joined,
+        words=words,
     )
 
 

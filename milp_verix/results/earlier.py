@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
+from milp_verix.number_text import down
 from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.reporting.words.wording import number
 from milp_verix.results.build import shared_fields
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
@@ -160,9 +160,9 @@ def note_on_bound(told: float, proven: float | None, cost: float | None, author:
     ``proven`` is the lower bound that this run has proven, ``cost`` the best that it found.
     """
     if cost is not None and told > cost * _ROUNDED:
-        return f"this result refutes the lower bound {number(told)} of an earlier run of {author}"
+        return f"this result refutes the lower bound {down(told)} of an earlier run of {author}"
     if proven is not None and told > proven * _ROUNDED:
-        return f"the lower bound by an earlier run of {author} is {number(told)}: not proven here"
+        return f"the lower bound by an earlier run of {author} is {down(told)}: not proven here"
     return None
 
 

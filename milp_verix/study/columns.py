@@ -19,8 +19,8 @@ import numpy as np
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
+from milp_verix.number_text import nearest
 from milp_verix.reporting.words.columns import ColumnUse, TableUse
-from milp_verix.reporting.words.wording import number
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import load
 from milp_verix.study.page.gallery import StoredTask, stored_results
@@ -92,7 +92,7 @@ class _Tally:
         kind = None if self.kinds is None else self.kinds[feature]
         ends = np.quantile(np.array(values, dtype=np.float64), [0.25, 0.75], method="nearest")
         unit = f" {kind.unit}" if kind is not None and kind.unit else ""
-        low, high = (number(float(end)) for end in ends)
+        low, high = (nearest(float(end)) for end in ends)
         return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 

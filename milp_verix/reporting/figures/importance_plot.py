@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from milp_verix.number_text import up
 from milp_verix.reporting.figures.parts.bars import (
     OPEN,
     PROVEN,
@@ -56,7 +57,7 @@ def bars(found: ImportanceRecord) -> Drawing:
         _scores(sheet, found, (left + _BARS + _NUMBERS + _GAP, top, _BESIDE, height), shown)
     if left_out := len(found.groups) - len(shown):
         most = max(upper[one] for one in found.ranking[_MOST:])
-        more = f"and {counted(left_out, 'other feature')}, none above {typeset(f'{most:.3g}')}"
+        more = f"and {counted(left_out, 'other feature')}, none above {typeset(up(most, 3))}"
         sheet.text(MARGIN, top + height + 0.4, more)
     return sheet.figure
 

@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import Normalize
 
+from milp_verix.number_text import exact
 from milp_verix.reporting.figures.parts.bars import (
     OPEN,
     PROVEN,
@@ -31,7 +32,6 @@ from milp_verix.reporting.words.wording import (
     counted,
     kept_text,
     norm_text,
-    number,
     seconds_text,
     shortened,
 )
@@ -45,9 +45,9 @@ _COLOURS = colormaps["viridis"]
 
 
 def _headed(sheet: Sheet, found: RobustnessRadiiRecord) -> None:
-    delta = "" if found.delta is None else f", δ = {number(found.delta)}"
+    delta = "" if found.delta is None else f", δ = {exact(found.delta)}"
     factor, unit = unit_of(found)
-    reach = number(factor * max(bracket.reach for bracket in found.brackets))
+    reach = exact(factor * max(bracket.reach for bracket in found.brackets))
     asked = f"{norm_text(found.norm)} up to {reach}"
     if found.inputs is not None:
         asked = "each in its own unit" if found.each else f"up to {reach}{unit}"

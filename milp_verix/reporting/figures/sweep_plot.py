@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.patches import Patch
 
+from milp_verix.number_text import exact
 from milp_verix.reporting.figures.parts.bars import right_of, short_names
 from milp_verix.reporting.figures.parts.image_view import ImageView, greys
 from milp_verix.reporting.figures.parts.picture_row import GAP, PictureRow
@@ -19,7 +20,7 @@ from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sh
 from milp_verix.reporting.figures.parts.style import FRAME, INK, Status, typeset
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.radius import sweep_headline, sweep_outcome
-from milp_verix.reporting.words.wording import counted, norm_text, number, radius_text, shortened
+from milp_verix.reporting.words.wording import counted, norm_text, radius_text, shortened
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 from verix_encodings.arrays import FloatArray
 
@@ -89,7 +90,7 @@ def _titled(sheet: Sheet, sweep: EpsilonSweepRecord) -> None:
     first = sweep.levels[0]
     radii = [radius_text(level, short=True) for level in sweep.levels]
     radii = radii[:1] + [radius.removeprefix("ε = ") for radius in radii[1:]]
-    delta = "" if first.delta is None else f", δ = {number(first.delta)}"
+    delta = "" if first.delta is None else f", δ = {exact(first.delta)}"
     norm = f" ({norm_text(first.norm)})" if first.inputs is None else ""
     ball = f"{', '.join(radii)}{norm}{delta}"
     sheet.headed(

@@ -3,10 +3,11 @@
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from milp_verix.number_text import exact, nearest
 from milp_verix.printable import printable
 from milp_verix.reporting.figures.parts.outline import MARK
 from milp_verix.reporting.figures.parts.style import FREED, INK, MUTED, Status, typeset
-from milp_verix.reporting.words.wording import counted, number
+from milp_verix.reporting.words.wording import counted
 from milp_verix.version import version
 
 if TYPE_CHECKING:
@@ -44,12 +45,8 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {
-        "counted": counted,
-        "number": number,
-        "typeset": typeset,
-        "lines": _with_lines,
-    }
+    found.filters |= {"counted": counted, "exact": exact, "nearest": nearest, "typeset": typeset}
+    found.filters["lines"] = _with_lines
     colours = {status.value: status.colour for status in Status}
     found.globals |= {"colours": {"ink": INK, "muted": MUTED, "mark": MARK, **colours}}
     found.globals |= {"freed": FREED, "version": version()}

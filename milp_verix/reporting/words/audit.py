@@ -1,5 +1,6 @@
 """Audits in words, and the facts about them."""
 
+from milp_verix.number_text import up
 from milp_verix.reporting.words.explanation import (
     about_facts,
     effort_facts,
@@ -18,7 +19,7 @@ from milp_verix.reporting.words.sentences import (
     scope_sentences,
     stays_text,
 )
-from milp_verix.reporting.words.wording import becomes_text, counted, number, predicted_text
+from milp_verix.reporting.words.wording import becomes_text, counted, predicted_text
 from milp_verix.results.records.audit import AuditRecord, Minimum
 
 
@@ -49,7 +50,7 @@ def audit_outcome(audit: AuditRecord) -> str:
 def soundness_text(audit: AuditRecord) -> str:
     """Return the answer on soundness with its proof, its witness or the obstacle."""
     if audit.sound:
-        proof = "" if audit.bound is None else f": no margin is above {number(audit.bound)}"
+        proof = "" if audit.bound is None else f": no margin is above {up(audit.bound)}"
         return f"yes, proven{proof}"
     if audit.counterexample is not None:
         changed = becomes_text(audit, audit.counterexample)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import floor
 
 from rich.table import Table
 from rich.text import Text
@@ -47,13 +48,13 @@ class TableUse:
 
 
 def share_text(share: float) -> str:
-    """Return ``"40 %"``; a share near none or all is not rounded to it."""
+    """Return ``"40 %"``, rounded down; a share below 1 % is not told as none."""
     percent = 100 * share
     if 0 < percent < 1:
         return "under 1 %"
     if 99 < percent < 100:
         return "over 99 %"
-    return f"{percent:.0f} %"
+    return f"{floor(percent + 1e-9)} %"  # 29.000…, of 0.29
 
 
 def columns_headline(use: TableUse) -> str:

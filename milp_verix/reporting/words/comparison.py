@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from milp_verix.number_text import nearest
 from milp_verix.reporting.words.fact_table import table_of_rows
 from milp_verix.reporting.words.wording import counted, joined
 from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
@@ -34,7 +35,7 @@ def _row(run: RunRecord, comparison: ComparisonRecord) -> tuple[str, ...]:
         answers = [run.size]
     elif comparison.task != "check":
         costs = (run.cost, run.bound)
-        told = ["–" if cost is None else f"{cost:g}".replace("inf", "none") for cost in costs]
+        told = ["–" if cost is None else nearest(cost, 6).replace("∞", "none") for cost in costs]
         answers = [*told, run.master or "–"]
     times = (run.seconds, inside.build_seconds, inside.solve_seconds, inside.resolve_seconds)
     return (

@@ -1,5 +1,6 @@
 """Facts about contrastive explanations and enumerations, as pairs of a name and a text."""
 
+from milp_verix.number_text import down, nearest, up
 from milp_verix.reporting.words.explanation import (
     about_facts,
     effort_facts,
@@ -23,9 +24,9 @@ from milp_verix.reporting.words.wording import (
     change_text,
     contrast_outcome,
     counted,
+    distance_text,
     joined,
     kept_text,
-    number,
 )
 from milp_verix.results.records.contrast import Alternative, ContrastiveExplanationRecord
 from milp_verix.results.records.enumeration import EnumerationRecord
@@ -51,9 +52,9 @@ def contrast_facts(found: ContrastiveExplanationRecord) -> list[tuple[str, str]]
             told += [("change", text) for text in change_texts(found, found.counterfactual)]
     if found.distance is not None:
         weighed = ", times its cost" if found.costs is not None else ""
-        told.append(("distance", f"{number(found.distance)}, {_SHARES}{weighed}"))
+        told.append(("distance", f"{distance_text(found)}, {_SHARES}{weighed}"))
     elif found.costs is not None and found.cost is not None:
-        told.append(("cost", number(found.cost)))
+        told.append(("cost", nearest(found.cost)))
     told.append(("minimum", contrast_outcome(found)))
     told += [("or", _alternative(found, other)) for other in found.alternatives]
     if not found.proven:
@@ -68,10 +69,11 @@ def _alternative(found: ContrastiveExplanationRecord, other: Alternative) -> str
     if found.inputs is not None:
         told = ", ".join(change_texts(found, other.counterfactual))
     what = "distance" if found.scales is not None else "cost"
-    cost = number(found.cost_of(other.contrast, other.counterfactual))
+    found_cost = found.cost_of(other.contrast, other.counterfactual)
+    cost = up(found_cost) if found.scales is not None else nearest(found_cost)
     proof = "proven to be the least without the sets above"
     if other.unknown_reason is not None:
-        proof = f"none below {number(other.lower_bound)}; open: {other.unknown_reason}"
+        proof = f"none below {down(other.lower_bound)}; open: {other.unknown_reason}"
     return f"{told} {becomes_text(found, other.counterfactual)}; {what} {cost}, {proof}"
 
 

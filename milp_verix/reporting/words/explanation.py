@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from math import inf
 from typing import TypeVar
 
+from milp_verix.number_text import down, exact, nearest
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.sentences import explanation_sentence
 from milp_verix.reporting.words.wording import (
@@ -14,7 +15,6 @@ from milp_verix.reporting.words.wording import (
     counted,
     joined,
     named_prediction,
-    number,
     outcome_of,
     outcome_text,
     prediction_text,
@@ -95,7 +95,7 @@ def still_facts(result: Result) -> list[tuple[str, str]]:
 
 def question_facts(result: Result) -> list[tuple[str, str]]:
     """Return the network, the prediction and what narrows the question, without a ball."""
-    delta = [] if result.delta is None else [f"δ = {number(result.delta)}"]
+    delta = [] if result.delta is None else [f"δ = {exact(result.delta)}"]
     asked = ", ".join([*restrictions(result), *delta])
     return [*about_facts(result)[:2], *([("question", asked)] if asked else [])]
 
@@ -119,8 +119,8 @@ def _domain(result: Result) -> str:
 
 def _end(end: DomainEnd) -> str:
     if isinstance(end, tuple):
-        return f"({number(min(end))} … {number(max(end))} by coordinate)"
-    return number(end)
+        return f"({exact(min(end))} … {exact(max(end))} by coordinate)"
+    return exact(end)
 
 
 def to_try(
@@ -208,10 +208,10 @@ def _minimum(explanation: ExplanationRecord) -> str:
         return "not proven: no lower bound above 0 was found"
     asked = asked_text(explanation)
     if explanation.costs is not None:
-        cost = f"cost {number(explanation.cost, 6)}"
+        cost = f"cost {nearest(explanation.cost, 6)}"
         if explanation.proven:
             return f"yes, proven: {cost}, and no explanation{asked} is cheaper"
-        return f"not proven: {cost}, and none{asked} is below {number(least, 6)}"
+        return f"not proven: {cost}, and none{asked} is below {down(least, 6)}"
     if explanation.proven:
         return f"yes, proven: no explanation{asked} has fewer features"
     return f"not proven: none{asked} has fewer than {counted(int(least), 'feature')}"
@@ -231,7 +231,7 @@ def _counterfactuals(explanation: ExplanationRecord) -> str:
         for changed in found
         if not isinstance(changed, int)
     ]
-    return f"{len(found)}, moving an output by {number(min(moves))} to {number(max(moves))}"
+    return f"{len(found)}, moving an output by {nearest(min(moves))} to {nearest(max(moves))}"
 
 
 def _changes(explanation: ExplanationRecord) -> list[tuple[str, str]]:

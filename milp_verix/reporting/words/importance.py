@@ -1,7 +1,6 @@
 """The importance of features in words, and the facts about it."""
 
-from math import ceil, floor
-
+from milp_verix.number_text import down, nearest, up
 from milp_verix.reporting.words.explanation import (
     about_facts,
     effort_facts,
@@ -15,7 +14,7 @@ from milp_verix.reporting.words.sentences import (
     listed_texts,
     scope_sentences,
 )
-from milp_verix.reporting.words.wording import counted, joined, number, predicted_text
+from milp_verix.reporting.words.wording import counted, joined, predicted_text
 from milp_verix.results.records.importance import ImportanceRecord
 
 NAMES = {
@@ -50,16 +49,15 @@ def importance_outcome(found: ImportanceRecord) -> str:
         return "exact, proven"
     widest = max(high - low for low, high in zip(found.lower, found.upper, strict=True))
     reason = found.unknown_reason or "unknown"
-    return f"proven brackets, {number(widest, 2)} wide at most: {reason}"
+    return f"proven brackets, {up(widest, 2)} wide at most: {reason}"
 
 
 def bracket_of(found: ImportanceRecord, feature: int) -> str:
     """Return ``"0.25"``, or ``"0.2 to 0.31"`` rounded outward."""
     low, high = found.lower[feature], found.upper[feature]
     if low == high:
-        return number(low, _DIGITS)
-    scale = 10**_DIGITS
-    return f"{number(floor(low * scale) / scale)} to {number(ceil(high * scale) / scale)}"
+        return nearest(low, _DIGITS)
+    return f"{down(low, _DIGITS)} to {up(high, _DIGITS)}"
 
 
 def importance_sentence(found: ImportanceRecord) -> str:
@@ -72,8 +70,8 @@ def importance_sentence(found: ImportanceRecord) -> str:
     named = told if len(told) == _TOLD + 1 else told[:_TOLD]
     parts = [joined([f"{bracket_of(found, one)} for {labels[one]}" for one in named])]
     if rest := told[len(named) :]:
-        most = ceil(max(found.upper[feature] for feature in rest) * 1000) / 1000
-        parts.append(f"at most {number(most)} for each of {len(rest)} other features")
+        most = up(max(found.upper[feature] for feature in rest), _DIGITS)
+        parts.append(f"at most {most} for each of {len(rest)} other features")
     if none:
         which = "the other feature" if len(none) == 1 else f"the other {len(none)} features"
         parts.append(f"0 for {which}")
@@ -118,8 +116,8 @@ def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
     told += [(labels.short(feature), _row(found, feature)) for feature in shown]
     if len(ranking) > len(shown):
         rest = ranking[len(shown) :]
-        most = ceil(max(found.upper[feature] for feature in rest) * 1000) / 1000
-        told.append(("", f"{counted(len(rest), 'other feature')}: {number(most)} at most"))
+        most = up(max(found.upper[feature] for feature in rest), _DIGITS)
+        told.append(("", f"{counted(len(rest), 'other feature')}: {most} at most"))
     told += still_facts(found)
     if found.beside is not None:
         pairs = [f"{labels[a]} before {labels[b]}" for a, b in found.misordered]
@@ -134,5 +132,5 @@ def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
 
 
 def _row(found: ImportanceRecord, feature: int) -> str:
-    beside = "" if found.beside is None else f"; given {number(found.beside[feature], _DIGITS)}"
+    beside = "" if found.beside is None else f"; given {nearest(found.beside[feature], _DIGITS)}"
     return f"{bracket_of(found, feature)}{beside}"

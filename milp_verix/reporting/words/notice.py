@@ -1,10 +1,12 @@
 """A decision in words for the person it is about: reasons, changes, and what is proven of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import inf
 from typing import Any
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.labelled import values_by_label
+from milp_verix.number_text import percent
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
 from milp_verix.reporting.words.ranges import condition_text, ranges_sentence
 from milp_verix.reporting.words.sentences import directions_of
@@ -30,21 +32,19 @@ LIMITS = (
 def ranked_ranges(found: RangesRecord, importance: Any) -> list[FeatureRange]:
     """Return the ranges, the most important first.
 
-    ``importance`` has a number for each feature: a mapping by name, a list, or an object with such
-    ``values``. Without it the narrowest range comes first, as a share of the feature's room or
-    words. Raises ``InputError`` for another value.
+    ``importance`` has a number for each feature, by name or in a list, or is an object with such
+    ``values``, and ``feature_names`` if it has any. Without it the narrowest range comes first, as
+    a share of the feature's room or words. Raises ``InputError`` for another value.
     """
     if importance is None:
         return sorted(found.ranges, key=lambda one: _share(found, one))
     given = importance
-    if not isinstance(given, Mapping) and hasattr(given, "values"):
-        given = given.values
-    names = found.feature_names or ()
+    if hasattr(given, "values") and not hasattr(given, "keys"):
+        names, given = getattr(given, "feature_names", None), given.values
+        given = given if names is None else dict(zip(names, given, strict=False))
+    given = values_by_label(given, found.feature_names, len(found.groups), "importance")
     try:
-        if isinstance(given, Mapping):
-            weights = [float(given[name]) if name in given else 0.0 for name in names]
-        else:
-            weights = [float(weight) for weight in given]
+        weights = [float(weight) for weight in given]
     except (TypeError, ValueError) as error:
         raise InputError(f"importance has a number for each feature: {error}") from error
     if len(weights) != len(found.groups):
@@ -114,7 +114,7 @@ def least_text(contrast: ContrastiveExplanationRecord | None) -> str:
     if contrast.scales is not None:
         told = (
             f"{several} the nearest change{within}: none is nearer by more than "
-            f"{100 * NEAREST_GAP:g} %, by proof. A change counts as a share of the room that its "
+            f"{percent(NEAREST_GAP)} %, by proof. A change counts as a share of the room that its "
             "item has."
         )
     others = [one for one in contrast.alternatives if one.unknown_reason is None]

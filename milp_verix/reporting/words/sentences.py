@@ -8,6 +8,7 @@ from math import inf
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
+from milp_verix.number_text import apart, exact, percent
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.message_words import message_claim
 from milp_verix.reporting.words.wording import (
@@ -16,7 +17,6 @@ from milp_verix.reporting.words.wording import (
     joined,
     named_prediction,
     norm_text,
-    number,
     radius_text,
     rivals_text,
 )
@@ -70,7 +70,7 @@ def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
         least = "No cheaper change" if found.costs else "No change of fewer features"
         least += " does that" if found.against is None else f" {change_text(found)}"
         if found.distance is not None:
-            least = f"No such change is nearer by more than {100 * NEAREST_GAP:g} %"
+            least = f"No such change is nearer by more than {percent(NEAREST_GAP)} %"
         told += f" {' '.join([least, *kept])}."
     elif kept:
         told += f" Changes were sought {kept[0]}."
@@ -181,22 +181,14 @@ def _moved(result: Result, before: tuple[float, ...], after: tuple[float, ...]) 
     moves = [abs(b - a) for a, b in zip(before, after, strict=True)]
     most = moves.index(max(moves))
     subject = f"output {most}" if len(before) > 1 else _subject(result)
-    # as many digits as show that it moved by more than was allowed
-    digits = next((d for d in range(4, 17) if _beyond(result, before[most], after[most], d)), 17)
-    return (
-        f"{subject} becomes {number(after[most], digits)} instead of {number(before[most], digits)}"
-    )
-
-
-def _beyond(result: Result, before: float, after: float, digits: int) -> bool:
-    told = abs(float(number(after, digits)) - float(number(before, digits)))
-    return told > (result.delta or 0.0)
+    was, becomes = apart(before[most], after[most], result.delta or 0.0)
+    return f"{subject} becomes {becomes} instead of {was}"
 
 
 def compared(result: Result) -> str:
     """Return ``" against “maybe” alone"``, or nothing if the prediction is kept from all others."""
     if result.delta is not None:
-        return f" within ±{number(result.delta)}"
+        return f" within ±{exact(result.delta)}"
     return "" if result.against is None else f" against {rivals_text(result, 'and')} alone"
 
 
@@ -204,7 +196,7 @@ def _between(result: Result) -> str:
     """Return what features decide: ``" between “no” and “maybe”"``, nothing if it is all."""
     if result.delta is not None:
         verb = "stay" if _several(result) else "stays"
-        return f" if {_subject(result)} {verb} within ±{number(result.delta)}"
+        return f" if {_subject(result)} {verb} within ±{exact(result.delta)}"
     if result.against is None:
         return ""
     return f" between {named_prediction(result, result.prediction)} and {rivals_text(result)}"
@@ -238,7 +230,7 @@ def stays_text(result: Result) -> str:
     told = decided(result)
     if not isinstance(result.prediction, int):
         each = "each of " if _several(result) else ""
-        return f"{each}{told} moves by at most {number(result.delta or 0.0)}"
+        return f"{each}{told} moves by at most {exact(result.delta or 0.0)}"
     if result.against is None:
         return f"{told} stays"
     return f"{told} is not overtaken by {rivals_text(result)}"
@@ -284,9 +276,9 @@ def room_parts(result: Result, free: tuple[int, ...], others: bool) -> list[str]
     if result.inputs is None or result.radii is None:
         which = _counted_free(result, free, others)
         whose = "its value" if len(free) == 1 else "their values"
-        reach = f"within ±{number(result.epsilon)} of {whose}"
+        reach = f"within ±{exact(result.epsilon)} of {whose}"
         if result.norm != "linf":
-            reach = f"within {number(result.epsilon)} of the input ({norm_text(result.norm)})"
+            reach = f"within {exact(result.epsilon)} of the input ({norm_text(result.norm)})"
         return [f"while {which} {'stays' if len(free) == 1 else 'stay'} {reach}"]
     moves = {feature: _move(result, feature) for feature in free}
     everywhere = {*result.still}
@@ -316,13 +308,13 @@ def _near(result: Result, features: list[int]) -> str:
     share = common_share(result.inputs, result.radii)
     if share is not None and len(features) > 1:
         names = listed_texts([labels[f] for f in features], SHOWN, "other feature")
-        return f"with {names} within ±{number(100 * share)} % of their ranges"
+        return f"with {names} within ±{percent(share)} % of their ranges"
     told = []
     for feature in features:
         kind, radius = result.inputs.features[feature], _move(result, feature)
         unit = f" {kind.unit}" if kind.unit else ""
         value = (labels.values or ())[feature].removesuffix(unit)
-        told.append(f"{labels[feature]} within ±{number(radius)}{unit} of {value}")
+        told.append(f"{labels[feature]} within ±{exact(radius)}{unit} of {value}")
     return f"with {listed_texts(told, SHOWN, 'other feature in its radius')}"
 
 

@@ -2,11 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from math import floor, inf, log10
-
-import numpy as np
+from math import inf
 
 from milp_verix.inputs.radii import common_share
+from milp_verix.number_text import apart, down, exact, nearest, percent, up
 from milp_verix.printable import printable
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanationRecord
@@ -19,11 +18,6 @@ _SHOWN_OUTPUTS = 3
 _NAMED = 3
 
 
-def number(value: float, digits: int = 4) -> str:
-    """Return ``value`` with ``digits`` significant digits, ``"∞"`` for infinity."""
-    return "∞" if value == inf else f"{value:.{digits}g}"
-
-
 def prediction_text(prediction: Prediction, digits: int = 4) -> str:
     """Return a class or a single output as it is, outputs as ``"(0.5, -1.25, …)"``.
 
@@ -32,8 +26,8 @@ def prediction_text(prediction: Prediction, digits: int = 4) -> str:
     if isinstance(prediction, int):
         return str(prediction)
     if len(prediction) == 1:
-        return number(prediction[0], digits)
-    shown = [number(value, digits) for value in prediction[:_SHOWN_OUTPUTS]]
+        return nearest(prediction[0], digits)
+    shown = [nearest(value, digits) for value in prediction[:_SHOWN_OUTPUTS]]
     return f"({', '.join(shown + ['…'] * (len(prediction) > _SHOWN_OUTPUTS))})"
 
 
@@ -62,7 +56,8 @@ def changed_text(result: Result, found: Counterfactual, separator: str = " ") ->
     moved = [abs(after - before) for before, after in zip(original, changed, strict=True)]
     output = moved.index(max(moved))
     name = f"output {output}{separator}" if len(changed) > 1 else ""
-    return f"{name}→ {number(changed[output], 3)}"
+    _, told = apart(original[output], changed[output], result.delta or 0.0, 3)
+    return f"{name}→ {told}"
 
 
 def becomes_text(result: Result, found: Counterfactual, separator: str = " ") -> str:
@@ -150,7 +145,7 @@ def _above(explanation: ExplanationRecord, gap: float) -> str:
         return "no lower bound proven"
     minimum = f"the minimum{asked_text(explanation)}"
     if explanation.costs is not None:
-        return f"cost at most {number(gap)} above {minimum}"
+        return f"cost at most {up(gap)} above {minimum}"
     return f"at most {counted(int(gap), 'feature')} above {minimum}"
 
 
@@ -172,7 +167,7 @@ def norm_text(norm: str) -> str:
 def ball_text(result: Result) -> str:
     """Return ``"ε = 0.1 (L∞)"``, with the δ of a regression, or the only classes compared with."""
     norm = f" ({norm_text(result.norm)})" if result.inputs is None else ""
-    delta = [] if result.delta is None else [f"δ = {number(result.delta)}"]
+    delta = [] if result.delta is None else [f"δ = {exact(result.delta)}"]
     return ", ".join([radius_text(result) + norm, *restrictions(result), *delta])
 
 
@@ -182,15 +177,15 @@ def radius_text(result: Result, *, short: bool = False) -> str:
     A ``short`` text names no unit: ``"ε = 10 %"``, ``"whole domain"``, ``"ε = 0 to 40"``.
     """
     if result.inputs is None or result.radii is None:
-        return f"ε = {number(result.epsilon)}"
+        return f"ε = {exact(result.epsilon)}"
     radii, share = result.radii, common_share(result.inputs, result.radii)
     if min(radii) == inf:
         return "whole domain"
     if min(radii) == max(radii):
-        return f"ε = {number(radii[0])}" + ("" if short else " in each feature's unit")
+        return f"ε = {exact(radii[0])}" + ("" if short else " in each feature's unit")
     if share is not None:
-        return f"ε = {number(100 * share)} %" + ("" if short else " of each feature's range")
-    ends = f"{number(min(radii))} to {number(max(radii))}"
+        return f"ε = {percent(share)} %" + ("" if short else " of each feature's range")
+    ends = f"{exact(min(radii))} to {exact(max(radii))}"
     return f"ε = {ends}" if short else f"ε of its own for each feature, {ends}"
 
 
@@ -224,7 +219,18 @@ def contrast_headline(found: ContrastiveExplanationRecord) -> str:
     changed = becomes_text(found, found.counterfactual)
     features = counted(len(found.groups), "feature")
     told = f"{prediction} {changed}, by {found.size} of {features}"
-    return told if found.distance is None else f"{told}, at distance {number(found.distance)}"
+    return told if found.distance is None else f"{told}, at distance {distance_text(found)}"
+
+
+def distance_text(found: ContrastiveExplanationRecord) -> str:
+    """Return the distance of the change, rounded up; if it is proven to be the least, so is this.
+
+    It has four digits, and more where no change is to be nearer than it by a share of 0.1 %.
+    """
+    distance, bound = found.distance or 0.0, found.lower_bound or 0.0
+    told = (up(distance, digits) for digits in range(4, 17))
+    near = (one for one in told if bound >= (1 - NEAREST_GAP) * float(one))
+    return next(near, exact(distance)) if found.proven else up(distance)
 
 
 def contrast_outcome(found: ContrastiveExplanationRecord) -> str:
@@ -236,12 +242,14 @@ def contrast_outcome(found: ContrastiveExplanationRecord) -> str:
     if found.distance is not None:
         none = f"no counterfactual{held_text(found)} is nearer"
         if found.proven:
-            return f"proven: {none} by more than {100 * NEAREST_GAP:g} %"
-        return f"not proven to be the nearest; {none} than {number(found.lower_bound or 0.0)}"
+            return f"proven: {none} by more than {percent(NEAREST_GAP)} %"
+        # the record lowers a proven distance by 1e-12, since sums differ in their last digits
+        bound = down((found.lower_bound or 0.0) * (1 + 2e-12))
+        return f"not proven to be the nearest; {none} than {bound}"
     least = "cheaper" if found.costs else "smaller"
     if found.proven:
         return f"proven: no {least} set{held_text(found)} {change_text(found)}"
-    return f"not proven: none {'costs less' if found.costs else 'has fewer'} than " + number(
+    return f"not proven: none {'costs less' if found.costs else 'has fewer'} than " + down(
         found.lower_bound or 0.0
     )
 
@@ -291,25 +299,3 @@ def shortened(text: str, limit: int) -> str:
         return text
     tail = (limit - 1) // 2
     return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
-
-
-def plain_number(value: float, digits: int = 4) -> str:
-    """Return ``value`` as people write it: ``"12345"``, ``"0.0123"``; an exponent at the extremes.
-
-    Whole parts have all their digits; numbers have so many significant ones at least.
-    """
-    if value == round(value) and abs(value) < 1e15:
-        return str(round(value))
-    if 1e-4 <= abs(value) < 1e15:
-        digits = max(digits, len(str(int(abs(value)))))
-        return np.format_float_positional(value, digits, fractional=False, trim="-")
-    return number(value, digits)
-
-
-def rounded_down(value: float, digits: int = 4) -> float:
-    """Return ``value``, zero or above, with so many significant digits, and not above it."""
-    rounded = float(f"{value:.{digits}g}")
-    if rounded <= value:
-        return rounded
-    step = 10.0 ** (floor(log10(value)) - digits + 1)
-    return float(f"{rounded - step:.{digits}g}")
