@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 
 def _shown(value: Any) -> Any:
-    return printable(value, "\n\t") if type(value) is str else value
+    return printable(value) if type(value) is str else value
+
+
+def _with_lines(text: str) -> Any:
+    from markupsafe import Markup, escape
+
+    return Markup(escape(printable(text, "\n\t")))
 
 
 def rendered(template: str, **content: Any) -> str:
@@ -40,6 +46,7 @@ def environment() -> "Environment":
         lstrip_blocks=True,
     )
     found.filters |= {"counted": counted, "exact": exact, "nearest": nearest, "typeset": typeset}
+    found.filters["lines"] = _with_lines
     colours = {status.value: status.colour for status in Status}
     found.globals |= {"colours": {"ink": INK, "muted": MUTED, "mark": MARK, **colours}}
     found.globals |= {"freed": FREED, "version": version()}

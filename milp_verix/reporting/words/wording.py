@@ -6,6 +6,7 @@ from math import inf
 
 from milp_verix.inputs.radii import common_share
 from milp_verix.number_text import apart, down, exact, nearest, percent, up
+from milp_verix.printable import printable
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanationRecord
 from milp_verix.results.records.enumeration import EnumerationRecord
@@ -293,6 +294,7 @@ def tally(values: list[str]) -> str:
 
 def shortened(text: str, limit: int) -> str:
     """Return ``text``, with its middle left out if it is longer than ``limit``."""
+    text = printable(text)
     if len(text) <= limit:
         return text
     tail = (limit - 1) // 2
