@@ -1,0 +1,57 @@
+"""The question that a result answers, and where the questions of two results differ."""
+
+from dataclasses import replace
+from typing import Any
+
+from milp_verix.errors import InputError
+from milp_verix.results.records.base import Result
+
+
+def question_of(asked: Any) -> dict[str, object]:
+    """Return the parts of a question by their names in messages, as values that can be compared.
+
+    ``asked`` is a :class:`Result`, or an object with such fields. Names of files are no part of it.
+    """
+    model, x, inputs = asked.model, asked.input, asked.inputs
+    found: dict[str, object] = {
+        "network's SHA-256": model.content_sha256,
+        "network's input shape": model.input_shape,
+        "input": (str(x.dtype), x.tobytes()),
+    }
+    if inputs is not None:
+        found |= {
+            "list of classes": inputs.class_names,
+            "list of features": inputs.names,
+            "description": (tuple(replace(f, only=None) for f in inputs.features), inputs.passage),
+            "rules": tuple(rule.text for rule in inputs.rules),
+            "directions": tuple(feature.only for feature in inputs.features),
+        }
+    names = ("prediction", "epsilon", "norm", "delta", "output", "against", "domain", "radii")
+    found |= {name: getattr(asked, name) for name in names}
+    return {**found, "division into features": asked.groups}
+
+
+def difference_of(before: Any, after: Any, but: tuple[str, ...] = (), word: str = "now") -> str:
+    """Return where two questions differ: ``"epsilon is 0.1, now it is 0.2"``; empty if nowhere.
+
+    ``but`` are names of parts that are not compared; ``word`` says which the second question is.
+    """
+    first, second = question_of(before), question_of(after)
+    for name in [*first, *(name for name in second if name not in first)]:
+        one, other = first.get(name), second.get(name)
+        if name not in but and one != other:
+            texts = f"is {one}", f"{word} it is {other}"
+            return f"{name} {', '.join(texts) if max(map(len, texts)) < 60 else 'differs'}"
+    return ""
+
+
+def require_same_question(result: Result, other: Result, what: str, but: tuple[str, ...]) -> None:
+    """Raise ``InputError`` where ``result``, which is told as ``what``, has another question.
+
+    ``but`` are parts in which it may differ from that of ``other``.
+    """
+    if told := difference_of(result, other, but, f"in {other.told}"):
+        raise InputError(
+            f"{what} is about another question: its {told}; ask both of the same model and input, "
+            "with the same arguments"
+        )
