@@ -16,9 +16,10 @@ from milp_verix.reporting.figures.parts.passage_lines import LINE, lines_of, wri
 from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.parts.style import INK, MUTED, Status, statuses, typeset
 from milp_verix.reporting.words.audit import audit_headline, audit_outcome, audit_sentence
+from milp_verix.reporting.words.contrast import contrast_sentence
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
 from milp_verix.reporting.words.message_words import marked_words
-from milp_verix.reporting.words.sentences import contrast_sentence, explanation_sentence
+from milp_verix.reporting.words.sentences import explanation_sentence
 from milp_verix.reporting.words.wording import (
     change_text,
     contrast_headline,

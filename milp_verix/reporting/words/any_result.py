@@ -11,6 +11,7 @@ from milp_verix.reporting.words.audit import (
 )
 from milp_verix.reporting.words.contrast import (
     contrast_facts,
+    contrast_sentence,
     enumeration_facts,
     enumeration_sentence,
 )
@@ -41,12 +42,9 @@ from milp_verix.reporting.words.relevance import (
     relevance_facts,
     relevance_headline,
     relevance_outcome,
-)
-from milp_verix.reporting.words.sentences import (
-    contrast_sentence,
-    explanation_sentence,
     relevance_sentence,
 )
+from milp_verix.reporting.words.sentences import explanation_sentence
 from milp_verix.reporting.words.wording import (
     contrast_headline,
     contrast_outcome,

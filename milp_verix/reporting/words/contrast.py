@@ -9,10 +9,12 @@ from milp_verix.reporting.words.explanation import (
 )
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.sentences import (
+    change_told,
     claim_text,
     compared,
-    contrast_sentence,
     decided,
+    kept_values,
+    limit_parts,
     room_parts,
     rules_told,
     scope_sentences,
@@ -25,9 +27,14 @@ from milp_verix.reporting.words.wording import (
     counted,
     joined,
     kept_text,
+    less_text,
     number,
 )
-from milp_verix.results.records.contrast import Alternative, ContrastiveExplanationRecord
+from milp_verix.results.records.contrast import (
+    NEAREST_GAP,
+    Alternative,
+    ContrastiveExplanationRecord,
+)
 from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.kinds import FeatureSet
 
@@ -36,11 +43,66 @@ _SETS = 3
 _SHARES = "the sum of each change as a share of its radius, or of its domain if smaller"
 
 
+def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
+    """Return the change that is enough, and whether a smaller one is."""
+    limits = limits_told(found)
+    if found.robust:
+        return " ".join(
+            [claim_text([stays_text(found), *_limits(found, whatever=True)]), *rules_told(found)]
+        )
+    if found.counterfactual is None:
+        none = f"No change was found that {change_text(found)}{limits}; there may be one."
+        return " ".join([none, *rules_told(found)])
+    plain = found.against is None and found.delta is None
+    less = f"{less_text(found)} {'does that' if plain else change_text(found)}"
+    if found.distance is not None:
+        costs = " at the given costs" if found.costs else ""
+        less = f"such change is nearer{costs} by more than {100 * NEAREST_GAP:g} %"
+    told = [change_told(found, found.counterfactual)]
+    told.append(f"{'No' if found.proven else 'It is open if a'} {less}{limits}.")
+    for other in found.alternatives:
+        changed = change_told(found, other.counterfactual)
+        told.append(f"Or: {changed[0].lower()}{changed[1:]}")
+    return " ".join([*told, *rules_told(found)])
+
+
+def limits_told(found: ContrastiveExplanationRecord) -> str:
+    """Return the limits of the changes that were sought, each behind a comma."""
+    return "".join(f", {part}" for part in _limits(found))
+
+
+def _limits(found: ContrastiveExplanationRecord, *, whatever: bool = False) -> list[str]:
+    """Return the limits as parts of a sentence; with features that have none if ``whatever``."""
+    free = [f for f in range(len(found.groups)) if f not in found.must_not]
+    conditions = directions_of(found)
+    if found.must_not:
+        conditions = [kept_values(found, found.must_not, "given"), *conditions]
+    kept = [f"as long as {joined(conditions)}"] if conditions else []
+    return [*(room_parts if whatever else limit_parts)(found, free, bool(kept)), *kept]
+
+
+def directions_of(found: ContrastiveExplanationRecord) -> list[str]:
+    """Return ``["age only rises"]`` and the like: the one way in which features may change."""
+    if found.inputs is None:
+        return []
+    told = []
+    for direction, one, several in (("up", "rises", "rise"), ("down", "falls", "fall")):
+        names = [
+            feature.name
+            for number_, feature in enumerate(found.inputs.features)
+            if feature.only == direction and number_ not in {*found.must_not, *found.still}
+        ]
+        if names:
+            told.append(f"{joined(names)} only {one if len(names) == 1 else several}")
+    return told
+
+
 def contrast_facts(found: ContrastiveExplanationRecord) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
     told = [*words_facts(found, contrast_sentence), *about_facts(found)]
     if found.must_not:
         told.append(("held", labels_of(found).listed(found.must_not)))
+    told += [("direction", text) for text in directions_of(found)]
     if found.contrast is not None and found.counterfactual is not None:
         told += [
             ("contrast", f"{found.size} of {counted(len(found.groups), 'feature')}"),
@@ -69,7 +131,7 @@ def _alternative(found: ContrastiveExplanationRecord, other: Alternative) -> str
         told = ", ".join(change_texts(found, other.counterfactual))
     what = "distance" if found.scales is not None else "cost"
     cost = number(found.cost_of(other.contrast, other.counterfactual))
-    proof = "proven to be the least without the sets above"
+    proof = "proven to be the least that does not change all of a set above"
     if other.unknown_reason is not None:
         proof = f"none below {number(other.lower_bound)}; open: {other.unknown_reason}"
     return f"{told} {becomes_text(found, other.counterfactual)}; {what} {cost}, {proof}"

@@ -1,9 +1,10 @@
 """The question that a result answers, and where the questions of two results differ."""
 
-from dataclasses import replace
+from dataclasses import fields
 from typing import Any
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.features import Feature
 from milp_verix.results.records.base import Result
 
 
@@ -22,13 +23,18 @@ def question_of(asked: Any) -> dict[str, object]:
         found |= {
             "list of classes": inputs.class_names,
             "list of features": inputs.names,
-            "description": (tuple(replace(f, only=None) for f in inputs.features), inputs.passage),
+            "description": ([_told(feature) for feature in inputs.features], inputs.passage),
             "rules": tuple(rule.text for rule in inputs.rules),
             "directions": tuple(feature.only for feature in inputs.features),
         }
     names = ("prediction", "epsilon", "norm", "delta", "output", "against", "domain", "radii")
     found |= {name: getattr(asked, name) for name in names}
     return {**found, "division into features": asked.groups}
+
+
+def _told(feature: Feature) -> tuple[object, ...]:
+    """Return all that is said of a feature but its direction, to which contrasts alone keep."""
+    return tuple(getattr(feature, one.name) for one in fields(Feature) if one.name != "only")
 
 
 def difference_of(before: Any, after: Any, but: tuple[str, ...] = (), word: str = "now") -> str:
@@ -45,13 +51,15 @@ def difference_of(before: Any, after: Any, but: tuple[str, ...] = (), word: str 
     return ""
 
 
-def require_same_question(result: Result, other: Result, what: str, but: tuple[str, ...]) -> None:
-    """Raise ``InputError`` where ``result``, which is told as ``what``, has another question.
+def require_same_question(
+    result: Result, other: Result, names: tuple[str, str], but: tuple[str, ...]
+) -> None:
+    """Raise ``InputError`` where two results, called ``names``, answer different questions.
 
-    ``but`` are parts in which it may differ from that of ``other``.
+    ``but`` are parts in which these may differ.
     """
-    if told := difference_of(result, other, but, f"in {other.told}"):
+    if told := difference_of(result, other, but, f"in {names[1]}"):
         raise InputError(
-            f"{what} is about another question: its {told}; ask both of the same model and input, "
-            "with the same arguments"
+            f"{names[0]} is about another question than {names[1]}: its {told}; ask both of the "
+            "same model and input, with the same arguments"
         )
