@@ -8,7 +8,7 @@ from typing import Any
 from milp_verix.argument_kinds import PATH, checked, instance_of
 from milp_verix.arguments import integer_of, path_of
 from milp_verix.atomic_write import write_atomically
-from milp_verix.certification.stored import proof_of_ranges
+from milp_verix.certification.stored import proof_told
 from milp_verix.errors import InputError
 from milp_verix.reporting.comparison_files import write_json
 from milp_verix.reporting.pages.comparison_page import StoredComparison, comparison_page, from_csv
@@ -135,13 +135,13 @@ def write_notice(
         raise InputError("a notice needs names and words: describe the input, by inputs=")
     if ranges.unknown_reason is not None:
         raise InputError(f"a notice needs proven ranges: {ranges.unknown_reason}")
-    for result, name in ((contrast, "the contrast"), (importance, "the importance")):
-        if isinstance(result, Result):
-            require_same_question(result, ranges, (name, "the ranges"), ("directions",))
+    for other, name in ((contrast, "the contrast"), (importance, "the importance")):
+        if isinstance(other, Result):
+            require_same_question(other, ranges, (name, "the ranges"), ("directions",))
     proof = None
     if certificate is not None:
         near = [] if path is None else [Path(path).parent]
-        proof = proof_of_ranges(Path(certificate), ranges, [*near, Path()]).told
+        proof = proof_told(Path(certificate), ranges, [*near, Path()])
     text = notice_page(ranges, contrast, importance, proof)
     if path is not None:
         write_atomically(Path(path), text, "the notice ")

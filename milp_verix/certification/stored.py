@@ -4,7 +4,6 @@ import hashlib
 import json
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,40 +19,15 @@ _OF_THE_FILE = {"network", "sha256", "beside", "output", "minimal", "bits", "odd
 """Parts of a claim that are about the model's file and the checker's numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredProof:
-    """A certificate of ranges; ``model`` is the file with which it was checked, or None."""
+def proof_told(path: Path, found: RangesRecord, folders: Iterable[Path]) -> str:
+    """Return what can be said of the certificate in ``path``, for whoever a decision is about.
 
-    path: Path
-    model: Path | None
-
-    @property
-    def told(self) -> str:
-        """What can be said of the certificate, in words for whoever the decision is about."""
-        if self.model is None:
-            return (
-                f"The proof of the first claim is said to be the file {self.path.name}, which "
-                "names this model and this input. It was not checked when this page was written, "
-                "since the model's file was not at hand."
-            )
-        command = shlex.join(["verix-check", str(self.model), str(self.path)])
-        return (
-            f"The proof of the first claim is the file {self.path.name}, which was checked when "
-            "this page was written. Anybody who has the model can check it again, without the "
-            f"software that made it: {command}"
-        )
-
-
-def proof_of_ranges(path: Path, found: RangesRecord, folders: Iterable[Path]) -> StoredProof:
-    """Return the certificate in ``path``, checked if the model is beside it or in ``folders``.
-
-    A certificate of trees is checked with the file of trees beside it. Raises ``InputError`` for a
-    file that cannot be read or is no certificate, for one about another model, input or ranges,
-    and where the checker refuses it.
+    It is checked if the model, or the file of its trees, is beside it or in one of ``folders``.
+    Raises ``InputError`` for a file that cannot be read or is no certificate, for one about another
+    model, input or ranges, and where the checker refuses it.
     """
     try:
-        data = parsed(content(path, BYTES))
-        claim: dict[str, Any] = dict(data["claim"])
+        claim: dict[str, Any] = dict(parsed(content(path, BYTES))["claim"])
     except OSError as error:
         raise InputError(f"cannot read the certificate {path}: {error}") from error
     except (ValueError, TypeError, KeyError) as error:
@@ -62,37 +36,47 @@ def proof_of_ranges(path: Path, found: RangesRecord, folders: Iterable[Path]) ->
             ".to_json(path), or --certificate"
         ) from error
     if claim.get("source", claim.get("sha256")) != found.model.sha256:
-        raise InputError(f"{path} is about another model than the ranges")
-    own = {name: part for name, part in claim.items() if name not in _OF_THE_FILE}
+        raise InputError(f"{path} is a certificate about another model than that of the ranges")
     asked = json.loads(json.dumps(claim_data(box_explanation(found), "")))
-    for name in sorted({*own, *asked} - _OF_THE_FILE):
-        if own.get(name) != asked.get(name):
-            raise InputError(f"{path} is a certificate of another claim: its {name} differs")
-    model = _model_of(claim, path, found, folders)
-    if model is not None:
-        try:
-            for _ in verify(*stored(model, path)):
-                pass
-        except Exception as error:  # whatever the checker meets refuses the certificate
-            raise InputError(f"verix-check refuses {path}: {error}") from error
-    return StoredProof(path, model)
-
-
-def _model_of(
-    claim: dict[str, Any], path: Path, found: RangesRecord, folders: Iterable[Path]
-) -> Path | None:
-    """Return the file that the checker needs beside a certificate; None if it is not at hand."""
-    name = Path(found.model.file).name
+    for name in sorted({*claim, *asked} - _OF_THE_FILE):
+        if claim.get(name) != asked.get(name):
+            raise InputError(f"{path} is a certificate of other ranges: its {name} differs")
+    model, has = _model_of(claim, found, (path.parent, *folders)), "the model"
     if "source" in claim:
-        name = f"trees-{str(claim.get('sha256'))[:16]}.json"
-    for folder in (path.parent, *folders):
-        model = folder / name
-        if not model.is_file():
+        has = "the file of the trees that were read from the model"
+    if model is None:
+        return (
+            f"The proof of the first claim is said to be the file {path.name}, which names this "
+            "model and this input. It was not checked when this page was written, since the "
+            "model's file was not at hand."
+        )
+    try:
+        for _ in verify(*stored(model, path)):
+            pass
+    except Exception as error:  # whatever the checker meets refuses the certificate
+        raise InputError(f"verix-check refuses the certificate {path}: {error}") from error
+    return (
+        f"The proof of the first claim is the file {path.name}, which was checked when this page "
+        f"was written. Anybody who has {has} can check it again, without the software that made "
+        f"it: {shlex.join(['verix-check', str(model), str(path)])}"
+    )
+
+
+def _model_of(claim: dict[str, Any], found: RangesRecord, folders: Iterable[Path]) -> Path | None:
+    """Return the file that the checker needs beside a certificate; None if it is not at hand."""
+    trees, name, digest = "source" in claim, Path(found.model.file).name, claim.get("sha256")
+    for folder in folders:
+        model = folder / (f"trees-{str(digest)[:16]}.json" if trees else name)
+        try:
+            same = hashlib.sha256(model.read_bytes()).hexdigest() == digest
+        except OSError:
             continue
-        if hashlib.sha256(model.read_bytes()).hexdigest() != claim["sha256"]:
-            continue
-        if "source" in claim or _scores(model, found) == claim.get("output"):
+        output = claim.get("output")
+        scores = output if trees or not same else _scores(model, found)
+        if same and scores == output:
             return model
+        if same and scores is not None:
+            raise InputError(f"a certificate of the output {output!r}, expected {scores!r}")
     return None
 
 

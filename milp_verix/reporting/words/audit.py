@@ -59,19 +59,6 @@ def soundness_text(audit: AuditRecord) -> str:
     return f"not known: {audit.unknown_reason}"
 
 
-def minimality_text(audit: AuditRecord) -> str:
-    """Return whether features of a sound set can be left out, and how many."""
-    spare, held = _without_room(audit)
-    undecided = f"; {counted(len(audit.unknown), 'feature')} undecided" if audit.unknown else ""
-    if not spare and undecided:
-        return f"not known{undecided}"
-    if not spare:
-        return f"yes: each feature{' with room to change' if held else ''} has a counterfactual"
-    count = counted(len(spare), "feature")
-    together = " together" if len(spare) > 1 else ""
-    return f"no: {count} can be left out{together}, {len(audit.sound_set)} are left{undecided}"
-
-
 def completion_text(audit: AuditRecord) -> str:
     """Return how many features make a set sound that is not."""
     if not audit.completed:
@@ -167,7 +154,7 @@ def audit_facts(audit: AuditRecord) -> list[tuple[str, str]]:
         ("sound", soundness_text(audit)),
     ]
     if audit.sound:
-        told.append(("minimal", minimality_text(audit)))
+        told.append(("minimality", audit_outcome(audit)))
         spare, _ = _without_room(audit)
         told += [("left out", labels.listed(spare))] if spare else []
     else:

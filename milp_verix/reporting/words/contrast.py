@@ -1,4 +1,6 @@
-"""Facts about contrastive explanations and enumerations, as pairs of a name and a text."""
+"""Contrastive explanations and enumerations in words, and the facts about them."""
+
+from collections.abc import Callable
 
 from milp_verix.reporting.words.explanation import (
     about_facts,
@@ -45,21 +47,19 @@ _SHARES = "the sum of each change as a share of its radius, or of its domain if 
 
 def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
     """Return the change that is enough, and whether a smaller one is."""
-    limits = limits_told(found)
     if found.robust:
-        return " ".join(
-            [claim_text([stays_text(found), *_limits(found, whatever=True)]), *rules_told(found)]
-        )
-    if found.counterfactual is None:
-        none = f"No change was found that {change_text(found)}{limits}; there may be one."
-        return " ".join([none, *rules_told(found)])
-    plain = found.against is None and found.delta is None
-    less = f"{less_text(found)} {'does that' if plain else change_text(found)}"
-    if found.distance is not None:
-        costs = " at the given costs" if found.costs else ""
-        less = f"such change is nearer{costs} by more than {100 * NEAREST_GAP:g} %"
-    told = [change_told(found, found.counterfactual)]
-    told.append(f"{'No' if found.proven else 'It is open if a'} {less}{limits}.")
+        told = [claim_text([stays_text(found), *_limits(found, room_parts)])]
+    elif found.counterfactual is None:
+        none = f"No change was found that {change_text(found)}{limits_told(found)}"
+        told = [f"{none}; there may be one."]
+    else:
+        plain = found.against is None and found.delta is None
+        least = f"{less_text(found)} {'does that' if plain else change_text(found)}"
+        least = f"{'No' if found.proven else 'It is open if a'} {least}"
+        if found.distance is not None:
+            least = f"{'No such' if found.proven else 'It is open if such a'} change is nearer"
+            least += f"{at_costs(found)} by more than {100 * NEAREST_GAP:g} %"
+        told = [change_told(found, found.counterfactual), f"{least}{limits_told(found)}."]
     for other in found.alternatives:
         changed = change_told(found, other.counterfactual)
         told.append(f"Or: {changed[0].lower()}{changed[1:]}")
@@ -68,17 +68,21 @@ def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
 
 def limits_told(found: ContrastiveExplanationRecord) -> str:
     """Return the limits of the changes that were sought, each behind a comma."""
-    return "".join(f", {part}" for part in _limits(found))
+    return "".join(f", {part}" for part in _limits(found, limit_parts))
 
 
-def _limits(found: ContrastiveExplanationRecord, *, whatever: bool = False) -> list[str]:
-    """Return the limits as parts of a sentence; with features that have none if ``whatever``."""
+def at_costs(found: ContrastiveExplanationRecord) -> str:
+    """Return ``" at the given costs"``, nothing where features have none."""
+    return " at the given costs" if found.costs else ""
+
+
+def _limits(found: ContrastiveExplanationRecord, parts: Callable[..., list[str]]) -> list[str]:
+    """Return how far features may move, as ``parts`` tells it, and what is held, as parts."""
     free = [f for f in range(len(found.groups)) if f not in found.must_not]
-    conditions = directions_of(found)
-    if found.must_not:
-        conditions = [kept_values(found, found.must_not, "given"), *conditions]
+    held = [kept_values(found, found.must_not, "given")] if found.must_not else []
+    conditions = [*held, *directions_of(found)]
     kept = [f"as long as {joined(conditions)}"] if conditions else []
-    return [*(room_parts if whatever else limit_parts)(found, free, bool(kept)), *kept]
+    return [*parts(found, free, bool(kept)), *kept]
 
 
 def directions_of(found: ContrastiveExplanationRecord) -> list[str]:

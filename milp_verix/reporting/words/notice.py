@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from milp_verix.errors import InputError
-from milp_verix.reporting.words.contrast import contrast_sentence, limits_told
+from milp_verix.reporting.words.contrast import at_costs, contrast_sentence, limits_told
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
 from milp_verix.reporting.words.ranges import condition_text, is_whole, ranges_sentence
 from milp_verix.reporting.words.sentences import (
@@ -110,7 +110,7 @@ def least_text(contrast: ContrastiveExplanationRecord | None) -> str:
     """Return what is proven of the changes, and within which limits they were sought."""
     if contrast is None:
         return "No change was looked for."
-    limits, costs = limits_told(contrast), " at the given costs" if contrast.costs else ""
+    limits = limits_told(contrast)
     if contrast.robust:
         none = f"No change {change_text(contrast)}{limits}, by proof."
         return " ".join([none, *rules_told(contrast)])
@@ -126,8 +126,9 @@ def least_text(contrast: ContrastiveExplanationRecord | None) -> str:
         told = f"{several} is the {least}{limits}, by proof."
     else:
         told = (
-            f"{several} is the nearest change{costs}{limits}, by proof: none is nearer by more "
-            f"than {100 * NEAREST_GAP:g} %. A change counts as a share of its item's room."
+            f"{several} is the nearest change{at_costs(contrast)}{limits}, by proof: none is "
+            f"nearer by more than {100 * NEAREST_GAP:g} %. A change counts as a share of its "
+            "item's room."
         )
     others = [one for one in contrast.alternatives if one.unknown_reason is None]
     if contrast.proven and others and len(others) == len(contrast.alternatives):

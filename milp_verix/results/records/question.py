@@ -27,8 +27,10 @@ def question_of(asked: Any) -> dict[str, object]:
             "rules": tuple(rule.text for rule in inputs.rules),
             "directions": tuple(feature.only for feature in inputs.features),
         }
-    names = ("prediction", "epsilon", "norm", "delta", "output", "against", "domain", "radii")
+    names = ("prediction", "epsilon", "norm", "delta", "output", "against", "radii")
     found |= {name: getattr(asked, name) for name in names}
+    if inputs is None:  # else the domain is that of the description, and of directions
+        found["domain"] = asked.domain
     return {**found, "division into features": asked.groups}
 
 
