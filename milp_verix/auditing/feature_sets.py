@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, shape_seen
+from milp_verix.inputs.names import different_names
 from milp_verix.problem.features import Features, FeaturesLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.explanation import ExplanationRecord
@@ -36,7 +37,7 @@ def feature_set(given: FeatureSetLike, problem: PosedProblem) -> tuple[int, ...]
     covers part of a feature.
     """
     if isinstance(given, ExplanationRecord):
-        _require_same_groups(given, problem.features)
+        _require_same_features(given, problem.features)
         return given.explanation
     listed = sorted(given, key=str) if isinstance(given, Set) else given
     try:
@@ -57,7 +58,10 @@ def feature_set(given: FeatureSetLike, problem: PosedProblem) -> tuple[int, ...]
     )
 
 
-def _require_same_groups(given: ExplanationRecord, features: Features) -> None:
+def _require_same_features(given: ExplanationRecord, features: Features) -> None:
+    if given.feature_names and features.names and given.feature_names != features.names:
+        told = different_names(features.names, given.feature_names) or "the same in another order"
+        raise InputError(f"the explanation is about other features: {told}; describe both alike")
     own = tuple(tuple(group.tolist()) for group in features.groups)
     if own != given.groups:
         raise InputError(

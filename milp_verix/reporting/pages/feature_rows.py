@@ -65,7 +65,7 @@ def _explanation(result: ExplanationRecord, most: int, name: str) -> View:
         notes.append(f"and {counted(left, 'feature')} more, {less}")
     if len(features) < len(points):
         notes.append(f"{len(features)} of {counted(len(points), 'counterfactual')} are shown")
-    return _view(name, [head] if features else [""], body, "; ".join(notes), "features changes")
+    return _view(name, [head] if features else ["open"], body, "; ".join(notes), "features changes")
 
 
 def _without(result: ExplanationRecord, feature: int, found: Counterfactual, *, named: bool) -> str:

@@ -13,6 +13,7 @@ from milp_verix.reporting.words.sentences import (
     claim_text,
     held_told,
     kept_values,
+    limit_parts,
     listed_texts,
     room_parts,
     rules_told,
@@ -112,7 +113,8 @@ def _spare(audit: AuditRecord) -> list[str]:
     if spare:
         listed = listed_texts([labels[feature] for feature in spare], SHOWN, "other feature")
         together = ", all at once" if len(spare) > 1 else ""
-        told.append(f"It does so without {listed}, too{together}.")
+        limits = "".join(f", {part}" for part in limit_parts(audit, spare))
+        told.append(f"It does so without {listed}, too{together}{limits}.")
     elif kept and not audit.unknown and held:
         others = "None of the others" if len(kept) > 1 else "The other one"
         told.append(f"{others} can{'' if len(kept) > 1 else '’t'} be left out.")

@@ -5,7 +5,7 @@ from typing import Any
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
-from milp_verix.results.records.base import Result
+from milp_verix.results.records.base import Result, array_hash
 
 
 def question_of(asked: Any) -> dict[str, object]:
@@ -17,7 +17,7 @@ def question_of(asked: Any) -> dict[str, object]:
     found: dict[str, object] = {
         "network's SHA-256": model.content_sha256,
         "network's input shape": model.input_shape,
-        "input": (str(x.dtype), x.tobytes()),
+        "input": f"{x.dtype} {array_hash(x)}",
     }
     if inputs is not None:
         found |= {
