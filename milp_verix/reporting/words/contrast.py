@@ -200,7 +200,7 @@ def _smallest(found: EnumerationRecord) -> str:
     """Return the size of the smallest abductive set, or how to get it where it is not known."""
     if found.minimum is not None:
         size = counted(len(found.minimum), "feature")
-        return f"{size}, proven: no set of fewer keeps the prediction"
+        return f"{size}, proven: no explanation in the ball has fewer"
     least = counted(found.lower_bound, "feature")
     return (
         "not known: sets are not found in the order of their size, so explain may find a smaller "

@@ -225,7 +225,9 @@ def _alone(found: RobustnessRadiiRecord) -> list[str]:
     moving = [one for one in near if _proven_told(found, one)]
     parts += [f"{labels[b.features[0]]} by up to {_proven_told(found, b)}" for b in moving[:_TOLD]]
     if len(moving) > _TOLD:
-        parts.append(f"{counted(len(moving) - _TOLD, 'other feature')} by radii of their own")
+        others = counted(len(moving) - _TOLD, "other feature")
+        own = "a radius of its own" if len(moving) == _TOLD + 1 else "radii of their own"
+        parts.append(f"{others} by {own}")
     told = []
     if parts:
         told.append(f"If one feature changes alone, {stays_text(found)}: {'; '.join(parts)}.")

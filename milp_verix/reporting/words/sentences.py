@@ -238,24 +238,23 @@ def _in_ball(result: Result, features: Sequence[int], others: bool) -> str:
     reach = f"within ±{number(result.epsilon)} of {'its value' if one else 'their values'}"
     if result.norm != "linf":
         reach = f"within {number(result.epsilon)} of the input ({norm_text(result.norm)})"
-    limits = [*([reach] if result.epsilon < inf else []), *_in_domain(result, features)]
     which = _counted_free(result, features, others)
-    return f"while {which} {'stays' if one else 'stay'} {' and '.join(limits)}"
+    return f"while {which} {'stays' if one else 'stay'} {reach}{_in_domain(result, features)}"
 
 
-def _in_domain(result: Result, features: Sequence[int]) -> list[str]:
-    """Return the domain in words, if the ball of the features reaches beyond it."""
+def _in_domain(result: Result, features: Sequence[int]) -> str:
+    """Return ``" and between 0 and 1"``; nothing if the ball stays inside the domain."""
     at = [i for feature in features for i in result.groups[feature]]
     x = result.input.reshape(-1)[at].astype(np.float64)
     low, high = (np.broadcast_to(end, result.input.size)[at] for end in result.domain)
     if np.all((x - result.epsilon >= low) & (x + result.epsilon <= high)):
-        return []
+        return ""
     least, most = result.domain
     if isinstance(least, tuple) or isinstance(most, tuple):
-        return ["in the domain"]
+        return " and in the domain"
     if most == inf or least == -inf:
-        return [f"at least {number(least)}" if most == inf else f"at most {number(most)}"]
-    return [f"between {number(least)} and {number(most)}"]
+        return f" and at least {number(least)}" if most == inf else f" and at most {number(most)}"
+    return f" and between {number(least)} and {number(most)}"
 
 
 def _near(result: Result, features: Sequence[int]) -> str:
@@ -281,7 +280,7 @@ def _near(result: Result, features: Sequence[int]) -> str:
 def _move(result: Result, feature: int) -> float:
     """Return how far a feature may move, infinite if it may take every value in its range."""
     if result.inputs is None or result.radii is None:
-        return result.epsilon if result.epsilon < inf or _in_domain(result, [feature]) else inf
+        return result.epsilon
     kind: Feature = result.inputs.features[feature]
     start = result.groups[feature][0]
     radius = float(radii_of_coordinates(result.inputs, result.radii)[start])
