@@ -21,7 +21,7 @@ from milp_verix.results.records.comparison_file import ComparisonFile
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.conversion import converted
 from milp_verix.results.records.json_format import KINDS, load
-from milp_verix.results.records.question import require_same_question
+from milp_verix.results.records.question import difference_of
 from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.stored_numbers import json_in, parsed
@@ -136,8 +136,14 @@ def write_notice(
     if ranges.unknown_reason is not None:
         raise InputError(f"a notice needs proven ranges: {ranges.unknown_reason}")
     for other, name in ((contrast, "the contrast"), (importance, "the importance")):
+        told = ""
         if isinstance(other, Result):
-            require_same_question(other, ranges, (name, "the ranges"), ("directions",))
+            told = difference_of(other, ranges, ("directions",), "in the ranges")
+        if told:
+            raise InputError(
+                f"{name} is about another question than the ranges: its {told}; ask both of the "
+                "same model and input, with the same arguments"
+            )
     proof = None
     if certificate is not None:
         near = [] if path is None else [Path(path).parent]

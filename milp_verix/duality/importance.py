@@ -83,8 +83,8 @@ def importance_of(
     Args:
         index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
         beside: a score of each feature by another tool, such as a SHAP value; scores of coordinates
-            add up in their feature. ``result.misordered`` has the pairs of features that the size of
-            these scores orders otherwise than is proven of the index.
+            add up in their feature. ``result.misordered`` has the pairs of features that the size
+            of these scores orders otherwise than is proven of the index.
         progress: called after each set that is found.
         snapshots: called with a function that returns the result so far: at the start, and after
             each set that is found.

@@ -64,27 +64,22 @@ def columns_headline(use: TableUse) -> str:
 
 
 def columns_sentence(use: TableUse) -> str:
-    """Return the columns needed most often, and those that provably play no part anywhere.
-
-    Columns that stay as they are everywhere are told apart: nothing is proven of their part.
-    """
+    """Return the columns needed most often, and those with no part, or held, in all decisions."""
+    every = f"{_decisions(use)} ({use.asked})"
     top = [column for column in use.columns if column.in_all][:_TOLD]
     told = []
     if top:
         parts = [f"{column.name} in {share_text(column.in_all)}" for column in top]
-        told.append(f"Explanations of {_asked(use)} have {joined(parts)} of the cases.")
+        told.append(f"Explanations of {every} have {joined(parts)} of the cases.")
     else:
-        told.append(f"No column is in an explanation of {_asked(use)}.")
+        told.append(f"No column is in an explanation of {every}.")
     never = [column.name for column in use.columns if column.no_part == 1]
     if never:
         verb = "plays" if len(never) == 1 else "play"
         told.append(f"{_listed(never)} provably {verb} no part in any of them.")
     still = [column.name for column in use.columns if column.still == 1]
     if still:
-        stay, their = (
-            ("stays as it is", "its") if len(still) == 1 else ("stay as they are", "their")
-        )
-        told.append(f"{_listed(still)} {stay} in all of them: nothing is proven of {their} part.")
+        told.append(f"Nothing is proven of the part of {_listed(still)}, held in all of them.")
     return " ".join(told)
 
 
@@ -104,10 +99,6 @@ def columns_table(use: TableUse) -> Table:
 
 def _decisions(use: TableUse) -> str:
     return counted(use.decisions, "decision")
-
-
-def _asked(use: TableUse) -> str:
-    return f"{_decisions(use)} ({use.asked})"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -33,15 +33,18 @@ LIMITS = (
 )
 
 
-def ranked_ranges(found: RangesRecord, importance: Any) -> list[FeatureRange]:
-    """Return the ranges, the most important first.
+def reasons_of(found: RangesRecord, importance: Any) -> list[FeatureRange]:
+    """Return the ranges that say something, the most important first.
 
-    ``importance`` has a number for each feature: a mapping by name, a list, or an object with such
-    ``values``. Without it the narrowest range comes first, as a share of the feature's room or
-    words. Raises ``InputError`` for another value.
+    A range that is all of its feature's domain says nothing, nor does a feature that stays as it
+    is. ``importance`` has a number for each feature: a mapping by name, a list, or an object with
+    such ``values``. Without it the narrowest range comes first, as a share of the feature's room
+    or words. Raises ``InputError`` for another value.
     """
+    still = {*found.still}
+    told = [one for one in found.ranges if one.feature not in still and not is_whole(found, one)]
     if importance is None:
-        return sorted(found.ranges, key=lambda one: _share(found, one))
+        return sorted(told, key=lambda one: _share(found, one))
     given = importance
     if not isinstance(given, Mapping) and hasattr(given, "values"):
         given = given.values
@@ -58,7 +61,7 @@ def ranked_ranges(found: RangesRecord, importance: Any) -> list[FeatureRange]:
             f"importance has {len(weights)} numbers, expected one for each of "
             f"{len(found.groups)} features"
         )
-    return sorted(found.ranges, key=lambda one: -abs(weights[one.feature]))
+    return sorted(told, key=lambda one: -abs(weights[one.feature]))
 
 
 def reason_text(found: RangesRecord, one: FeatureRange) -> str:
@@ -67,19 +70,6 @@ def reason_text(found: RangesRecord, one: FeatureRange) -> str:
     told = condition_text(found, one, labels)
     here = (labels.values or ())[one.feature]
     return told if told.endswith(f" {here}") else f"{told} (here: {here})"
-
-
-def reasons_of(found: RangesRecord, importance: Any) -> list[FeatureRange]:
-    """Return the ranges that say something, in the order of :func:`ranked_ranges`.
-
-    A range that is all of a feature's domain is no reason, nor is a feature that stays as it is.
-    """
-    still = {*found.still}
-    return [
-        one
-        for one in ranked_ranges(found, importance)
-        if one.feature not in still and not is_whole(found, one)
-    ]
 
 
 def others_text(found: RangesRecord, reasons: Sequence[FeatureRange], shown: int) -> str:

@@ -193,10 +193,7 @@ def radius_text(result: Result, *, short: bool = False) -> str:
 
 
 def change_text(result: Result) -> str:
-    """Return ``"changes the prediction"``, or the classes that a change must raise above it.
-
-    Of a regression ``"moves the output by more than 0.5"``.
-    """
+    """Return ``"changes the prediction"``, or how far, or which classes are raised above it."""
     if result.delta is not None:
         return f"moves {_output(result, 'an')} by more than {number(result.delta)}"
     if result.against is None:
@@ -205,10 +202,7 @@ def change_text(result: Result) -> str:
 
 
 def kept_text(result: Result) -> str:
-    """Return ``"the prediction stays"``, or ``"class 4 is not overtaken by class 9"``.
-
-    Of a regression ``"the output moves by at most 0.5"``.
-    """
+    """Return ``"the prediction stays"``, or within which δ, or which classes stay below it."""
     if result.delta is not None:
         return f"{_output(result, 'each')} moves by at most {number(result.delta)}"
     if result.against is None:

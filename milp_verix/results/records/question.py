@@ -3,15 +3,14 @@
 from dataclasses import fields
 from typing import Any
 
-from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
-from milp_verix.results.records.base import Result, array_hash
+from milp_verix.results.records.base import array_hash
 
 
 def question_of(asked: Any) -> dict[str, object]:
     """Return the parts of a question by their names in messages, as values that can be compared.
 
-    ``asked`` is a :class:`Result`, or an object with such fields. Names of files are no part of it.
+    ``asked`` is a result, or an object with such fields. Names of files are no part of it.
     """
     model, x, inputs = asked.model, asked.input, asked.inputs
     found: dict[str, object] = {
@@ -51,17 +50,3 @@ def difference_of(before: Any, after: Any, but: tuple[str, ...] = (), word: str 
             texts = f"is {one}", f"{word} it is {other}"
             return f"{name} {', '.join(texts) if max(map(len, texts)) < 60 else 'differs'}"
     return ""
-
-
-def require_same_question(
-    result: Result, other: Result, names: tuple[str, str], but: tuple[str, ...]
-) -> None:
-    """Raise ``InputError`` where two results, called ``names``, answer different questions.
-
-    ``but`` are parts in which these may differ.
-    """
-    if told := difference_of(result, other, but, f"in {names[1]}"):
-        raise InputError(
-            f"{names[0]} is about another question than {names[1]}: its {told}; ask both of the "
-            "same model and input, with the same arguments"
-        )

@@ -92,8 +92,8 @@ def test_a_column_that_was_held_plays_an_unknown_part(tmp_path: Path) -> None:
     assert (shares["sex"], shares["debt"]) == ((0, 1), (1, 0))
     assert columns_sentence(use) == (
         "Explanations of 3 decisions (explain, ε = ∞) have income in 67 % of the cases. debt "
-        "provably plays no part in any of them. sex stays as it is in all of them: nothing is "
-        "proven of its part."
+        "provably plays no part in any of them. Nothing is proven of the part of sex, held in all "
+        "of them."
     )
     ended = run_here("columns", journal, "--plot", tmp_path / "columns.svg")
     assert columns_sentence(use) in " ".join(ended.stdout.split())
