@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 import milp_verix
@@ -107,6 +108,13 @@ def test_nothing_is_told_of_the_part_of_what_was_held(
     assert dict(facts_of(large))["left out"] == "debt = 1"
 
 
+def _bars(result: milp_verix.ContrastiveExplanation) -> list[tuple[float, float]]:
+    """Return the ends of the bars beside the features, without that of the legend."""
+    lines = [line for line in result.plot().findobj(Line2D) if line.get_linewidth() == 6]
+    ends = [tuple(np.asarray(line.get_xdata(), dtype=float)) for line in lines[1:]]
+    return [(low, high) for low, high in ends]
+
+
 def test_pictures_show_what_was_held_apart(tmp_path: Path) -> None:
     asked = _asked(*HELD[1], tmp_path)
     for found in _results(asked).values():
@@ -115,6 +123,11 @@ def test_pictures_show_what_was_held_apart(tmp_path: Path) -> None:
     robust = milp_verix.contrastive(must_not=["income"], **asked)
     assert robust.robust
     assert "stays as it is" in _texts(robust)
+    assert len(_bars(robust)) == 1  # of debt alone: income and sex are held
+    directed = asked["inputs"].only({"debt": "up"})
+    rising = milp_verix.contrastive(must_not=["income"], **{**asked, "inputs": directed})
+    (before,), (after,) = _bars(robust), _bars(rising)
+    assert (before[0] < after[0], before[1]) == (True, after[1])
     audit = milp_verix.audit(explanation=["income"], **asked)
     assert "stays as it is" in _texts(audit)
     radii = milp_verix.robustness_radius(
