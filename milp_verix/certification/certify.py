@@ -120,6 +120,8 @@ def _of_radius(
 def _of_relevance(found: RelevanceRecord, network: LoadedModel, deadline: Deadline) -> Certificate:
     if found.relevant is None:
         return Certificate(None, found.unknown_reason)
+    if {*found.features} <= {*found.still}:
+        return Certificate(None, "no input in question changes the features: nothing is to prove")
     if not found.relevant:
         return _certified(everything_kept(found), network, deadline, found)
     proof = _certified(relevant_explanation(found), network, deadline)

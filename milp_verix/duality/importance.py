@@ -84,7 +84,7 @@ def importance_of(
         index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
         beside: a score of each feature by another tool, such as a SHAP value, in their order or by
             name; scores of coordinates add up in their feature. ``result.misordered`` has the pairs
-            of features whose order by the size of these scores is proven wrong.
+            of features that the size of these scores orders otherwise than is proven of the index.
         progress: called after each set that is found.
         snapshots: called with a function that returns the result so far: at the start, and after
             each set that is found.

@@ -12,6 +12,7 @@ from milp_verix.reporting.words.audit import (
 )
 from milp_verix.reporting.words.contrast import (
     contrast_facts,
+    contrast_sentence,
     enumeration_facts,
     enumeration_sentence,
 )
@@ -42,12 +43,9 @@ from milp_verix.reporting.words.relevance import (
     relevance_facts,
     relevance_headline,
     relevance_outcome,
-)
-from milp_verix.reporting.words.sentences import (
-    contrast_sentence,
-    explanation_sentence,
     relevance_sentence,
 )
+from milp_verix.reporting.words.sentences import explanation_sentence
 from milp_verix.reporting.words.wording import (
     contrast_headline,
     contrast_outcome,
