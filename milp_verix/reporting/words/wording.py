@@ -242,9 +242,7 @@ def contrast_outcome(found: ContrastiveExplanationRecord) -> str:
         none = f"no counterfactual{held_text(found)} is nearer"
         if found.proven:
             return f"proven: {none} by more than {percent(NEAREST_GAP)} %"
-        # the record lowers a proven distance by 1e-12, since sums differ in their last digits
-        bound = down((found.lower_bound or 0.0) * (1 + 2e-12))
-        return f"not proven to be the nearest; {none} than {bound}"
+        return f"not proven to be the nearest; {none} than {down(found.lower_bound or 0.0)}"
     least = "cheaper" if found.costs else "smaller"
     if found.proven:
         return f"proven: no {least} set{held_text(found)} {change_text(found)}"
