@@ -18,6 +18,7 @@ from milp_verix.global_search.minimum import minimum_of
 from milp_verix.inputs.radii import common_share
 from milp_verix.number_text import exact, percent
 from milp_verix.oracle.check_program import encode_problem
+from milp_verix.printable import printable
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.question import Classification, Regression
 from milp_verix.problem.search import Search
@@ -71,7 +72,7 @@ class Problem(PosedProblem):  # noqa: D101 - that of the class above
         if self.inputs is not None and self.inputs.rules:
             rules = f", and obey {counted(len(self.inputs.rules), 'rule')}"
         value = "the prediction" if self.output is None else f"output {self.output}"
-        return (
+        return printable(
             f"Which of the {counted(self.features.count, 'feature')} keep {value} of "
             f"{self.network.name}, {told}, {kept} while the others change, {self._reach}{rules}?"
         )

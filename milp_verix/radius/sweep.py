@@ -165,7 +165,9 @@ def _descending(epsilons: Sequence[Epsilon], inputs: Inputs | None) -> list[Radi
 
 def _listed(epsilons: Sequence[Epsilon]) -> list[Epsilon]:
     several = isinstance(epsilons, Iterable) and getattr(epsilons, "ndim", 1) > 0
-    return list(epsilons) if several and not isinstance(epsilons, str | Mapping) else []
+    labels = epsilons.keys() if hasattr(epsilons, "keys") else ()
+    named = any(isinstance(one, str) for one in labels)  # radii by name are one radius
+    return list(epsilons) if several and not (isinstance(epsilons, str | Mapping) or named) else []
 
 
 def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
@@ -175,7 +177,7 @@ def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
         raise InputError(
             f'epsilons are one radius or more, such as ["1%", "10%", inf]; got {epsilons!r}'
         )
-    radii = sorted((radii_of(inputs, one) for one in given), reverse=True)
+    radii = sorted((radii_of(inputs, one, "epsilons") for one in given), reverse=True)
     for larger, smaller in pairwise(radii):
         if larger == smaller:
             raise InputError("epsilons lists the same radius of each feature twice")

@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.patches import Patch
 
-from milp_verix.number_text import exact
 from milp_verix.reporting.figures.parts.bars import right_of, short_names
 from milp_verix.reporting.figures.parts.image_view import ImageView, greys
 from milp_verix.reporting.figures.parts.picture_row import GAP, PictureRow
@@ -90,9 +89,8 @@ def _titled(sheet: Sheet, sweep: EpsilonSweepRecord) -> None:
     first = sweep.levels[0]
     radii = [radius_text(level, short=True) for level in sweep.levels]
     radii = radii[:1] + [radius.removeprefix("ε = ") for radius in radii[1:]]
-    delta = "" if first.delta is None else f", δ = {exact(first.delta)}"
     norm = f" ({norm_text(first.norm)})" if first.inputs is None else ""
-    ball = f"{', '.join(radii)}{norm}{delta}"
+    ball = f"{', '.join(radii)}{norm}"
     sheet.headed(
         sweep_headline(sweep),
         [
@@ -134,6 +132,8 @@ def _tinted(sweep: EpsilonSweepRecord, view: ImageView) -> FloatArray:
     tinted = 0.62 + 0.36 * grey
     for level, colour in enumerate(level_colours(len(sweep.levels))):
         tinted[levels == level] = to_rgb(colour)
+    still = [i for feature in first.still for i in first.groups[feature]]
+    tinted[view.covered(still) & (levels >= 0)] = to_rgb(Status.STILL.colour)
     return tinted
 
 

@@ -105,7 +105,7 @@ def tabular_figure(explanation: ExplanationRecord) -> Drawing:
     columns = _columns(explanation, shown)
     lines = max((caption.count("\n") + 1 for caption in columns.values()), default=1)
     left, height = right_of([row.label for row in shown], 0.25), _ROW * len(shown)
-    heading = f"{len(shown)} of {count} features: the most important" if len(shown) < count else ""
+    heading = f"{len(shown)} of {count} features: explaining ones first" * (len(shown) < count)
     top = HEADER + lines * _LINE + (_HEADING if columns or heading else 0.0)
     cells_left, cells_width = left + _BARS + _GAP, len(columns) * _column_width(columns)
     right = cells_left + max(_HEADING_WIDTH, cells_width) if columns else left + _BARS

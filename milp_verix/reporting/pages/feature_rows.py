@@ -61,11 +61,11 @@ def _explanation(result: ExplanationRecord, most: int, name: str) -> View:
     head = f"becomes {one} with" if one else "becomes another prediction with"
     notes = []
     if left := len(result.groups) - len(shown):
-        less = "less important or not in the explanation"
+        less = "later in the order or not in the explanation"
         notes.append(f"and {counted(left, 'feature')} more, {less}")
     if len(features) < len(points):
         notes.append(f"{len(features)} of {counted(len(points), 'counterfactual')} are shown")
-    return _view(name, [head] if features else [""], body, "; ".join(notes), "features changes")
+    return _view(name, [head] if features else ["open"], body, "; ".join(notes), "features changes")
 
 
 def _without(result: ExplanationRecord, feature: int, found: Counterfactual, *, named: bool) -> str:

@@ -36,7 +36,7 @@ def check_facts(about: Result, verdict: Verdict, free: FeatureSet) -> list[tuple
     if verdict.bound is not None:
         answer += f", proven: no margin is above {up(verdict.bound)}"
     elif point is not None:
-        answer += f": {becomes_text(about, point)}, run in onnxruntime"
+        answer += f": {becomes_text(about, point)}, run by the model itself"
     else:
         answer += f": {verdict.reason}"
     told = [

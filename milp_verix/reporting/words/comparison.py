@@ -57,7 +57,7 @@ def table(comparison: ComparisonRecord) -> Table:
 
 def remarks(comparison: ComparisonRecord) -> list[str]:
     """Return the lines that go with the numbers: verdict, pairs left out, notes."""
-    found = [_verdict(comparison)]
+    found = _verdict(comparison)
     asked = narrowed(comparison.against, comparison.output, comparison.rules)
     found += [f"the question: {asked}"] if asked else []
     several = comparison.task in ("check", "explain")
@@ -88,12 +88,12 @@ def narrowed(against: Sequence[int] | None, output: int | None, rules: Sequence[
     return ", ".join([*told, *([counted(len(rules), "rule")] if rules else [])])
 
 
-def _verdict(comparison: ComparisonRecord) -> str:
+def _verdict(comparison: ComparisonRecord) -> list[str]:
     if not comparison.agree:
         every = (*comparison.disagreements, *comparison.conflicts)
-        return "\n".join(f"disagreement: {found}" for found in every)
+        return [f"disagreement: {found}" for found in every]
     unknown = sum(run.unknown for run in comparison.runs)
     left = f"; {unknown} answers are unknown" if unknown else ""
     if len(comparison.runs) == 1:
-        return f"one run, nothing to hold it against{left}"
-    return f"no two definite answers contradict each other{left}"
+        return [f"one run, nothing to hold it against{left}"]
+    return [f"no two definite answers contradict each other{left}"]

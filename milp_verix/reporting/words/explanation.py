@@ -51,7 +51,6 @@ def facts(explanation: ExplanationRecord) -> list[tuple[str, str]]:
         *features_facts(explanation, explanation.explanation),
         ("outcome", outcome_text(explanation)),
         ("irrelevant", counted(len({*explanation.irrelevant} - {*explanation.still}), "feature")),
-        *still_facts(explanation),
         ("undecided", _undecided(explanation)),
         *_needed(explanation),
         *to_try(explanation, explanation.unknown_reasons.values(), explanation.bounds),
@@ -76,11 +75,12 @@ def words_facts(result: AnyResult, sentence: Callable[[AnyResult], str]) -> list
 
 
 def about_facts(result: Result) -> list[tuple[str, str]]:
-    """Return the network, the prediction and the ball that ``result`` is about."""
+    """Return the network, the prediction, the ball, and what stays as it is all over it."""
     return [
         ("model", f"{result.model.file} (SHA-256 {result.model.sha256[:12]}…)"),
         ("prediction", _prediction(result)),
         ("ball", ball_text(result) if result.inputs else f"{ball_text(result)}, {_domain(result)}"),
+        *still_facts(result),
     ]
 
 
@@ -95,8 +95,7 @@ def still_facts(result: Result) -> list[tuple[str, str]]:
 
 def question_facts(result: Result) -> list[tuple[str, str]]:
     """Return the network, the prediction and what narrows the question, without a ball."""
-    delta = [] if result.delta is None else [f"δ = {exact(result.delta)}"]
-    asked = ", ".join([*restrictions(result), *delta])
+    asked = ", ".join(restrictions(result))
     return [*about_facts(result)[:2], *([("question", asked)] if asked else [])]
 
 

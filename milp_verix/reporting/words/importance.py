@@ -4,7 +4,6 @@ from milp_verix.number_text import down, nearest, up
 from milp_verix.reporting.words.explanation import (
     about_facts,
     effort_facts,
-    still_facts,
     to_try,
 )
 from milp_verix.reporting.words.feature_labels import SHOWN, labels_of
@@ -38,7 +37,7 @@ _TOLD = 5
 
 def importance_headline(found: ImportanceRecord) -> str:
     """Return the result in a line: ``"Decision “no”: importance of 13 features, exact"``."""
-    count = counted(len(found.groups), "feature")
+    count = counted(len(found.ranking), "feature")
     how = "exact" if found.exact else "in proven brackets"
     return f"{predicted_text(found)}: importance of {count} ({NAMES[found.index]}), {how}"
 
@@ -94,12 +93,15 @@ def _misordered(found: ImportanceRecord) -> list[str]:
     if found.beside is None:
         return []
     pairs, labels = found.misordered, labels_of(found)
+    told = (
+        f"The given scores order {counted(len(pairs), 'pair') if pairs else 'no pair'} of features"
+    )
+    told += f" otherwise than proven of the {NAMES[found.index]} for {decided(found)}"
     if not pairs:
-        return ["The given scores contradict no order of features that is proven."]
+        return [f"{told}{compared(found)}."]
     first, second = max(pairs, key=lambda pair: found.lower[pair[1]] - found.upper[pair[0]])
     such = "" if len(pairs) == 1 else "such as "
-    wrong = f"The given scores order {counted(len(pairs), 'pair')} of features wrongly, proven"
-    return [f"{wrong}: {such}{labels[first]} before {labels[second]}."]
+    return [f"{told}{compared(found)}: {such}{labels[first]} before {labels[second]}."]
 
 
 def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
@@ -118,11 +120,10 @@ def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
         rest = ranking[len(shown) :]
         most = up(max(found.upper[feature] for feature in rest), _DIGITS)
         told.append(("", f"{counted(len(rest), 'other feature')}: {most} at most"))
-    told += still_facts(found)
     if found.beside is not None:
         pairs = [f"{labels[a]} before {labels[b]}" for a, b in found.misordered]
         listed = listed_texts(pairs, SHOWN, "other pair") if pairs else "none"
-        told.append(("ordered wrongly", f"by the given scores, proven: {listed}"))
+        told.append(("ordered otherwise", f"by the given scores than proven: {listed}"))
     kept, changed = (counted(len(some), "set") for some in (found.sufficient, found.contrasts))
     told.append(("known", f"sufficient for the prediction: {kept}; able to change it: {changed}"))
     told.append(("exact", "yes, proven" if found.exact else f"no: {found.unknown_reason}"))

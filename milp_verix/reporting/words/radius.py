@@ -19,6 +19,8 @@ from milp_verix.reporting.words.sentences import (
     claim_text,
     compared,
     decided,
+    held_told,
+    limit_parts,
     listed_texts,
     room_parts,
     rules_told,
@@ -168,7 +170,8 @@ def sweep_sentence(sweep: EpsilonSweepRecord) -> str:
         told.append("None of them can be left out.")
     elif unknown := [len(level.unknown) for level in sweep.levels if level.unknown]:
         told.append(f"At some radii up to {counted(max(unknown), 'feature')} may not be needed.")
-    return " ".join([*told, *rules_told(first)])
+    held = [f"This holds {part}." for part in limit_parts(first, first.still)]
+    return " ".join([*told, *held, *rules_told(first)])
 
 
 def radii_sentence(found: RobustnessRadiiRecord) -> str:
@@ -208,17 +211,22 @@ def _reach_told(found: RobustnessRadiiRecord, bracket: RadiusBracket, *, others:
 def _alone(found: RobustnessRadiiRecord) -> list[str]:
     """Return the features that never matter alone, and the proven radii of the least robust."""
     labels = labels_of(found)
-    still, never = {*found.still}, [f for f in found.irrelevant if f not in found.still]
+    still = {*found.still}
+    every = [b for b in found.brackets if b.features[0] not in still]
+    whole = {b.features[0] for b in every if b.irrelevant and not limit_parts(found, b.features)}
     parts = []
-    if never:
-        names = listed_texts([labels[feature] for feature in never], SHOWN, "other feature")
-        parts.append(f"{names} by as much as was asked about")
-    near = [b for b in found.brackets if not b.irrelevant and b.features[0] not in still]
+    if whole:
+        names = [labels[feature] for feature in sorted(whole)]
+        verb = "is" if len(names) == 1 else "are"
+        parts.append(f"whatever {listed_texts(names, SHOWN, 'other feature')} {verb}")
+    near = [b for b in every if b.features[0] not in whole]
     near.sort(key=lambda one: (one.lower, one.features))
     moving = [one for one in near if _proven_told(found, one)]
     parts += [f"{labels[b.features[0]]} by up to {_proven_told(found, b)}" for b in moving[:_TOLD]]
     if len(moving) > _TOLD:
-        parts.append(f"{counted(len(moving) - _TOLD, 'other feature')} by radii of their own")
+        others = counted(len(moving) - _TOLD, "other feature")
+        own = "a radius of its own" if len(moving) == _TOLD + 1 else "radii of their own"
+        parts.append(f"{others} by {own}")
     told = []
     if parts:
         told.append(f"If one feature changes alone, {stays_text(found)}: {'; '.join(parts)}.")
@@ -227,6 +235,8 @@ def _alone(found: RobustnessRadiiRecord) -> list[str]:
         weakest = [labels[one.features[0]] for one in weak]
         listed = listed_texts(weakest, SHOWN, "other feature")
         told.append(f"A change of {listed} alone is enough for another prediction.")
+    if not every:
+        return [f"{held_told(found, found.still)}."]
     return told or [f"No radius is proven at which {stays_text(found)}."]
 
 
@@ -288,7 +298,7 @@ def _together(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[tupl
     chosen = f"{len(bracket.features)} of {counted(count, 'feature')}"
     if len(bracket.features) < count:
         chosen += f": {labels_of(found).listed(bracket.features)}"
-    told = [("free", chosen), ("radius", bracket_text(found, bracket))]
+    told = [("free", chosen), *still_facts(found), ("radius", bracket_text(found, bracket))]
     factor, unit = unit_of(found)
     fixed = f"{down(factor * bracket.lower, 6)}{unit}"
     told.append(("proven", f"{kept_text(found)} up to {fixed}"))
@@ -306,7 +316,7 @@ def _each(found: RobustnessRadiiRecord) -> list[tuple[str, str]]:
     never = sorted({*found.irrelevant} - {*found.still})
     told = [(labels.unit, f"listed as {labels.axes} from 0")] if labels.axes else []
     count = f"{len(never)} of {counted(len(found.groups), 'feature')}"
-    told.append(("irrelevant", f"{count}, up to the largest radius asked about"))
+    told.append(("irrelevant", f"{count}, within {radius_text(found)}"))
     if never:
         told.append(("", labels.listed(never)))
     told += still_facts(found)

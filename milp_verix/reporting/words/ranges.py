@@ -4,12 +4,21 @@ An end is told so that what is said is proven; see :mod:`milp_verix.number_text`
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
 
 from milp_verix.inputs.features import Feature
 from milp_verix.number_text import exact, percent_of, range_end
 from milp_verix.reporting.words.explanation import about_facts, effort_facts, words_facts
 from milp_verix.reporting.words.feature_labels import SHOWN, FeatureLabels, labels_of
-from milp_verix.reporting.words.sentences import claim_text, room_parts, rules_told, stays_text
+from milp_verix.reporting.words.sentences import (
+    claim_text,
+    compared,
+    kept_values,
+    room_parts,
+    rules_told,
+    stays_text,
+)
 from milp_verix.reporting.words.wording import (
     counted,
     joined,
@@ -36,7 +45,7 @@ def ranges_outcome(found: RangesRecord) -> str:
     if found.unknown_reason is not None:
         return f"nothing is proven: {found.unknown_reason}"
     if found.maximal:
-        return "proven, and maximal: no range can be wider with the others as they are"
+        return "proven, and maximal: no range can be a step wider with the others as they are"
     reasons = [
         beyond.unknown_reason
         for one in found.ranges
@@ -54,11 +63,22 @@ def ranges_sentence(found: RangesRecord) -> str:
     """
     if found.unknown_reason is not None:
         return f"No ranges are proven to keep the prediction: {found.unknown_reason}."
-    free = tuple(f for f in range(len(found.groups)) if f not in found.explanation)
-    parts = [stays_text(found), *room_parts(found, free, bool(found.explanation))]
-    if found.ranges:
-        parts = [f"as long as {joined(_conditions(found))}", *parts]
-    return " ".join([claim_text(parts), *_covered(found), *rules_told(found)])
+    return " ".join([_claim(found), *_covered(found), *rules_told(found)])
+
+
+def _claim(found: RangesRecord, *, values: bool = False) -> str:
+    """Return the claim, with the ``values`` of features that stay as they are."""
+    kept, near = {*found.explanation}, found
+    if found.inputs is not None and found.radii is not None:  # rules may tie others to ranges
+        reach = (inf if f in kept else radius for f, radius in enumerate(found.radii))
+        near = replace(found, radii=tuple(reach))
+    free = tuple(f for f in range(len(found.groups)) if f not in kept)
+    held = tuple(f for f in free if f in near.still) if values else ()
+    conditions = _conditions(found) if found.ranges else []
+    conditions += [kept_values(found, held)] if held else []
+    moving = [f for f in free if f not in held]
+    parts = [stays_text(found), *room_parts(near, moving, bool(conditions))]
+    return claim_text([*([f"as long as {joined(conditions)}"] if conditions else []), *parts])
 
 
 def ranges_facts(found: RangesRecord) -> list[tuple[str, str]]:
@@ -114,7 +134,7 @@ def rules_sentence(rules: Sequence[RangesRecord], covered: Sequence[int], rows: 
     share = percent_of(covered[-1], rows)
     which = "This rule proves" if len(rules) == 1 else f"These {len(rules)} rules prove"
     what = "decisions" if rules[0].class_names else "predictions"
-    return f"{which} {share} % of the {what} on {counted(rows, 'row')}."
+    return f"{which} {share} % of the {what}{compared(rules[0])} on {counted(rows, 'row')}."
 
 
 def rules_facts(
@@ -126,7 +146,12 @@ def rules_facts(
     for place, (rule, after) in enumerate(zip(rules, covered, strict=True), 1):
         added = f"adds {percent_of(after - before, rows)} %"
         decision = named_prediction(rule, rule.prediction)
-        told.append((f"{place}: {decision}", f"{joined(_conditions(rule))} ({added})"))
+        told.append(
+            (
+                f"{place}: {decision}",
+                " ".join([_claim(rule, values=True), *rules_told(rule), f"({added})"]),
+            )
+        )
         before = after
     return told
 
@@ -200,13 +225,30 @@ def condition_text(found: RangesRecord, one: FeatureRange, labels: FeatureLabels
     least = f"{'above' if above else 'at least'} {low}"
     most = f"{'below' if below else 'at most'} {high}"
     both = f"between {low} and {high}"
+    limits = _domain(found, one.feature)
     told = {
         (True, True): f"anything from {low} to {high}",
         (True, False): most,
         (False, True): least,
         (False, False): f"{least} and {most}" if above or below else both,
-    }[one.lower == one.least, one.upper == one.most]
+    }[one.lower == limits[0], one.upper == limits[1]]
     return f"{name} is {low if low == high else told}{unit}"
+
+
+def _domain(found: RangesRecord, feature: int) -> tuple[float, float]:
+    """Return the ends that the domain has for a feature of one coordinate."""
+    if found.inputs is not None:
+        return found.inputs.features[feature].lower, found.inputs.features[feature].last
+    place = found.groups[feature][0]
+    low, high = (end[place] if isinstance(end, tuple) else end for end in found.domain)
+    return low, high
+
+
+def is_whole(found: RangesRecord, one: FeatureRange) -> bool:
+    """Return whether a range is all of its feature's domain, as the description has it."""
+    if one.words is not None and found.inputs is not None:
+        return len(one.words) == len(found.inputs.features[one.feature].values) > 1
+    return (one.lower, one.upper) == _domain(found, one.feature)
 
 
 def _words(found: RangesRecord, one: FeatureRange) -> str:

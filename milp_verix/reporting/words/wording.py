@@ -6,6 +6,7 @@ from math import inf
 
 from milp_verix.inputs.radii import common_share
 from milp_verix.number_text import apart, down, exact, nearest, percent, up
+from milp_verix.printable import printable
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanationRecord
 from milp_verix.results.records.enumeration import EnumerationRecord
@@ -81,13 +82,13 @@ def predicted_text(result: Result) -> str:
 
 
 def restrictions(result: Result) -> list[str]:
-    """Return what narrows the question: ``["against class 9 alone", "2 rules"]``."""
+    """Return what narrows the question: ``["against class 9 alone", "2 rules", "δ = 0.5"]``."""
     told = []
     if result.against is not None:
         told.append(f"against {rivals_text(result, 'and')} alone")
     if result.inputs is not None and result.inputs.rules:
         told.append(counted(len(result.inputs.rules), "rule"))
-    return told
+    return told if result.delta is None else [*told, f"δ = {exact(result.delta)}"]
 
 
 def rivals_text(result: Result, word: str = "or") -> str:
@@ -164,10 +165,9 @@ def norm_text(norm: str) -> str:
 
 
 def ball_text(result: Result) -> str:
-    """Return ``"ε = 0.1 (L∞)"``, with the δ of a regression, or the only classes compared with."""
+    """Return ``"ε = 0.1 (L∞)"``, with what narrows the question."""
     norm = f" ({norm_text(result.norm)})" if result.inputs is None else ""
-    delta = [] if result.delta is None else [f"δ = {exact(result.delta)}"]
-    return ", ".join([radius_text(result) + norm, *restrictions(result), *delta])
+    return ", ".join([radius_text(result) + norm, *restrictions(result)])
 
 
 def radius_text(result: Result, *, short: bool = False) -> str:
@@ -189,18 +189,35 @@ def radius_text(result: Result, *, short: bool = False) -> str:
 
 
 def change_text(result: Result) -> str:
-    """Return ``"changes the prediction"``, or the classes that a change must raise above it."""
+    """Return ``"changes the prediction"``, or how far, or which classes are raised above it."""
+    if result.delta is not None:
+        return f"moves {_output(result, 'an')} by more than {exact(result.delta)}"
     if result.against is None:
         return "changes the prediction"
     return f"raises {rivals_text(result)} above {named_prediction(result, result.prediction)}"
 
 
 def kept_text(result: Result) -> str:
-    """Return ``"the prediction stays"``, or ``"class 4 is not overtaken by class 9"``."""
+    """Return ``"the prediction stays"``, or within which δ, or which classes stay below it."""
+    if result.delta is not None:
+        return f"{_output(result, 'each')} moves by at most {exact(result.delta)}"
     if result.against is None:
         return "the prediction stays"
     told = named_prediction(result, result.prediction)
     return f"{told} is not overtaken by {rivals_text(result)}"
+
+
+def _output(result: Result, several: str) -> str:
+    """Return the output that a regression is about; ``several`` stands before one of many."""
+    if result.output is not None:
+        return f"output {result.output}"
+    one = isinstance(result.prediction, int) or len(result.prediction) == 1
+    return "the output" if one else f"{several} output"
+
+
+def less_text(found: ContrastiveExplanationRecord) -> str:
+    """Return ``"change of fewer features"``, or ``"cheaper change"`` where features have costs."""
+    return "cheaper change" if found.costs else "change of fewer features"
 
 
 def headline(explanation: ExplanationRecord) -> str:
@@ -238,17 +255,16 @@ def contrast_outcome(found: ContrastiveExplanationRecord) -> str:
         return f"proven: no change in the ball{held_text(found)} {change_text(found)}"
     if found.contrast is None:
         return f"undecided: {found.unknown_reason or found.statistics.stopped or 'unknown'}"
+    where = f"in the ball{held_text(found)}"
     if found.distance is not None:
-        none = f"no counterfactual{held_text(found)} is nearer"
+        none = f"no counterfactual {where} is nearer"
         if found.proven:
             return f"proven: {none} by more than {percent(NEAREST_GAP)} %"
         return f"not proven to be the nearest; {none} than {down(found.lower_bound or 0.0)}"
-    least = "cheaper" if found.costs else "smaller"
     if found.proven:
-        return f"proven: no {least} set{held_text(found)} {change_text(found)}"
-    return f"not proven: none {'costs less' if found.costs else 'has fewer'} than " + down(
-        found.lower_bound or 0.0
-    )
+        return f"proven: no {less_text(found)} {where} {change_text(found)}"
+    fewer = "costs less" if found.costs else "has fewer features"
+    return f"not proven: none {where} {fewer} than {down(found.lower_bound or 0.0)}"
 
 
 def held_text(found: ContrastiveExplanationRecord) -> str:
@@ -291,6 +307,7 @@ def tally(values: list[str]) -> str:
 
 def shortened(text: str, limit: int) -> str:
     """Return ``text``, with its middle left out if it is longer than ``limit``."""
+    text = printable(text)
     if len(text) <= limit:
         return text
     tail = (limit - 1) // 2

@@ -143,6 +143,8 @@ def _columns(
         told = [f"typically {column.typical}"] if column.typical else []
         if column.no_part:
             told.append(f"proven to play no part in {share_text(column.no_part)}")
+        if column.still:
+            told.append(f"stays as it is in {share_text(column.still)}")
         if column.open:
             told.append(f"not decided in {share_text(column.open)}")
         bars.append((column.name, shares, typeset("; ".join(told))))
