@@ -84,7 +84,7 @@ def range_end(end: float, x: float, kind: np.dtype[Any]) -> tuple[str, bool]:
     of that type before it are in the range, or those of float32 where the end is its threshold.
     """
     own, inner = kind.type(x), kind.type(end)
-    if not min(x, end) <= inner <= max(x, end):
+    if not min(x, end) <= float(inner) <= max(x, end):
         inner = np.nextafter(inner, own)
     if inner == own:
         return exact(own), False

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from milp_verix.number_text import down, nearest, up
+from milp_verix.number_text import down, nearest, percent, up
 from milp_verix.reporting.words.explanation import (
     about_facts,
     effort_facts,
@@ -59,7 +59,7 @@ def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
         least = f"{'No' if found.proven else 'It is open if a'} {least}"
         if found.distance is not None:
             least = f"{'No such' if found.proven else 'It is open if such a'} change is nearer"
-            least += f"{at_costs(found)} by more than {100 * NEAREST_GAP:g} %"
+            least += f"{at_costs(found)} by more than {percent(NEAREST_GAP)} %"
         told = [change_told(found, found.counterfactual), f"{least}{limits_told(found)}."]
     for other in found.alternatives:
         changed = change_told(found, other.counterfactual)

@@ -295,7 +295,13 @@ def trace_lines(statistics: Statistics) -> list[str]:
         return []
     head = f"{'seconds':>9} {'best':>8} {'bound':>8}"
     points = statistics.search.trace
-    return [head, *(f"{seconds:9.2f} {best:8g} {bound:8g}" for seconds, best, bound in points)]
+    return [
+        head,
+        *(
+            f"{seconds:9.2f} {nearest(best, 6):>8} {down(bound, 6):>8}"
+            for seconds, best, bound in points
+        ),
+    ]
 
 
 def _solvers(statistics: Statistics) -> list[tuple[str, str]]:

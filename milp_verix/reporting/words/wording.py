@@ -260,9 +260,7 @@ def contrast_outcome(found: ContrastiveExplanationRecord) -> str:
         none = f"no counterfactual {where} is nearer"
         if found.proven:
             return f"proven: {none} by more than {percent(NEAREST_GAP)} %"
-        # the record lowers a proven distance by 1e-12, since sums differ in their last digits
-        bound = down((found.lower_bound or 0.0) * (1 + 2e-12))
-        return f"not proven to be the nearest; {none} than {bound}"
+        return f"not proven to be the nearest; {none} than {down(found.lower_bound or 0.0)}"
     if found.proven:
         return f"proven: no {less_text(found)} {where} {change_text(found)}"
     fewer = "costs less" if found.costs else "has fewer features"

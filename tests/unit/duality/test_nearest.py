@@ -170,7 +170,7 @@ def test_a_tie_is_nothing_to_show_and_keeps_the_bound_down(tmp_path: Path) -> No
     assert found.gap == pytest.approx(0.2)
     assert found.unknown_reason is not None
     assert outcome(found).endswith(
-        "not proven to be the nearest; no counterfactual in the ball is nearer than 0.6"
+        "not proven to be the nearest; no counterfactual in the ball is nearer than 0.5999"
     )
 
 
