@@ -86,7 +86,10 @@ def change_told(result: Result, found: Counterfactual, beside: str = "") -> str:
 
 
 def becomes_told(result: Result, found: Counterfactual) -> str:
-    """Return ``"the decision becomes “no”"``; before it, the class that was asked about."""
+    """Return ``"the decision becomes “no”"``; before it, the class that was asked about.
+
+    That class overtakes the predicted one: it scores above it, or wins a tie by the model's rule.
+    """
     if not isinstance(result.prediction, int) and not isinstance(found.prediction, int):
         return _moved(result, result.prediction, found.prediction)
     told = named_prediction(result, found.prediction)
@@ -95,8 +98,8 @@ def becomes_told(result: Result, found: Counterfactual) -> str:
         return becomes
     label = named_prediction(result, result.prediction)
     if found.rival is None:
-        return f"{told} scores above {label}"
-    return f"{named_prediction(result, found.rival)} scores above {label} and {becomes}"
+        return f"{told} overtakes {label}"
+    return f"{named_prediction(result, found.rival)} overtakes {label} and {becomes}"
 
 
 def _moved(result: Result, before: tuple[float, ...], after: tuple[float, ...]) -> str:
@@ -174,18 +177,25 @@ def kept_values(
     result: Result, features: tuple[int, ...], which: str = "of the explanation"
 ) -> str:
     """Return ``"age is 39 years and sex is male"``; many features without values are counted."""
+    return joined(kept_parts(result, features, which))
+
+
+def kept_parts(
+    result: Result, features: tuple[int, ...], which: str = "of the explanation"
+) -> list[str]:
+    """Return ``["age is 39 years", "sex is male"]``; features without values are in one part."""
     labels = labels_of(result)
     if labels.values is not None:
         told = [f"{labels[f]} is {labels.values[f]}" for f in features[:SHOWN]]
         left = len(features) - len(told)
         rest = f"{counted(left, 'other feature')} {_keep(left)}"
-        return joined([*told, *([rest] if left > 0 else [])])
+        return [*told, *([rest] if left > 0 else [])]
     if len(features) <= SHOWN:
         told = [labels[f] for f in features]
         if labels.names is None:  # a comma stands between pixels
             told = [text.replace(", ", " ") for text in told]
-        return f"{joined(told)} {_keep(len(features))}"
-    return f"the {len(features)} {labels.unit} {which} keep their values"
+        return [f"{joined(told)} {_keep(len(features))}"]
+    return [f"the {len(features)} {labels.unit} {which} keep their values"]
 
 
 def _keep(count: int) -> str:
