@@ -20,16 +20,10 @@ SEPARATORS = ("_", "=", ".", ":", "-")
 def block_names(feature: Feature, given: Collection[str]) -> list[str]:
     """Return a name for each word of a block, with the separator that most columns ``given`` have.
 
-    Raises ``InputError`` where all words have columns with two separators.
+    Raises ``InputError`` where two columns may be meant.
     """
     blocks = [[f"{feature.name}{sign}{word}" for word in feature.values] for sign in SEPARATORS]
-    counts = [len(same_names(names, given)) for names in blocks]
-    if counts.count(len(feature.values)) > 1:
-        raise InputError(
-            f"{feature.name} has several columns for each word, such as "
-            f"{listed([names[0] for names in blocks if names[0] in given])}: drop all but one block"
-        )
-    return blocks[counts.index(max(counts))]
+    return max(blocks, key=lambda names: len(same_names(names, given)))
 
 
 def columns_of(features: Sequence[Feature], given: Collection[str]) -> dict[str, list[str]]:
