@@ -96,7 +96,7 @@ def test_separators_between_prefix_and_word(sign: str) -> None:
         (["age", "sex_f", "sex_m", "sex_d", "net income", "member_no", "member_yes"],
          r"one_hot=\['member'\] describes"),
         (["age", "sex_f", "sex_m", "sex_d", "sex=f", "sex=m", "sex=d", "net income", "member"],
-         "sex has several columns for each word"),
+         r"missing: sex=f, sex=m, sex=d\): a block has"),
         (["age", "age", "sex_f", "sex_m", "sex_d", "net income", "member"],
          "two columns of the model are named 'age'"),
         ([f"c{i}" for i in range(9)], r"missing: c0, c1, c2, c3, c4, … \(9 in all\)"),
