@@ -161,7 +161,7 @@ def test_radii_and_sweeps_name_what_was_held(tmp_path: Path) -> None:
 def test_a_radius_that_is_nearly_nothing_is_told(tmp_path: Path) -> None:
     asked = _asked(continuous("sex", 0, 1), {"sex": 1e-6, "*": np.inf}, tmp_path)
     for name, found in _results(asked).items():
-        assert "sex within ±1e-06 of 0" in sentence(found), name
+        assert "sex within ±1e-6 of 0" in sentence(found), name
 
 
 def test_old_results_with_pairs_of_held_features_are_read(tmp_path: Path) -> None:
