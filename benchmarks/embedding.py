@@ -121,7 +121,10 @@ def _outputs(network: Any, case: Case, found: "Found") -> Any:
     if not network.ir.stepped:
         return network.evaluate(found.x)
     box = Interval(case.low, case.high)
-    return replayed(network, box, np.array(found.x), np.array([found.value])).replayed
+    names = [f"input {i}" for i in range(len(found.x))]
+    point, value = np.array(found.x), np.array([found.value])
+    told = replayed(network, box, point, value, repair=True, tolerance=2e-6, names=names)
+    return told.replayed
 
 
 def _reason(error: Exception) -> str:

@@ -1,8 +1,14 @@
 """The exceptions that users see. Each message says what was seen, what was expected, what to do."""
 
+from milp_verix.printable import printable
+
 
 class MilpVerixError(Exception):
     """Base class of every error that milp-verix raises on purpose."""
+
+    def __str__(self) -> str:
+        """Return the message; characters in it that would command a terminal are escapes."""
+        return printable(super().__str__(), "\n\t")
 
 
 class InputError(MilpVerixError, ValueError):

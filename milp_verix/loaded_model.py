@@ -1,7 +1,7 @@
 """The interface of a model that was loaded: what questions ask of networks and of trees alike."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame, named_frame
-from milp_verix.inputs.names import listed
-from milp_verix.inputs.one_row import numbers_in, row_of
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.one_row import by_names, names_for, numbers_in, row_of
+from milp_verix.origin import Origin
 from verix_encodings.network.network import Network
 
 IN_MEMORY = "the model in memory"
@@ -57,7 +58,7 @@ class LoadedModel(ABC):
     ``content_sha256`` covers all that the predictions depend on. ``input_shape`` has 1 for the
     batch; ``dtype`` is the type of the input. ``facts`` are what the model's library tells of it;
     ``columns`` are the names of the coordinates, None where the model does not tell.
-    ``file_name`` is the name of the pickle that a model in memory came from.
+    ``file_name`` is the name of the pickle that a model in memory came from, ``origin`` that model.
     """
 
     path: Path | None
@@ -71,6 +72,7 @@ class LoadedModel(ABC):
     facts: KnownFacts
     columns: tuple[str, ...] | None = None
     file_name: str | None = None
+    origin: Origin | None = None
 
     @property
     def name(self) -> str:
@@ -117,6 +119,11 @@ class LoadedModel(ABC):
         """Number of scores ``m``."""
         return self.ir.output_size
 
+    def require_unchanged(self) -> None:
+        """Raise ``InputError`` if the model in memory was fitted again since it was read."""
+        if self.origin is not None:
+            self.origin.require_unchanged()
+
     @abstractmethod
     def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:
         """Run the model in its own runtime at ``x`` and return its scores, shape (m,).
@@ -161,18 +168,34 @@ class LoadedModel(ABC):
     def numbers_of(self, row: Mapping[str, Any]) -> list[float]:
         """Return the numbers of a row of a table, by the names of ``columns``.
 
-        Without ``columns``, they are taken in the row's order. ``InputError`` for a name that is
-        missing, and for a value that is no number.
+        Other names are left out. Without ``columns``, or names in the row, numbers are taken in the
+        row's order; so they are if LightGBM numbers the columns, and the row has other names.
+        ``InputError`` for a name that is missing, and for a value that is no number.
         """
-        if self.columns is None:
-            return numbers_in(row)
-        if missing := [name for name in self.columns if name not in row]:
-            raise InputError(
-                f"the network's input needs {listed(missing)}, and the row has "
-                f"{listed(list(row))}: give a number by each name; "
-                "inputs=Inputs.from_pipeline(pipeline, frame) takes words"
-            )
-        return numbers_in({name: row[name] for name in self.columns})
+        return self.placed(row)[0]
+
+    def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
+        """Return the numbers of a row as :meth:`numbers_of` does, and notes on its names."""
+        try:
+            values, notes = by_names(row, self.columns, "the row")
+        except InputError as error:
+            way = "inputs=Inputs.from_pipeline(pipeline, frame) takes words"
+            raise InputError(f"{error} The names are the model's; {way}.") from error
+        return numbers_in(values), notes
+
+    def columns_for(self, names: Collection[str]) -> tuple[str, ...] | None:
+        """Return the names of the coordinates to which ``names`` belong; None if there are none.
+
+        LightGBM numbers the columns of arrays. These numbers are names only if some are given.
+        """
+        return None if names_for(self.columns, names) is None else self.columns
+
+    def described(self, inputs: Inputs) -> Inputs:
+        """Return ``inputs`` with their coordinates in the order of this model's columns, by name.
+
+        Raises ``InputError`` where the model's columns have other names than those described.
+        """
+        return inputs.placed(self.columns_for(inputs.names))
 
 
 def as_numbers(x: ArrayLike) -> NDArray[Any]:

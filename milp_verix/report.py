@@ -20,6 +20,7 @@ from milp_verix.results.records.comparison_file import ComparisonFile
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.conversion import converted
 from milp_verix.results.records.json_format import KINDS, load
+from milp_verix.results.records.question import difference_of
 from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.stored_numbers import json_in, parsed
@@ -116,28 +117,39 @@ def write_notice(
 
     Args:
         ranges: what decided, by :func:`milp_verix.inflate`, about a described input.
-        contrast: what would change it, by :func:`milp_verix.contrastive` for the same input.
+        contrast: what would change it, by :func:`milp_verix.contrastive`: of the same model, input
+            and description, with the same radii and rivals.
         path: the file to write.
-        importance: a number for each feature by which reasons are ordered: a mapping by name, a
-            list, or a result with such ``values``. Otherwise the narrowest range comes first.
-        certificate: the file with the proof of the ranges, to be named on the page.
+        importance: a number for each feature by which reasons are ordered: by name, in a list, or
+            a result with such ``values``. Otherwise the narrowest range comes first.
+        certificate: the file with the proof of the ranges. It is read, and checked if the model's
+            file, or that of its trees, is beside it, beside the page or in the current folder.
 
     Raises:
-        InputError: nothing is proven of ``ranges``, its input has no names, ``contrast`` is about
-            another input, or ``path`` cannot be written.
+        InputError: nothing is proven of ``ranges``, its input has no names, ``contrast`` or a
+            result given as ``importance`` is about another question (but for directions),
+            ``certificate`` proves something else, or ``path`` cannot be written.
     """
     if ranges.inputs is None:
         raise InputError("a notice needs names and words: describe the input, by inputs=")
     if ranges.unknown_reason is not None:
         raise InputError(f"a notice needs proven ranges: {ranges.unknown_reason}")
-    if contrast is not None and (
-        contrast.input_sha256 != ranges.input_sha256
-        or contrast.model.sha256 != ranges.model.sha256
-        or contrast.inputs is None
-    ):
-        raise InputError("the contrast is about another input or model than the ranges")
-    file = None if certificate is None else Path(certificate).name
-    text = notice_page(ranges, contrast, importance, file)
+    for other, name in ((contrast, "the contrast"), (importance, "the importance")):
+        told = ""
+        if isinstance(other, Result):
+            told = difference_of(other, ranges, ("directions",), "in the ranges")
+        if told:
+            raise InputError(
+                f"{name} is about another question than the ranges: its {told}; ask both of the "
+                "same model and input, with the same arguments"
+            )
+    proof = None
+    if certificate is not None:
+        from milp_verix.certification.stored import proof_told  # it loads the checker
+
+        near = [] if path is None else [Path(path).parent]
+        proof = proof_told(Path(certificate), ranges, [*near, Path()])
+    text = notice_page(ranges, contrast, importance, proof)
     if path is not None:
         write_atomically(Path(path), text, "the notice ")
     return text

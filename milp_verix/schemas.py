@@ -73,16 +73,18 @@ class InputsFile(TypedDict):
     """Read by ``--inputs FILE`` and ``Inputs.from_file``, in JSON or TOML, and part of results.
 
     Attributes:
-        features: The features, in the order of the coordinates.
+        features: The features, in the order of the coordinates unless there are places.
         rules: Rules between features, as texts.
         class_names: Words for the classes, in their order.
         passage: The text whose words the features are.
+        places: The coordinates of the features, one feature after the other.
     """
 
     features: list[Any]
     rules: NotRequired[list[str]]
     class_names: NotRequired[list[str]]
     passage: NotRequired[PassageFile]
+    places: NotRequired[list[int]]
 
 
 def _solvers() -> Schema:

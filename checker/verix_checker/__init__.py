@@ -17,6 +17,7 @@ module imports none but those named after it, and has at most 200 lines.
 11. ``signatures``: the operators that are read, with their defaults by version.
 12. ``operators``, ``windows``, ``integers``: what these operators compute.
 13. ``forms``: sums of numbers times variables.
-14. ``numbers``: certificates as JSON has them, and their numbers.
-15. ``shapes``: tensors, and the operators that move their entries.
+14. ``fields``: the fields of a certificate, and the type of each.
+15. ``numbers``: certificates as JSON has them, and their numbers.
+16. ``shapes``: tensors, and the operators that move their entries.
 """

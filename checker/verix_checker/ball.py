@@ -1,11 +1,11 @@
 """The inputs of a claim, in exact arithmetic: a ball inside a domain, whole numbers, and rules.
 
 Numbers are integers over one unit, ``one``. Variable 0 is the constant 1, then come the inputs.
-Set. An input x' may differ from x in free variables alone. It lies in the domain, and in the ball:
-each |x'_v - x_v| is at most the radius of v, which may be infinite; or the L1 or L2 norm of x' - x
-is at most epsilon. Whole numbers are whole. The variables of a one-hot block have the sum 1. A rule
-has rows, sums of numbers times variables, of which one at least is at most its limit (below it, if
-it is strict).
+Set. An input x' has finite coordinates, and may differ from x in free variables alone. It lies in
+the domain, and in the ball: each |x'_v - x_v| is at most the radius of v, which may be infinite; or
+the L1 or L2 norm of x' - x is at most epsilon. Whole numbers are whole. The variables of a one-hot
+block are 0 or 1, with the sum 1. A rule has rows, sums of numbers times variables, of which one at
+least is at most its limit (below it, if it is strict).
 Cut. Ends of variables are moved, and no input is lost: ends of whole numbers to whole numbers; and
 if a rule has one row k y that ends leave possible, then k_v y_v <= limit - (least of other terms).
 A rule with no such row leaves no input.
@@ -23,6 +23,7 @@ from verix_checker.numbers import place
 from verix_checker.shapes import require
 
 Ends = tuple[list[Any], list[Any]]
+NORMS = ("linf", "l1", "l2")
 FINE = 2**24
 ROUNDS = 3  # ends that one rule moves may let another rule move more
 
@@ -34,7 +35,8 @@ class Ball:
         one, number, size = net.one, net.number, net.size
         self.one, self.size, self.number = one, size, number
         self.x: list[Any] = [one, *map(number, claim["input"])]
-        self.norm, self.epsilon = ("linf", "l1", "l2").index(claim["norm"]), 0
+        require(claim["norm"] in NORMS, f"the norm is none of {NORMS}")
+        self.norm, self.epsilon = NORMS.index(claim["norm"]), 0
         if isinstance(claim["epsilon"], list):
             require(not self.norm, "radii of coordinates need the norm linf")
             radii: list[Any] = [inf if r is None else number(r) for r in claim["epsilon"]]
@@ -44,6 +46,8 @@ class Ball:
         ends = [end if isinstance(end, list) else [end] * size for end in claim["domain"]]
         least = [one, *(-inf if n is None else number(n) for n in ends[0])]
         most = [one, *(inf if n is None else number(n) for n in ends[1])]
+        sizes = {len(self.x), 1 + len(radii), len(least), len(most)}
+        require(sizes == {1 + size}, "the sizes of input, epsilon and domain differ")
         self.radii, self.domain = [0, *radii], (least, most)
         self.whole = [1 + i for i in claim.get("whole", ())]
         self.blocks = [[1 + i for i in block] for block in claim.get("blocks", ())]
@@ -56,16 +60,18 @@ class Ball:
         self.named = {*self.whole, *(v for rule in self.rules for row in rule for v in row[0])}
         require(self.named <= {*range(1, 1 + size)}, "a rule or a whole number is about no input")
         require(self.hot <= {*self.whole}, "a one-hot block of other than whole numbers")
-        require(len(self.x) == len(self.radii) == len(least) == len(most) == 1 + size, "sizes")
+        for v in self.hot:
+            least[v], most[v] = max(least[v], 0), min(most[v], one)
 
     @staticmethod
     def row(row: Any, number: Any) -> tuple[Form, int, bool]:
         """Return the factors of a row, its limit in products of two numbers, and if strict."""
         factors = {1 + place(i): number(k) for i, k in row["factors"].items()}
-        return factors, number(row["limit"]) * number(1), bool(row.get("strict"))
+        return factors, number(row["limit"]) * number(1), row.get("strict", False)
 
     def holds(self, point: list[int], free: set[int]) -> bool:
         """Return whether a point is in the set, with these variables free."""
+        require(all(abs(a) < inf for a in point), "a point has finite coordinates alone")
         moves = [abs(a - b) for a, b in zip(point, self.x, strict=True)]
         near = all(move <= r for move, r in zip(moves, self.radii, strict=True))
         if self.norm:

@@ -26,12 +26,14 @@ from math import ceil, floor, inf
 from typing import Any
 
 from verix_checker.ball import Ball
+from verix_checker.fields import CLAIM, named
 from verix_checker.forms import Form
 from verix_checker.neurons import Network
 from verix_checker.numbers import exact
 from verix_checker.shapes import require
 
 GRID = 2**24  # slopes are multiples of 1 / GRID
+MOST_BITS = 2000
 
 
 class Claim:
@@ -40,13 +42,15 @@ class Claim:
     loose = False  # inputs that may move without end have no bound
 
     def __init__(self, model: bytes, claim: Any, beside: Any = None) -> None:
-        odd = claim.get("odd", 1)
-        require(type(odd) is int and odd > 0, "the unit is no positive number")
-        self.one = odd << min(claim["bits"], 2000)
+        claim = self.asked = named("claim", CLAIM, claim)
+        odd, bits = claim.get("odd", 1), claim["bits"]
+        require(odd and bits <= MOST_BITS, f"odd is zero, or bits are more than {MOST_BITS}")
+        self.one = odd << bits
         net = self.net = self.read(model, claim, beside)
         self.ball, self.groups = Ball(net, claim), claim["features"]
         self.irrelevant, self.kept = {*claim["irrelevant"]}, {*range(len(self.groups))}
-        require(sorted(chain(*self.groups)) == [*range(net.size)], "the features are no partition")
+        whole = all(self.groups) and sorted(chain(*self.groups)) == [*range(net.size)]
+        require(whole, "the features are no partition of the inputs")
         require(self.irrelevant <= self.kept, "an irrelevant feature is none")
         self.kept -= self.irrelevant
         require(self.ball.holds(self.ball.x, set()), "the input is not in the ball and the domain")
@@ -55,7 +59,8 @@ class Claim:
 
     def read(self, model: bytes, claim: Any, beside: Any) -> Any:
         """Return the network of the claim."""
-        require("source" not in claim, "a network is made from no other model")
+        own = "output" in claim and "source" not in claim
+        require(own, "a network has an output and no source")
         net = Network(model, self.one, claim["output"], beside)
         require(net.vector, "the output is no vector of scores")
         return net
@@ -80,19 +85,24 @@ class Claim:
     def margins_of(self, f: list[Form], claim: Any) -> tuple[list[Form], int]:
         """Return the margins, and the most that each may be."""
         one, total, c = self.one, self.net.total, claim.get("class")
+        beside, every = {*claim} & {"against", "delta", "outputs"}, {*range(len(f))}
         if c is None:
-            require(not self.net.ordered and min(claim["outputs"]) >= 0, "no values to keep")
+            wanted = beside == {"delta", "outputs"} and {*claim["outputs"]} <= every
+            require(wanted and claim["outputs"], "delta and outputs name no values to keep")
+            require(not self.net.ordered, "outputs behind a Softmax or Sigmoid")
             at_x, margins = self.net.values(self.ball.x, f), list[Form]()
             delta = self.net.number(claim["delta"])
             for k, sign in product(claim["outputs"], (one, -one)):
                 margins.append(total((sign, f[k]), (one, ceil(-sign * at_x[k]) - delta)))
             return margins, 0  # each is rounded up, by less than a unit
-        require(type(c) is int and 0 <= c < max(2, len(f)), "there is no such class")
+        require(c < max(2, len(f)), "there is no such class")
+        require(beside <= {"against"}, "delta or outputs beside a class")
         if len(f) == 1:  # class 1 is where the score is above zero
+            require(not beside, "against names rivals, and a single score has none to choose")
             return [total((-one if c else one, f[0]))], -1
-        rivals = sorted(claim.get("against", {*range(len(f))} - {c}))
-        require(rivals and min(rivals) >= 0, "there is no such rival")
-        return [total((one, f[j]), (-one, f[c])) for j in rivals], -1
+        self.rivals = sorted(claim.get("against", every - {c}))
+        require(self.rivals and {*self.rivals} <= every - {c}, "against names no rivals")
+        return [total((one, f[j]), (-one, f[c])) for j in self.rivals], -1
 
     def variables(self, features: Any) -> set[int]:
         """Return the variables of features."""
@@ -154,8 +164,10 @@ class Claim:
                     count += self.leaves(margin, tree[side], under, over, now, moved=split)
             return count
         first = 1 + self.net.size
-        slopes = {first + int(v): floor(s * GRID) for v, s in tree["slopes"].items()}
-        signed = {first + int(v): cases[first + int(v)] * m for v, m in tree["multipliers"].items()}
+        slopes = {first + int(v): floor(exact(s) * GRID) for v, s in tree["slopes"].items()}
+        given = {first + int(v): exact(m) for v, m in tree["multipliers"].items()}
+        require(given.keys() <= cases.keys(), "a multiplier of a neuron that is not split")
+        signed = {v: cases[v] * m for v, m in given.items()}
         require(all(0 <= s <= GRID for s in slopes.values()), "a slope is not in [0, 1]")
         require(all(m * cases[v] >= 0 for v, m in signed.items()), "a multiplier is negative")
         bound = self.upper(margin, low, high, self.net.layers, slopes, signed)

@@ -25,6 +25,7 @@ class Forms:
     """Neurons by number: ``rows[v]`` is the form z of neuron v, over the unit ``one``."""
 
     size: int  # of the inputs
+    ties: str | None = None  # where the model sends equal scores, if that is known
 
     def __init__(self, one: int) -> None:
         self.one, self.depth, self.rows = one, dict[int, int](), dict[int, Form]()

@@ -21,12 +21,11 @@ m >= 0, the sum of k_f A_f is at most m budget + the sum of (k_f - m c_f) A_f, t
 
 from fractions import Fraction
 from math import gcd, inf, lcm
-from operator import le
 from typing import Any
 
 from verix_checker.claim import Claim
+from verix_checker.fields import BOUND, named
 from verix_checker.forms import Form
-from verix_checker.numbers import exact
 from verix_checker.shapes import require
 from verix_checker.words import bound_words
 
@@ -35,10 +34,13 @@ class Budget:
     """The sets of features whose costs are at most ``budget``, in the place of a ball."""
 
     def __init__(self, count: int, one: int, asked: Any) -> None:
-        named = asked.get("costs")
-        costs = [Fraction(exact(cost)) for cost in ([1] * count if named is None else named)]
+        asked = self.asked = named("claim.minimum", BOUND, asked)
+        costs = [Fraction(cost) for cost in asked.get("costs", [1] * count)]
+        bound = Fraction(asked["bound"])
         require(len(costs) == count and min(costs) >= 0, "each feature has a cost of at least zero")
-        bound = Fraction(exact(asked["bound"]))
+        self.must, self.must_not = ({*asked.get(name, ())} for name in ("must", "must_not"))
+        apart = not self.must & self.must_not and self.must | self.must_not <= {*range(count)}
+        require(apart, "must and must_not name no features, or one twice")
         unit = lcm(bound.denominator, *(cost.denominator for cost in costs))
         self.one, self.costs = one, [0, *(int(cost * unit) for cost in costs)]
         self.step = gcd(*self.costs) or 1
@@ -98,16 +100,14 @@ class Selections(Claim):
         self.margins: list[Form] = []
         self.feature = {1 + i: 1 + f for f, group in enumerate(claim.groups) for i in group}
         self.low, self.high = [self.one, *[0] * count], [self.one, *[self.one] * count]
-        for ends, name, end in ((self.low, "must", self.one), (self.high, "must_not", 0)):
-            for f in asked.get(name, ()):
-                require(type(f) is int and 0 <= f < count, f"{name} names no feature")
-                ends[1 + f] = end
-        require(all(map(le, self.low, self.high)), "a feature must be in, and must not")
+        for f in self.ball.must:
+            self.low[1 + f] = self.one
+        for f in self.ball.must_not:
+            self.high[1 + f] = 0
 
     def point(self, step: Any, moves: Any) -> list[int]:
         """Return the input that is so many steps from x in each coordinate."""
         unit, x = self.claim.net.number(step), self.claim.ball.x
-        require(all(type(move) is int for move in moves), "a move is no whole number")
         point = [x[0], *(a + unit * move for a, move in zip(x[1:], moves, strict=True))]
         inside = self.claim.ball.holds(point, {*range(1, len(x))})
         require(inside, "a point is not in the ball and the domain")
@@ -148,7 +148,7 @@ class Selections(Claim):
             return count
         form: Form = {}
         for name, weight in tree["weights"].items():
-            require(type(weight) is int and weight >= 0, "a weight is no whole number, or negative")
+            require(weight >= 0, "a weight is negative")
             for v, k in self.margins[int(name)].items():
                 form[v] = form.get(v, 0) - weight * k
         return self.leaves(form, tree, low, high, signs)
@@ -156,11 +156,10 @@ class Selections(Claim):
 
 def bounded(claim: Claim, asked: Any, proof: Any) -> str:
     """Check a lower bound on the cost of all explanations; return a line that says so."""
-    require({*asked} <= {"bound", "costs", "must", "must_not"}, "a bound of another kind")
     sets = Selections(claim, asked)
     for moves in proof["scenarios"]:
         sets.add_scenario(sets.point(proof["step"], moves))
     way = "the features that must be in cost as much"
     for low, high in filter(None, [sets.ball.cut(sets.low, sets.high)]):
         way = f"verified; cases: {sets.cases(proof['tree'], low, high, {})}"
-    return f"no explanation costs less than {exact(asked['bound'])}: {way}; {bound_words(asked)}"
+    return bound_words(sets.ball.asked, way)

@@ -8,6 +8,7 @@ are texts, and whatever leaves a doubt about what is meant is refused.
 import json
 import re
 from fractions import Fraction
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,15 @@ from verix_checker.shapes import require
 
 NETWORK = 2**31  # bytes that protobuf takes
 BYTES, DEPTH, DIGITS = 2**28, 500, 4000  # of a file, of its lists and objects, of a number
-NUMBER = re.compile(r"-?[0-9]+(/[0-9]+|(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?)")
+NUMBER = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?)")
 
 
 def exact(given: Any) -> Any:
-    """Return a number exactly, from a number or from a text such as "3/8"."""
-    require(not isinstance(given, bool) and given is not None, f"{given} is no number")
+    """Return a number exactly, from a finite number or from a text such as "3/8"."""
     if not isinstance(given, str):
-        return given
+        if type(given) not in (int, float, Fraction) or not abs(given) < inf:
+            require(False, f"{str(given)[:60]} is no number")
+        return Fraction(given) if type(given) is float else given
     short = len(given) <= DIGITS
     require(short, f"the number {given[:20]}... has more than {DIGITS} characters")
     require(NUMBER.fullmatch(given), f"{given[:60]!r} is no number, or its exponent is too long")

@@ -25,11 +25,11 @@ from math import floor, gcd, inf
 from typing import Any
 
 from verix_checker.claim import Claim
+from verix_checker.fields import FILE, named
 from verix_checker.forms import Form, Forms
 from verix_checker.numbers import exact, parsed, place
 from verix_checker.shapes import MOST, require
 
-PARTS = {"inputs", "base", "rounding", "ties", "trees"}
 Leaf = tuple[dict[int, int], dict[int, list[Any]]]  # numbers by score; the box, by variable
 
 
@@ -38,10 +38,9 @@ class Ensemble(Forms):
 
     def __init__(self, model: bytes, one: int) -> None:
         super().__init__(one)
-        read = parsed(model)
-        require({*read} == PARTS, "a file of trees with other parts")
+        read = named("the file", FILE, parsed(model))
         self.size, self.base = read["inputs"], [self.number(k) for k in read["base"]]
-        require(type(self.size) is int and 0 < self.size <= MOST, "the number of inputs")
+        require(0 < self.size <= MOST, "the number of inputs")
         self.rounding, self.ties = [self.number(k) for k in read["rounding"]], read["ties"]
         self.first, self.ordered = 1 + self.size, False
         self.trees = [self.leaves_of(nodes) for nodes in read["trees"]]
@@ -99,10 +98,13 @@ class Ensemble(Forms):
     def values(self, point: list[int], forms: list[Form]) -> list[Fraction]:
         """Return the exact values of forms at an input."""
         sums, one = [0] * self.size + self.base, self.one
-        for leaf, box in (one for tree in self.trees for one in tree):
-            if all(low < point[v] <= high for v, (low, high) in box.items()):
-                for k, weight in leaf.items():
-                    sums[self.size + k] += weight
+        for tree in self.trees:
+            met = [
+                leaf for leaf, box in tree if all(a < point[v] <= b for v, (a, b) in box.items())
+            ]
+            require(len(met) == 1, "a point meets no leaf of a tree, or several")
+            for k, weight in met[0].items():
+                sums[self.size + k] += weight
         known = [one, *sums]
         return [Fraction(sum(k * known[v] for v, k in row.items()), one * one) for row in forms]
 
@@ -123,15 +125,12 @@ class TreeClaim(Claim):
         net, c, ties = self.net, claim.get("class"), self.net.ties
         known = ("lower", "upper") if len(f) == 1 else ("first",)
         require(ties is None or ties in known, "a rule for ties of another kind")
-        rivals = (
-            sorted(claim.get("against", {*range(len(f))} - {c})) if len(f) > 1 else [1 - (c or 0)]
-        )
         self.least = list[int]()  # of a margin where the prediction is another
         for number, margin in enumerate(margins):
             off = sum(abs(k) * net.rounding[v - net.first] for v, k in margin.items() if v)
             off = -(-off // self.one) * (2 if c is None else 1)
             decided = c is not None and ties is not None
-            kept = decided and (c == (ties == "upper") if len(f) == 1 else c < rivals[number])
+            kept = decided and (c == (ties == "upper") if len(f) == 1 else c < self.rivals[number])
             margin[0] = margin.get(0, 0) + off - bool(kept)
             self.least.append(1 + limit + 2 * off - decided)
         return margins, limit
@@ -179,6 +178,7 @@ class TreeClaim(Claim):
         if self.empty(met, low, high):
             return 1
         if "input" not in tree:
+            require(not tree, "a leaf of trees names nothing")
             total = const + sum(max(weight for weight, _ in one) for one in met)
             bound = -(-total // self.one)
             require(bound <= self.limit, f"a case proves no more than {bound / self.one:.3g}")

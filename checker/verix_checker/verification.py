@@ -6,6 +6,7 @@ from typing import Any
 
 from verix_checker import minimum, sets
 from verix_checker.claim import Claim
+from verix_checker.fields import PROOF
 from verix_checker.guard import compare, points
 from verix_checker.numbers import place
 from verix_checker.shapes import require
@@ -18,16 +19,20 @@ def verify(model: bytes, proof: Any, beside: Any = None) -> Iterator[str]:
 
     ``beside`` holds the content of files with weights of the network.
     """
-    asked, trees, shown = proof["claim"], proof["trees"], proof["points"]
+    proof = PROOF(proof)
+    trees, shown, asked = proof["trees"], proof["points"], proof["claim"]
     require(hashlib.sha256(model).hexdigest() == asked["sha256"], "this is another network")
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in (beside or {}).items()}
     require(hashes == asked.get("beside", {}), "weights beside the network are others")
+    parts = {"minimum", "no_part", "importance"}
+    require({*asked} & parts == {*proof} & parts, "a claim without its proof, or a proof of none")
     claim = (TreeClaim if model[:1] == b"{" else Claim)(model, asked, beside)
     if isinstance(claim, TreeClaim):
         told = f"the library: {claim.net.adds}"
     else:
         count = compare(claim.net, points(claim.net, claim.ball, claim.low, claim.high))
         told = f"the file computes what was read from it, at {count} inputs"
+    asked = claim.asked  # what was proven is what is told
     yield from words(asked, claim.net, told)
     for count in claim.keeps(claim.irrelevant, trees):
         yield f"a margin holds; cases: {count}"

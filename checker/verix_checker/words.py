@@ -4,29 +4,17 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from verix_checker.numbers import exact
-from verix_checker.shapes import require
-
-KEYS = {"network", "sha256", "beside", "output", "input", "norm", "epsilon", "domain", "whole"}
-KEYS |= {"blocks", "rules", "features", "irrelevant", "class", "against", "delta", "outputs"}
-KEYS |= {"minimal", "minimum", "bits", "odd", "source"}
-KEYS |= {"no_part", "importance"}
-
 
 def said(part: Any) -> str:
-    """Return a part of a claim as a text, its numbers exactly."""
-    if isinstance(part, dict):
-        return ", ".join(f"{name}: {said(value)}" for name, value in part.items())
+    """Return an exact number, null for none, or a list of these as a text."""
     if isinstance(part, list):
         return f"[{', '.join(map(said, part))}]"
-    if part is None:
-        return "unlimited"
-    return str(exact(part))
+    return "unlimited" if part is None else str(part)
 
 
 def row(part: Any) -> str:
     """Return a row of a rule as a text."""
-    terms = (f"{said(k)} x{int(i)}" for i, k in part["factors"].items())
+    terms = (f"{said(k)} x{i}" for i, k in part["factors"].items())
     return f"{' + '.join(terms)} {'<' if part.get('strict') else '<='} {said(part['limit'])}"
 
 
@@ -34,20 +22,27 @@ def kept(asked: Any, net: Any) -> str:
     """Return what stays, according to a claim."""
     chosen = asked.get("class")
     if chosen is None:
-        require("against" not in asked, "rivals of values")
         return f"outputs {said(asked['outputs'])} change by at most {said(asked['delta'])}"
-    require("delta" not in asked and "outputs" not in asked, "a class and values that stay")
     if len(net.forms) == 1:
-        return f"class {chosen}, the only score is {'above' if chosen else 'below'} zero"
-    rivals = asked.get("against")
+        tied = net.ties == ("upper" if chosen else "lower")
+        ends = ("at most", "at least") if tied else ("below", "above")
+        return f"class {chosen}, the only score is {ends[chosen]} zero"
+    rivals, equal = asked.get("against"), ", or equal to those of later ones" if net.ties else ""
     others = "all others" if rivals is None else f"the classes {said(sorted(rivals))} alone"
-    return f"class {chosen}, its score is above those of {others}"
+    return f"class {chosen}, its score is above those of {others}{equal}"
+
+
+TIES = {
+    None: "equal scores neither keep a class nor change it",
+    "first": "of equal scores the first one wins",
+    "lower": "a score of zero is class 0",
+    "upper": "a score of zero is class 1",
+}
 
 
 def words(asked: Any, net: Any, told: str) -> Iterator[str]:
     """Yield the lines that say a claim; the last of them is what is ``told`` of the model."""
-    require({*asked} <= KEYS, f"a claim of {sorted({*asked} - KEYS)}, which has no words")
-    numbers = " ".join(str(exact(number)) for number in asked["input"])
+    numbers = " ".join(map(str, asked["input"]))
     yield f"{'trees' if 'source' in asked else 'network'}: SHA-256 {asked['sha256']}"
     if "source" in asked:
         yield f"made from a model with SHA-256 {asked['source']!a}, not read here"
@@ -56,6 +51,8 @@ def words(asked: Any, net: Any, told: str) -> Iterator[str]:
     yield f"{net.size} inputs, {net.parts}"
     yield f"input: SHA-256 {hashlib.sha256(numbers.encode()).hexdigest()} of its numbers"
     yield f"kept: {kept(asked, net)}"
+    if "class" in asked:
+        yield f"ties: {TIES[net.ties]}"
     yield f"ball: norm {asked['norm']}, epsilon {said(asked['epsilon'])}"
     low, high = asked["domain"]
     yield f"domain: {said(low)} to {said(high)}"
@@ -73,8 +70,8 @@ def words(asked: Any, net: Any, told: str) -> Iterator[str]:
     yield told
 
 
-def bound_words(asked: Any) -> str:
-    """Return the claim of a lower bound in words."""
-    costs = "1 each" if asked.get("costs") is None else said(asked["costs"])
-    chosen = f"must: {said(asked.get('must') or [])}, must_not: {said(asked.get('must_not') or [])}"
-    return f"costs: {costs}, {chosen}"
+def bound_words(asked: Any, way: str) -> str:
+    """Return the claim of a lower bound in words, and the ``way`` in which it is proven."""
+    costs = said(asked["costs"]) if "costs" in asked else "1 each"
+    chosen = f"must: {said(asked.get('must', []))}, must_not: {said(asked.get('must_not', []))}"
+    return f"no explanation costs less than {asked['bound']}: {way}; costs: {costs}, {chosen}"

@@ -6,9 +6,9 @@ stay out): whatever other words go, the prediction does not change.
 """
 
 import html
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -18,18 +18,18 @@ from milp_verix.asking.problem import Problem
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import integer
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.passage import Passage, Spans
+from milp_verix.inputs.passage import Passage
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.onnx_reader.sources.text_model import TextPipeline, text_model
 from milp_verix.onnx_reader.sources.text_trees import text_trees
+from milp_verix.onnx_reader.sources.text_words import Place, WordReader
+from milp_verix.origin import Origin
+from milp_verix.printable import printable
 from milp_verix.reporting.words.message_words import marked_words
 from milp_verix.results.public import Explanation
 from milp_verix.tree_reader.registry import reader_of
 from verix_encodings.arrays import IntArray
-
-_START, _END = "\ue000", "\ue001"
-"""Characters for private use, which stand for tags until the text is escaped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,37 +59,48 @@ class Message:
 
         Raises:
             InputError: the pipeline is no text pipeline or not fitted, it knows no word of the
-                message, or does not know a word that may be added.
+                message, does not know a word that may be added, or reads a word otherwise where
+                others beside it are left out.
             ModelError: the network's scores differ from the pipeline's.
             UnsupportedOperatorError: the classifier cannot be read.
         """
         if not isinstance(text, str):
             raise InputError(f"the message is a {type(text).__name__}, expected a text")
         parts = TextPipeline.of(pipeline)
-        known = parts.vectorizer.vocabulary_
-        read = [word for word in parts.vectorizer.build_analyzer()(text) if word in known]
+        reader, known = WordReader(parts.vectorizer), parts.vectorizer.vocabulary_
+        read = reader.words(text)
         words = list(dict.fromkeys(read))
         if not words:
             raise InputError("the pipeline knows no word of the message: nothing can be removed")
-        more = [word for word in dict.fromkeys(add) if word not in words]
+        added = tuple(add)
+        more = [word for word in dict.fromkeys(added) if word not in words]
         if unknown := [word for word in more if word not in known]:
             raise InputError(f"the pipeline does not know the words that may be added: {unknown}")
+        places = reader.places(text)
+        reader.require_independent(text, places, more)
         counts = np.array([read.count(word) for word in words] + [0] * len(more))
         if parts.vectorizer.binary:
             counts = np.minimum(counts, 1)
         most = np.maximum(counts, 1)
         everything = (*words, *more)
+        spans: dict[str, list[Place]] = {word: [] for word in everything}
+        for word, place in zip(read, places, strict=False):
+            spans[word].append(place)
         inputs = Inputs(
             [integer(word, 0, int(n)) for word, n in zip(everything, most, strict=True)],
             class_names=[str(name) for name in parts.estimator.classes_],
-            passage=Passage(text, _spans(parts.vectorizer, text, everything)),
+            passage=Passage(text, tuple(map(tuple, spans.values()))),
         )
         network: LoadedModel
         if reader_of(parts.estimator) is not None:
             network = text_trees(parts, everything, most)
         else:
             network = load_network(text_model(parts, everything, most))
-        return cls(everything, counts, network, inputs)
+        facts = replace(network.facts, notes=(*network.facts.notes, *reader.notes))
+        again = partial(cls.of, pipeline, text, add=added)
+        hashed = network.content_sha256
+        origin = Origin([pipeline], lambda: again().network.content_sha256, hashed)
+        return cls(everything, counts, replace(network, facts=facts, origin=origin), inputs)
 
     def problem(self, **options: Any) -> Problem:
         """Return the question which words keep the prediction, whatever others go.
@@ -109,7 +120,10 @@ class Message:
         return tuple(self.words[i] for i in sorted(explanation.explanation) if self.counts[i] == 0)
 
     def marked(self, explanation: Explanation, *, before: str = "**", after: str = "**") -> str:
-        """Return the message with ``before`` and ``after`` each word of the explanation."""
+        """Return the message with ``before`` and ``after`` each word of the explanation.
+
+        Where the places of words are not known, they are listed behind it.
+        """
         return "".join(
             f"{before}{part}{after}" if needed else part
             for part, needed in marked_words(explanation)
@@ -117,24 +131,13 @@ class Message:
 
     def page(self, explanation: Explanation) -> str:
         """Return the message as a paragraph of HTML, with words of the explanation marked."""
-        told = self.marked(explanation, before=_START, after=_END)
-        told = html.escape(told).replace(_START, "<mark>").replace(_END, "</mark>")
+        parts = [
+            (html.escape(printable(part, "\n\t")), needed)
+            for part, needed in marked_words(explanation)
+        ]
+        told = "".join(f"<mark>{part}</mark>" if needed else part for part, needed in parts)
         return f'<p class="message">{told}</p>'
 
     def sentence(self, explanation: Explanation) -> str:
         """Say in words what the explanation proves."""
         return explanation.sentence()
-
-
-def _spans(vectorizer: Any, text: str, words: Sequence[str]) -> Spans:
-    """Return the places of each word in ``text``; none where the vectorizer changes its length."""
-    seen = vectorizer.build_preprocessor()(text)
-    pattern = vectorizer.token_pattern
-    if len(seen) != len(text) or pattern is None or vectorizer.tokenizer is not None:
-        return ((),) * len(words)
-    found: dict[str, list[tuple[int, int]]] = {}
-    for match in re.finditer(pattern, seen):
-        found.setdefault(match.group(match.re.groups and 1), []).append(
-            match.span(match.re.groups and 1)
-        )
-    return tuple(tuple(found.get(word, ())) for word in words)

@@ -16,7 +16,9 @@ from milp_verix.duality.marco import enumerate_problem
 from milp_verix.duality.relevance import relevance_of
 from milp_verix.global_search.minimum import minimum_of
 from milp_verix.inputs.radii import common_share
+from milp_verix.number_text import exact, percent
 from milp_verix.oracle.check_program import encode_problem
+from milp_verix.printable import printable
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.question import Classification, Regression
 from milp_verix.problem.search import Search
@@ -24,7 +26,7 @@ from milp_verix.problem.signatures import readable
 from milp_verix.radius.robustness import radius_of
 from milp_verix.radius.sweep import sweep_of
 from milp_verix.ranges.inflate import inflate_problem
-from milp_verix.reporting.words.wording import counted, joined, number, prediction_text
+from milp_verix.reporting.words.wording import counted, joined, prediction_text
 from milp_verix.traversal.check import check_problem
 from milp_verix.traversal.explain import explain_problem
 
@@ -66,11 +68,11 @@ class Problem(PosedProblem):  # noqa: D101 - that of the class above
             rivals = [f"“{names[one]}”" if names else str(one) for one in question.against]
             kept = f"ahead of {joined(rivals)}"
         if isinstance(question, Regression):
-            kept = f"within ±{number(question.delta)}"
+            kept = f"within ±{exact(question.delta)}"
         if self.inputs is not None and self.inputs.rules:
             rules = f", and obey {counted(len(self.inputs.rules), 'rule')}"
         value = "the prediction" if self.output is None else f"output {self.output}"
-        return (
+        return printable(
             f"Which of the {counted(self.features.count, 'feature')} keep {value} of "
             f"{self.network.name}, {told}, {kept} while the others change, {self._reach}{rules}?"
         )
@@ -79,16 +81,16 @@ class Problem(PosedProblem):  # noqa: D101 - that of the class above
     def _reach(self) -> str:
         """The words for how far features may change."""
         if self.inputs is None or self.radii is None:
-            return _NORMS[self.ball.norm].format(number(self.ball.epsilon))
+            return _NORMS[self.ball.norm].format(exact(self.ball.epsilon))
         least, most = min(self.radii), max(self.radii)
         share = common_share(self.inputs, self.radii)
         if least == inf:
             return "each over its whole domain"
         if share is not None:
-            return f"each by at most {number(100 * share)} % of its range"
+            return f"each by at most {percent(share)} % of its range"
         if least == most:
-            return f"each by at most {number(least)} in its own unit"
-        return f"each by at most a radius of its own, {number(least)} to {number(most)}"
+            return f"each by at most {exact(least)} in its own unit"
+        return f"each by at most a radius of its own, {exact(least)} to {exact(most)}"
 
 
 def _method(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:

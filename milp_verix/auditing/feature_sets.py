@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, shape_seen
+from milp_verix.inputs.labelled import features_listed
 from milp_verix.problem.features import Features, FeaturesLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.explanation import ExplanationRecord
@@ -30,15 +31,18 @@ def groups_for(given: FeatureSetLike, features: FeaturesLike) -> FeaturesLike:
 def feature_set(given: FeatureSetLike, problem: PosedProblem) -> tuple[int, ...]:
     """Return the features in the set ``given``, ascending.
 
-    It lists features by their indices; or it is a mask: an array of bool, or one of 0 and 1 with
-    two axes or more. A mask has an entry for each coordinate, in the input's shape or in a row, for
-    each pixel, or for each feature. Raises ``InputError`` for any other value, and for a mask that
-    covers part of a feature.
+    It lists features by names or indices; or it is a mask: True and False by name, an array of
+    bool, or one of 0 and 1 with two axes or more. A mask has an entry for each coordinate, in the
+    input's shape or in a row, for each pixel, or for each feature. Raises ``InputError`` for any
+    other value, and for a mask that covers part of a feature.
     """
     if isinstance(given, ExplanationRecord):
-        _require_same_groups(given, problem.features)
-        return given.explanation
-    listed = sorted(given, key=str) if isinstance(given, Set) else given
+        return _of_result(given, problem.features)
+    names, count = problem.labels_for(given)
+    listed = features_listed(given, names, count, "explanation")
+    if listed is not given and count != problem.features.count:
+        return _features_in(np.isin(np.arange(count), listed), problem)
+    listed = sorted(given, key=str) if isinstance(given, Set) else listed
     try:
         array = np.asarray(listed)
     except ValueError as error:  # rows of different lengths
@@ -57,13 +61,19 @@ def feature_set(given: FeatureSetLike, problem: PosedProblem) -> tuple[int, ...]
     )
 
 
-def _require_same_groups(given: ExplanationRecord, features: Features) -> None:
+def _of_result(given: ExplanationRecord, features: Features) -> tuple[int, ...]:
+    """Return the features of a result, by name where both have names."""
     own = tuple(tuple(group.tolist()) for group in features.groups)
     if own != given.groups:
         raise InputError(
             f"the explanation is about {len(given.groups)} features, the audit about "
             f"{features.count} that are grouped otherwise: leave features (--features) out"
         )
+    names = given.feature_names
+    if names is None or features.names is None:
+        return given.explanation
+    named = [names[feature] for feature in given.explanation]
+    return tuple(sorted(features.indices(named, "explanation")))
 
 
 def _features_in(mask: BoolArray, problem: PosedProblem) -> tuple[int, ...]:

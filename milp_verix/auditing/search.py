@@ -16,6 +16,7 @@ from milp_verix.auditing.smallest import SmallestSets
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.request import Request
 from milp_verix.results.build import counterfactual_of
+from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Audit
 from milp_verix.results.records.verdict import Answer, Verdict
 from milp_verix.runner import AnytimeSearch, fields_of
@@ -83,7 +84,7 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
         else:
             self._try_features(self.strategy)
         if self.smallest is not None:
-            self._found = self.smallest(self.result())
+            self._found = self.smallest(self._snapshot()())
             self.stopped = self._found[-1]
 
     def _state(self) -> AuditProgress:
@@ -96,6 +97,10 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
 
     def _snapshot(self) -> Callable[[], Audit]:
         return partial(self._result, self._tried.copy(), self._verdict)
+
+    def result(self) -> Audit:
+        """Return the result; its counterfactuals have few, small changes."""
+        return with_plain_counterfactuals(self._snapshot()(), self.request.problem)
 
     def _try_features(self, strategy: Strategy) -> None:
         """Complete a set that is not known to be sound; leave features out of a sound one."""

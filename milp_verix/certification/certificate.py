@@ -53,7 +53,7 @@ class Certificate:
             return "certificate: the set does not keep the prediction"
         if self.about == "no_part":
             told = self.data["claim"]["no_part"]
-            return f"certificate: features {told} play no part in any explanation"
+            return f"certificate: features {told} play no part in any minimal explanation"
         if self.about == "importance":
             told = "the brackets" if self.data["claim"]["importance"] else "the sets below brackets"
             return f"certificate: {told} of importance"

@@ -31,7 +31,7 @@ from milp_verix.certification.trees import FIRST_TURN, MOST_FREE, quick_trees, t
 from milp_verix.clock import Deadline, deadline_in
 from milp_verix.errors import InputError
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, loaded
 from milp_verix.onnx_reader.sources.model_file import serialised
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.explanation import ExplanationRecord
@@ -70,7 +70,7 @@ def certify(
     That of an audit is about its sound set, or about the counterexample of a set that is not sound;
     that of ranges is about their box, in which every feature may move. That of a robustness radius
     is about its proven lower end. That of relevance shows features to be needed beside others that
-    are free, or that they play no part in any explanation. That of importance shows the sets that
+    are free, or that they play no part in any minimal one. That of importance shows the sets that
     its brackets rest on, and the brackets of Shapley values of 16 features at most.
 
     The proof is searched for with bounds and with branching on phases, whatever solver found the
@@ -80,8 +80,7 @@ def certify(
     so. Raises ``InputError`` where ``network`` is not the network explained.
     """
     deadline = deadline_in(seconds_of(time_limit, "time_limit"))
-    if not isinstance(network, LoadedModel):
-        network = load_network(network, input_shape=explanation.model.input_shape)
+    network = loaded(network, input_shape=explanation.model.input_shape)
     return _PROVERS[explanation.kind](explanation, network, deadline)
 
 
@@ -121,6 +120,8 @@ def _of_radius(
 def _of_relevance(found: RelevanceRecord, network: LoadedModel, deadline: Deadline) -> Certificate:
     if found.relevant is None:
         return Certificate(None, found.unknown_reason)
+    if {*found.features} <= {*found.still}:
+        return Certificate(None, "no input in question changes the features: nothing is to prove")
     if not found.relevant:
         return _certified(everything_kept(found), network, deadline, found)
     proof = _certified(relevant_explanation(found), network, deadline)

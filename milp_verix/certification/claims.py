@@ -45,6 +45,7 @@ def claim_data(explanation: ExplanationRecord, output: str) -> dict[str, Any]:
         **_ball_data(explanation),
         "features": [list(group) for group in explanation.groups],
         "irrelevant": sorted(explanation.irrelevant),
+        "minimal": False,
         **asked,
     }
 

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from milp_verix.inputs.features import Feature
-from milp_verix.inputs.inputs import Inputs
 from milp_verix.problem.ball import make_ball
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Counterfactual, Result
@@ -169,8 +168,7 @@ def _described(found: RangesRecord) -> dict[str, Any]:
         features[one.feature] = _narrowed(feature, one)
         if one.words is not None and not one.ordered:
             missing += [(feature.name, word) for word in feature.values if word not in one.words]
-    texts = [rule.text for rule in found.inputs.rules]
-    inputs = Inputs(features, texts, class_names=found.inputs.class_names)
+    inputs = found.inputs.remade(features=features)
     inputs = inputs.where(*(inputs[name] != word for name, word in missing))
     return {"inputs": inputs, "radii": tuple(radii), "epsilon": max(radii)}
 

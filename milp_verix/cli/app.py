@@ -19,6 +19,8 @@ from milp_verix.cli.exit_codes import INTERRUPTED, UNUSABLE
 from milp_verix.cli.help_sections import SectionedCommand
 from milp_verix.cli.loading import loading
 from milp_verix.cli.parameter_groups import with_groups_expanded
+from milp_verix.cli.streams import escaping
+from milp_verix.printable import printable
 
 COMMANDS = {
     "explain": (
@@ -105,6 +107,11 @@ class _Commands(TyperGroup):
         name, _, rest = super().resolve_command(ctx, args)
         return name, command_named(str(name)), rest
 
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line; what it prints has escapes for control characters."""
+        with escaping():
+            return super().main(*args, **options)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands in whole sentences."""
         with formatter.section("Commands"):
@@ -190,7 +197,7 @@ def _give_up(error: MemoryError | OSError | ImportError) -> NoReturn:
         where = "" if error.filename is None else f" {error.filename}"
         why = f"cannot read or write{where}: {error.strerror or error}"
     with suppress(OSError, MemoryError):
-        typer.echo(f"error: {why}", err=True)
+        typer.echo(f"error: {printable(why)}", err=True)
     with suppress(OSError):
         # Python flushes at its end, and would say it again
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

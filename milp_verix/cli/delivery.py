@@ -14,6 +14,7 @@ from rich.console import Console
 
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
 from milp_verix.cli.options import CertificatePath, JsonPath, PlotPath, Quiet
+from milp_verix.cli.terminal import Terminal
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.reporting.figures.parts.writing import plot_format
 from milp_verix.results.methods import Told
@@ -41,7 +42,7 @@ class Delivery:
         with ExitStack() as last_first:
             last_first.callback(self.draw, result)
             if not self.quiet:
-                last_first.callback(lambda: Console(highlight=False).print(result.summary()))
+                last_first.callback(lambda: Terminal().print(result.summary()))
             if self.json_path is not None:
                 last_first.callback(result.to_json, self.json_path)
 
@@ -80,7 +81,7 @@ def refusals() -> Iterator[Console]:
 
     The line goes to that console, and an exit code ends the command.
     """
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = Terminal(stderr=True, soft_wrap=True)
     try:
         yield console
     except MilpVerixError as error:

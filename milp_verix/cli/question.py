@@ -42,6 +42,8 @@ from milp_verix.input_files import (
     scaled_note,
 )
 from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.one_row import features_left_out, row_of
+from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.problem.ball import UNIT_DOMAIN
@@ -187,10 +189,12 @@ def question_of(case: CaseOptions, explanation: str | None = None) -> Question:
     if isinstance(case, Named) and case.feature_names is not None:
         asked["feature_names"] = names_of(case.feature_names, network)
     if case.inputs is not None:
-        asked["inputs"] = inputs = Inputs.from_file(case.inputs)
+        inputs = Inputs.from_file(case.inputs)
+        asked["inputs"] = placed = network.described(inputs)
         if asked["domain"] == UNIT_DOMAIN:
             del asked["domain"]
-        x, notes = _described(case.specification, network, inputs)
+        reordered = placed.places != inputs.places
+        x, notes = _described(case.specification, network, placed, reordered)
     else:
         image_shape = _image_shape(case, network)
         given = read_input(case.specification, network.input_shape, image_shape)
@@ -212,9 +216,9 @@ def explanation_in(file: str, network: LoadedModel) -> Any:
         raise InputError(f"--explanation: cannot read {path}: {error.strerror}") from error
     except ValueError as error:
         raise InputError(f"--explanation: cannot read {path}: {error}") from error
-    if isinstance(content, dict):
+    if isinstance(content, dict) and not all(value in (True, False) for value in content.values()):
         return Explanation.from_json(json.dumps(content))
-    if not isinstance(content, list):
+    if not isinstance(content, list | dict):
         raise InputError(
             f"--explanation: {path} holds {content!r:.40}, expected a list of feature indices, a "
             "mask, or a result of milp-verix"
@@ -223,16 +227,21 @@ def explanation_in(file: str, network: LoadedModel) -> Any:
 
 
 def _described(
-    source: str, network: LoadedModel, inputs: Inputs
+    source: str, network: LoadedModel, inputs: Inputs, reordered: bool
 ) -> tuple[NDArray[Any], tuple[str, ...]]:
-    """Return a described input, numbers of the network or values by name, and notes on it."""
+    """Return a described input, numbers of the network or values by name, and notes on it.
+
+    Numbers are refused if the inputs were ``reordered``.
+    """
     if table := _TABLE.fullmatch(source):
-        x, note = _row_of_table(Path(table["path"]), table["row"], inputs)
-        return x, (note,)
+        return _row_of_table(Path(table["path"]), table["row"], inputs)
     if not source.lower().endswith(".json"):
+        refuse_arrays(reordered)
         return read_input(source, network.input_shape), ()
     try:
-        return inputs.row(json_in(Path(source))), ()
+        row = json_in(Path(source))
+        x = inputs.row(row)
+        return x, features_left_out(inputs.features, [*(row_of(row) or ())], "the row")
     except InputError as error:
         raise InputError(f"{source}: {error}") from error
     except OSError as error:
@@ -241,8 +250,10 @@ def _described(
         raise InputError(f"{source} is no JSON: {error}") from error
 
 
-def _row_of_table(path: Path, row: str | None, inputs: Inputs) -> tuple[NDArray[Any], str]:
-    """Return a row of a table, by default its only one, and a note that says which."""
+def _row_of_table(
+    path: Path, row: str | None, inputs: Inputs
+) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Return a row of a table, by default its only one, and notes on which and on its columns."""
     given = described_inputs(path, inputs)
     if row is None and given.count > 1:
         raise InputError(
@@ -252,7 +263,7 @@ def _row_of_table(path: Path, row: str | None, inputs: Inputs) -> tuple[NDArray[
     index = int(row or 0)
     if index >= given.count:
         raise InputError(f"{path} has the rows 0 to {given.count - 1}, got {index}")
-    return given.read(index), f"the input is {given.place(index)}"
+    return given.read(index), (f"the input is {given.place(index)}", *given.told)
 
 
 def files_of(*given: Any) -> list[Path]:

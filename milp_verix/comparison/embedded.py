@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from milp_verix.argument_kinds import NUMBER, TEXTS, Kind, checked
+from milp_verix.argument_kinds import FLAG, NUMBER, TEXTS, Kind, checked
 from milp_verix.arguments import seconds_of
 from milp_verix.embedding.embedded import Embedded
 from milp_verix.errors import InputError
@@ -102,6 +102,7 @@ def _cells(run: EmbeddedRun) -> tuple[str, ...]:
     build=Kind("a function that builds a model", callable),
     bounds=TEXTS,
     formulations=TEXTS,
+    repair=FLAG,
     tolerance=NUMBER,
 )
 def compare_embedded(
@@ -112,6 +113,7 @@ def compare_embedded(
     bounds: Sequence[str] = ("crown",),
     time_limit: float | None = 60.0,
     tolerance: float = 1e-5,
+    repair: bool = False,
 ) -> EmbeddedComparison:
     """Solve the same optimisation over embedded networks several times, and replay each solution.
 
@@ -129,6 +131,7 @@ def compare_embedded(
         bounds: methods for bounds, as of :func:`embed`.
         time_limit: seconds for each solve; None for no limit.
         tolerance: differences up to this, relative to the objective, count as none.
+        repair: compare outputs of trees beside their thresholds, as ``check(repair=True)`` does.
 
     Raises:
         InputError: an argument does not fit, or ``build`` returns no embedded network.
@@ -147,7 +150,9 @@ def compare_embedded(
                 runs.append(_refused(formulation, method, error))
                 continue
             names = inside[0].solvers() if solvers is None else solvers
-            runs += [_run(inside, name, formulation, method, seconds) for name in names]
+            runs += [
+                _run(inside, name, formulation, method, seconds, repair=repair) for name in names
+            ]
     return EmbeddedComparison(tuple(runs), float(tolerance))
 
 
@@ -162,7 +167,13 @@ def _built(given: object) -> list[Embedded]:
 
 
 def _run(
-    inside: list[Embedded], solver: str, formulation: str, bounds: str, seconds: float
+    inside: list[Embedded],
+    solver: str,
+    formulation: str,
+    bounds: str,
+    seconds: float,
+    *,
+    repair: bool,
 ) -> EmbeddedRun:
     started = time.perf_counter()
     objective: float | None = None
@@ -176,7 +187,7 @@ def _run(
         status = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     taken = time.perf_counter() - started
     if objective is not None:
-        difference = max(one.check().difference for one in inside)
+        difference = max(one.check(repair=repair).difference for one in inside)
     return EmbeddedRun(
         solver,
         formulation,

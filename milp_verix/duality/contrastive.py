@@ -167,12 +167,14 @@ def _least(
         found = counterfactual_of(best)
         if scales is None:
             return plain_counterfactual(problem, found)
-        most = run.lower_bound / (1 - NEAREST_GAP) * (1 - 1e-9)
+        farthest = run.lower_bound / (1 - NEAREST_GAP) * (1 - 1e-9)
+        if not run.proven:
+            farthest = measure.cost(found.input.reshape(-1).astype(np.float64)) * (1 + NEAREST_GAP)
 
         def near(point: NDArray[Any]) -> bool:
-            return measure.cost(point.astype(np.float64)) <= most
+            return run.lower_bound <= measure.cost(point.astype(np.float64)) <= farthest
 
-        return rounded_counterfactual(problem, found, near) if run.proven else found
+        return rounded_counterfactual(problem, found, near)
 
     def result(run: ContrastSearch) -> ContrastiveExplanation:
         best = run.best

@@ -20,10 +20,10 @@ from milp_verix.argument_kinds import checked
 from milp_verix.clock import OutOfTimeError
 from milp_verix.duality.marco import EnumerationProgress, Marco
 from milp_verix.errors import InputError
+from milp_verix.inputs.labelled import values_by_label
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.problem.features import Features
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, InputLike, SolverOptions
 from milp_verix.problem.problem import PosedProblem
@@ -82,9 +82,9 @@ def importance_of(
 
     Args:
         index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
-        beside: a score of each feature by another tool, such as a SHAP value; scores of coordinates
-            add up in their feature. ``result.misordered`` has the pairs of features whose order by
-            the size of these scores is proven wrong.
+        beside: a score of each feature by another tool, such as a SHAP value, in their order or by
+            name; scores of coordinates add up in their feature. ``result.misordered`` has the pairs
+            of features that the size of these scores orders otherwise than is proven of the index.
         progress: called after each set that is found.
         snapshots: called with a function that returns the result so far: at the start, and after
             each set that is found.
@@ -96,7 +96,7 @@ def importance_of(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    chosen, scores = index_named(index), _scores(beside, problem.features)
+    chosen, scores = index_named(index), _scores(beside, problem)
     search.require_only(SolverOptions, "the importance")
     request = Request.now(problem, search)
     earlier = None if resume is None else earlier_importance(resume, problem)
@@ -114,11 +114,12 @@ def importance(network: NetworkLike, x: InputLike, **asked: Unpack[ImportanceAsk
     return importance_of(problem, search=search, **own)
 
 
-def _scores(given: ArrayLike | None, features: Features) -> tuple[float, ...] | None:
+def _scores(given: ArrayLike | None, problem: PosedProblem) -> tuple[float, ...] | None:
     """Return the score of each feature; scores of coordinates add up."""
     if given is None:
         return None
-    coordinates = sum(map(len, features.groups))
+    features, coordinates = problem.features, problem.x.size
+    given = values_by_label(given, *problem.labels_for(given), "beside")
     try:
         scores = np.asarray(given, dtype=np.float64).reshape(-1)
     except (TypeError, ValueError) as error:

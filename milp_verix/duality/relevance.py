@@ -27,7 +27,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -127,10 +127,9 @@ def relevance(
     return relevance_of(problem, feature, search=search, **own)
 
 
-def _chosen(given: str | int | Sequence[str | int], features: Features) -> frozenset[int]:
+def _chosen(given: Any, features: Features) -> frozenset[int]:
     """Return the indices of the features ``given`` by names or indices."""
-    several = [given] if isinstance(given, str) or not hasattr(given, "__iter__") else list(given)
-    found = {features.index(one) for one in several}
+    found = {features.index(one, "feature") for one in features.unnamed(given, "feature")}
     if not found:
         raise InputError("no protected feature is given: name one at least")
     return frozenset(found)

@@ -1,23 +1,24 @@
 """``embed``: a network between the variables of a model of Pyomo, gurobipy or PuLP."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from milp_verix.argument_kinds import TEXT, Kind, checked
+from milp_verix.argument_kinds import TEXT, TEXTS, Kind, checked
 from milp_verix.arguments import resolve_formulation, segments_of
 from milp_verix.clock import NO_LIMIT
 from milp_verix.embedding.embedded import Embedded
 from milp_verix.embedding.gurobi_host import GurobiHost
 from milp_verix.embedding.host import Host, named
+from milp_verix.embedding.pairing import sides_of
 from milp_verix.embedding.pulp_host import PulpHost
 from milp_verix.embedding.pyomo_host import PyomoHost
 from milp_verix.embedding.sockets import sockets_of
 from milp_verix.errors import InputError
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.problem.agreement import require_agreement_at
 from milp_verix.tolerances import Tolerances
@@ -33,7 +34,7 @@ _DROPPED = 1e-9
 _RANDOM_POINTS = 3
 
 
-@checked(network=_ANY, name=TEXT, segments=_ANY)
+@checked(network=_ANY, name=TEXT, segments=_ANY, names=TEXTS.or_none())
 def embed(  # noqa: PLR0917 - as people write it
     model: Any,
     network: NetworkLike,
@@ -44,6 +45,7 @@ def embed(  # noqa: PLR0917 - as people write it
     *,
     segments: int = DEFAULT_SEGMENTS,
     name: str = "network",
+    names: Sequence[str] | None = None,
 ) -> Embedded:
     """Add a network to an optimisation model: its outputs become variables of the model.
 
@@ -57,31 +59,36 @@ def embed(  # noqa: PLR0917 - as people write it
     Args:
         model: a concrete model or block of Pyomo, a ``gurobipy.Model``, or a ``pulp.LpProblem``.
         network: a network that was loaded, or what :func:`load_network` takes.
-        inputs: the model's variables or expressions that are the network's inputs, flat and in
-            order, in any container; numbers are inputs that stay. Each variable has finite bounds;
-            those of an expression follow from its variables.
-        outputs: variables or expressions that the outputs shall equal; by default the network gets
-            variables of its own. A final Softmax or Sigmoid is left out: outputs are the scores
-            before it.
+        inputs: the model's variables or expressions that are the network's inputs; numbers are
+            inputs that stay. The keys of a dictionary, a Series, a DataFrame of one row or an
+            indexed component are the network's names of its inputs; of a pipeline, one for each
+            coordinate, such as ``town=Paris``. Or they are places, whole numbers from 0 or 1
+            without a gap. Lists and arrays are flat and in the network's order. Each variable has
+            finite bounds; those of an expression follow from its variables.
+        outputs: variables or expressions that the outputs shall equal, in the same forms, by the
+            names of classes; by default the network gets variables of its own. A final Softmax or
+            Sigmoid is left out: outputs are the scores before it.
         formulation: how ReLUs are written: ``"big_m"``, ``"indicator"`` or ``"general"``
             constraints (Gurobi), ``"sos1"`` (Gurobi, Pyomo) or ``"partition:N"``.
         bounds: how the bounds of neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``,
             ``"lp"`` or ``"milp"``, each tighter and slower; ``"branched"``; or a function.
         segments: number of pieces that enclose a smooth activation.
         name: the prefix of variables and rows; a number is added where the model has it already.
+        names: the names of the inputs in the network's order, for a network that stores none.
 
     Raises:
-        InputError: an argument does not fit, a variable has no bounds, or the library of the model
-            lacks what the formulation needs.
+        InputError: an argument does not fit, keys are other names than the network's, a variable
+            has no bounds, or the library of the model lacks what the formulation needs.
         ModelError: the network cannot be read or encoded.
         OverflowError: the bounds leave the range of float64.
     """
     host = host_of(model)
-    network = network if isinstance(network, LoadedModel) else load_network(network)
+    network = loaded(network)
     relu = resolve_formulation(formulation).relu
     method = resolve_bounds(bounds)[1]
     pieces = segments_of(segments)
-    sockets = sockets_of(host, network, inputs, outputs)
+    sides = sides_of(network, names)
+    sockets = sockets_of(host, sides, inputs, outputs)
     require_agreement_at(network, _some_points(network, sockets.box))
     found = bounds_within(method, network.ir, sockets.box, NO_LIMIT)
     encoding = encode_between(
@@ -108,6 +115,9 @@ def embed(  # noqa: PLR0917 - as people write it
         bounds=found,
         rounding=encoding_error(network.ir, found),
         notes=_notes(network, encoding.largest_big_m),
+        input_names=sides[0].names,
+        output_names=sides[1].names,
+        _paired=(tuple(sockets.inputs), tuple(sockets.outputs)),
         _host=host,
         _encoding=encoding,
         _variables=tuple(variables),
@@ -164,6 +174,6 @@ def _notes(network: LoadedModel, largest_big_m: float) -> tuple[str, ...]:
     if network.ir.stepped:
         notes.append(
             "at a threshold of a tree a solution may have the outputs of either side: check() "
-            "moves inputs off thresholds"
+            "tells, and check(repair=True) moves inputs off thresholds, by its tolerance at most"
         )
     return tuple(notes)

@@ -1,6 +1,6 @@
 """The embedded network: the model's variables that belong to it, and what can be asked of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from milp_verix.argument_kinds import FLAG, checked
 from milp_verix.arguments import seconds_of
 from milp_verix.embedding.host import Host, Solution, Solved
+from milp_verix.embedding.pairing import paired, sides_of
 from milp_verix.embedding.replay import EmbeddedCheck, replayed
 from milp_verix.errors import InputError, SolverError
+from milp_verix.inputs.one_row import row_of
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.solvers import Targets, open_session
 from verix_encodings import Bounds, Encoding
@@ -31,6 +34,8 @@ class Embedded:
         bounds: intervals around all values of the network, the input's box first.
         rounding: the most by which a row may miss the network's values, by rounding of its numbers.
         notes: notes on what to mind when the model is solved.
+        input_names: the names of the inputs, in order; None where none are known.
+        output_names: the names of the classes that outputs are scores of, None likewise.
     """
 
     network: LoadedModel
@@ -40,6 +45,9 @@ class Embedded:
     bounds: Bounds
     rounding: float
     notes: tuple[str, ...]
+    input_names: tuple[str, ...] | None
+    output_names: tuple[str, ...] | None
+    _paired: tuple[tuple[str, ...], tuple[str, ...]]
     _host: Host
     _encoding: Encoding
     _variables: tuple[Any, ...]
@@ -93,17 +101,25 @@ class Embedded:
     def start(self, x: ArrayLike) -> FloatArray:
         """Let solvers begin with the input ``x``: set values of all variables; return the outputs.
 
-        ``x`` is taken as by ``network.as_input``, in float64. A variable of the model that an input
-        expression contains is not set. Pyomo and PuLP pass the values on to solvers that are asked
-        for a warm start. Raises ``InputError`` for an input outside the box.
+        ``x`` is taken as by ``network.as_input``, in float64, and a row by the names of the inputs;
+        further columns are left out. A variable of the model that an input expression contains is
+        not set. Pyomo and PuLP pass the values on to solvers that are asked for a warm start.
+        Raises ``InputError`` for an input outside the box, and for other names.
         """
+        if row_of(x) is not None:
+            side = sides_of(self.network, self.input_names)[0]
+            pairs, known = self._host.keyed(x) or [], {*(side.names or ())}
+            row = {key: value for key, value in pairs if side.name(key) in known}
+            complete = bool(row) and len(row) == self.network.input_size
+            x = [*paired(self._host, row if complete else x, side).values()]
         self.network.as_input(x)
         point = np.asarray(x, dtype=np.float64).reshape(-1)
         box = self.bounds[0]
-        if outside := np.flatnonzero((point < box.lower) | (point > box.upper)).tolist():
+        if outside := np.flatnonzero(~((point >= box.lower) & (point <= box.upper))).tolist():
             i = outside[0]
+            name = self.input_names[i] if self.input_names else i
             raise InputError(
-                f"input {i} is {point[i]:g}, outside its bounds {box.lower[i]:g} to "
+                f"input {name} is {point[i]:g}, outside its bounds {box.lower[i]:g} to "
                 f"{box.upper[i]:g}: start inside them"
             )
         encoding = self._encoding
@@ -121,26 +137,41 @@ class Embedded:
             self._host.set_start(variable, value)
         return self.network.ir.evaluate(point)
 
-    def check(self, solution: Solution | None = None) -> EmbeddedCheck:
+    @checked(repair=FLAG)
+    def check(
+        self, solution: Solution | None = None, *, repair: bool = False, tolerance: float = 1e-6
+    ) -> EmbeddedCheck:
         """Replay a solution in the network's own runtime, and tell how far the outputs differ.
 
-        ``solution`` maps the model's variables to values, for Pyomo a ``ComponentMap``; by default
-        these are the values that the last solve left in the model. An input that no output depends
-        on need not have one. Raises ``InputError`` where a value is missing.
+        Variables that were given by names are replayed as a row by these names.
+
+        Args:
+            solution: values by the model's variables, for Pyomo a ``ComponentMap``; by default
+                those that the last solve left in the model. An input that no output depends on need
+                not have one.
+            repair: move inputs off thresholds of trees, to the side where the outputs are closest
+                to the solution's. Without it the check tells which inputs that would move.
+            tolerance: the most that each input may be moved by, in its own unit; by default the
+                usual feasibility tolerance of solvers.
+
+        Raises:
+            InputError: a value is missing, or the tolerance is negative.
         """
+        if not 0 <= tolerance < np.inf:
+            raise InputError(f"tolerance is finite and not negative, got {tolerance!r}")
         box, read = self.bounds[0], self._encoding.program.matrix.tocsc()
-        idle = np.diff(read.indptr)[self._encoding.input.columns] == 0
-        inputs = [
-            box.lower[i] if np.isnan(value) and idle[i] else value
-            for i, value in enumerate(self._values("input", self.inputs, solution))
-        ]
-        outputs = self._values("output", self.outputs, solution)
-        for what, values in (("input", inputs), ("output", outputs)):
-            if (missing := np.flatnonzero(~np.isfinite(values))).size:
-                raise InputError(
-                    f"{what} {missing[0]} has no value: solve the model first, or give a solution"
-                )
-        return replayed(self.network, box, np.array(inputs), np.array(outputs))
+        used = np.diff(read.indptr)[self._encoding.input.columns]
+        inputs = self._values(0, solution, np.where(used, np.nan, box.lower).tolist())
+        outputs = self._values(1, solution, [np.nan] * len(self.outputs))
+        return replayed(
+            self.network,
+            box,
+            np.array(inputs),
+            np.array(outputs),
+            repair=repair,
+            tolerance=float(tolerance),
+            names=self.input_names or [f"input {i}" for i in range(len(inputs))],
+        )
 
     def solvers(self) -> list[str]:
         """Return names of installed solvers that take the model, as :meth:`solve` does."""
@@ -154,14 +185,26 @@ class Embedded:
         """
         return self._host.solve(solver, seconds_of(time_limit, "time_limit"))
 
-    def _values(self, what: str, variables: Sequence[Any], given: Solution | None) -> list[float]:
-        values = []
-        for i, variable in enumerate(variables):
+    def _values(self, side: int, given: Solution | None, otherwise: list[float]) -> list[float]:
+        """Return values of inputs or outputs by their names, whatever order they were paired in.
+
+        ``otherwise`` are those of variables without a value.
+        """
+        what, variables = (("input", self.inputs), ("output", self.outputs))[side]
+        names = (self.input_names, self.output_names)[side] or ()
+        labels = self._paired[side] or tuple(map(str, range(len(variables))))
+        values: dict[str, float] = {}
+        for label, variable, other in zip(labels, variables, otherwise, strict=True):
             try:
-                values.append(self._host.value(variable, given))
+                value = self._host.value(variable, given)
             except KeyError as error:
-                raise InputError(f"the solution lacks {error}, of {what} {i}") from error
-        return values
+                raise InputError(f"the solution lacks {error}, of {what} {label}") from error
+            values[label] = other if np.isnan(value) else value
+            if not np.isfinite(values[label]):
+                raise InputError(
+                    f"{what} {label} has no value: solve the model first, or give a solution"
+                )
+        return [values[name] for name in (names if {*names} == {*labels} else labels)]
 
     def _added(self, *, integer: bool) -> Mapping[str, Any]:
         program = self._encoding.program

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.embedding.host import Ends, Solution, Solved, ends_of, flat, named, of_sum
+from milp_verix.embedding.host import Ends, Host, Solution, Solved, ends_of, named, of_sum
 from milp_verix.errors import InputError
 from milp_verix.solvers.backends.gurobi import add_logic, add_rows, added_columns
 from verix_encodings import Program
 
 
-class GurobiHost:
+class GurobiHost(Host):
     """A ``gurobipy.Model``."""
 
     to_bound = "variable.LB = ... and variable.UB = ..."
@@ -25,16 +25,11 @@ class GurobiHost:
         self._known = model.getVars()
         self._added: list[Any] = []
 
-    def entries(self, given: Any) -> list[Any]:
-        """Return variables and expressions one by one."""
-        gp = self._gp
-        if isinstance(given, gp.MVar):
-            return flat(given.tolist())
-        if isinstance(given, gp.MLinExpr):
+    def parts(self, given: Any) -> list[Any] | None:
+        """Return the parts of a list or array, or the entries of a matrix."""
+        if isinstance(given, self._gp.MVar | self._gp.MLinExpr):
             return [given[index].item() for index in np.ndindex(given.shape)]
-        if isinstance(given, list | tuple):
-            return [entry for part in given for entry in self.entries(part)]
-        return flat(given)
+        return Host.parts(self, given)
 
     def is_variable(self, entry: Any) -> bool:
         """Return whether ``entry`` is a ``gurobipy.Var``."""

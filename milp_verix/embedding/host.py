@@ -9,11 +9,16 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from milp_verix.errors import InputError
+from milp_verix.inputs.frame import named_frame
 from verix_encodings import Program
 from verix_encodings.arrays import relative_error
 
 Solution: TypeAlias = Mapping[Any, float]
 """Values by the model's own variables."""
+
+Pairs: TypeAlias = list[tuple[Hashable, Any]]
+"""Keys, and what stands at them."""
 
 LARGEST = 1e20
 """Solvers take bounds of this size and more as infinite."""
@@ -45,8 +50,29 @@ class Host(Protocol):
     to_bound: str
     """Words for how a variable of this library gets bounds."""
 
-    def entries(self, given: Any) -> list[Any]:
-        """Return variables, expressions and numbers one by one, from any container of them."""
+    def keyed(self, given: Any) -> Pairs | None:
+        """Return keys and parts of a mapping, a Series or a DataFrame of one row; None without.
+
+        Raises ``InputError`` for a DataFrame of several rows.
+        """
+        if isinstance(given, Mapping):
+            return list(given.items())
+        if hasattr(given, "columns"):
+            if (rows := len(named_frame(given))) != 1:
+                raise InputError(
+                    f"a DataFrame of one row is expected, {rows} were seen: embed the network once "
+                    "for each row, such as df.iloc[i]"
+                )
+            return [(key, given.iloc[0, place]) for place, key in enumerate(given.columns)]
+        if hasattr(given, "index") and hasattr(given, "to_numpy"):
+            return list(zip(given.index, given, strict=True))
+        return None
+
+    def parts(self, given: Any) -> list[Any] | None:
+        """Return the parts of a list or array, which have no keys; None for a single entry."""
+        if isinstance(given, np.ndarray) or hasattr(given, "to_numpy"):
+            return np.asarray(given, dtype=object).reshape(-1).tolist()
+        return list(given) if isinstance(given, list | tuple) else None
 
     def is_variable(self, entry: Any) -> bool:
         """Return whether ``entry`` is a variable of the model."""
@@ -100,17 +126,6 @@ class Host(Protocol):
 def named(name: str, part: str) -> str:
     """Return the name of a variable or row of the network called ``name``."""
     return f"{name}_{part}"
-
-
-def flat(given: Any) -> list[Any]:
-    """Return the entries of lists, arrays and mappings of any depth, in order."""
-    if isinstance(given, Mapping):
-        return flat(list(given.values()))
-    if isinstance(given, np.ndarray) or hasattr(given, "to_numpy"):
-        return np.asarray(given, dtype=object).reshape(-1).tolist()
-    if isinstance(given, list | tuple):
-        return [entry for part in given for entry in flat(part)]
-    return [given]
 
 
 def of_sum(terms: Sequence[tuple[float, Ends]], constant: float) -> Ends:

@@ -16,9 +16,9 @@ import onnx
 
 from milp_verix.embedding.embed import embed
 from milp_verix.embedding.embedded import Embedded
+from milp_verix.embedding.pairing import order_of, sides_of
 from milp_verix.errors import InputError
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, loaded
 from verix_encodings import BoundMethod, Formulation
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
@@ -32,16 +32,16 @@ class VerixFormulation:
 
     Args:
         network: a network that was loaded, or what :func:`load_network` takes.
-        input_bounds: a lower and an upper bound for each input, by index or in order; of the scaled
-            inputs, as in OMLT. By default those that OMLT's ``write_onnx_model_with_bounds`` wrote
-            beside the file.
+        input_bounds: a lower and an upper bound for each input, by its index or name or in order;
+            of the scaled inputs, as in OMLT. By default those that OMLT's
+            ``write_onnx_model_with_bounds`` wrote beside the file.
         scaling: a scaling object of OMLT; the block then has ``scaled_inputs`` and
             ``scaled_outputs``, too.
         formulation: how ReLUs are written; this and the further arguments are those of
             :func:`embed`.
 
     Raises:
-        InputError: an argument does not fit, or an input has no bounds.
+        InputError: an argument does not fit, an input has no bounds, or there are others.
         ModelError: the network cannot be read or encoded.
 
     Once the block is built, ``embedded`` is what :func:`embed` returns.
@@ -57,15 +57,15 @@ class VerixFormulation:
         bounds: BoundMethod | str = "crown",
         segments: int = DEFAULT_SEGMENTS,
     ) -> None:
-        loaded = network if isinstance(network, LoadedModel) else load_network(network)
-        if not isinstance(loaded, OnnxNetwork):
+        known = loaded(network)
+        if not isinstance(known, OnnxNetwork):
             raise InputError("blocks of OMLT take networks: milp_verix.embed takes trees, too")
-        self._network, self._scaling = loaded, scaling
-        graph = loaded.model.graph
-        declared = next(one for one in graph.input if one.name == loaded.input_name)
-        self.input_indexes = _indexes(declared, loaded.input_size)
-        outputs = (one for one in graph.output if one.name == loaded.output_name)
-        self.output_indexes = _indexes(next(outputs, None), loaded.output_size)
+        self._network, self._scaling = known, scaling
+        graph = known.model.graph
+        declared = next(one for one in graph.input if one.name == known.input_name)
+        self.input_indexes = _indexes(declared, known.input_size)
+        outputs = (one for one in graph.output if one.name == known.output_name)
+        self.output_indexes = _indexes(next(outputs, None), known.output_size)
         self._bounds = self._read(input_bounds)
         self._options: dict[str, Any] = {
             "formulation": formulation,
@@ -114,11 +114,16 @@ class VerixFormulation:
                 "the inputs of the block have no bounds: give input_bounds, a lower and an upper "
                 "bound for each"
             )
+        if hasattr(given, "items"):
+            pairs = list(given.items())
+            order = order_of([key for key, _ in pairs], sides_of(self._network)[0])
+            given = [pairs[place][1] for place in order]
         try:
-            if not isinstance(given, Mapping):
-                given = dict(zip(self.input_indexes, given, strict=True))
-            found = {i: (float(given[i][0]), float(given[i][1])) for i in self.input_indexes}
-        except (TypeError, ValueError, KeyError, IndexError) as error:
+            found = {
+                i: (float(low), float(high))
+                for i, (low, high) in zip(self.input_indexes, given, strict=True)
+            }
+        except (TypeError, ValueError) as error:
             raise InputError(
                 f"input_bounds is a pair of numbers for each of {len(self.input_indexes)} inputs, "
                 f"by the indices {self.input_indexes[0]!r} to {self.input_indexes[-1]!r} or in "

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.embedding.host import Ends, Solution, Solved, ends_of, flat, named, of_sum
+from milp_verix.embedding.host import Ends, Host, Pairs, Solution, Solved, ends_of, named, of_sum
 from milp_verix.errors import InputError
 from milp_verix.solvers.backends.pulp_solvers import added_columns, rows_of
 from milp_verix.solvers.session import in_words
 from verix_encodings import Program
 
 
-class PulpHost:
+class PulpHost(Host):
     """A ``pulp.LpProblem``."""
 
     to_bound = "variable.bounds(low, high)"
@@ -25,15 +25,10 @@ class PulpHost:
         self._variables: list[Any] = []
         self._rows: list[str] = []
 
-    def entries(self, given: Any) -> list[Any]:
-        """Return variables and expressions one by one; an expression is a mapping of its own."""
-        if isinstance(given, self._pulp.LpAffineExpression):
-            return [given]
-        if isinstance(given, dict):
-            return self.entries(list(given.values()))
-        if isinstance(given, list | tuple):
-            return [entry for part in given for entry in self.entries(part)]
-        return flat(given)
+    def keyed(self, given: Any) -> Pairs | None:
+        """Return keys and parts of a container; an expression is a mapping, but not such."""
+        expression = isinstance(given, self._pulp.LpAffineExpression)
+        return None if expression else Host.keyed(self, given)
 
     def is_variable(self, entry: Any) -> bool:
         """Return whether ``entry`` is a ``pulp.LpVariable``."""

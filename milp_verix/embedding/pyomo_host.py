@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.embedding.host import Ends, Solution, Solved, ends_of, flat
+from milp_verix.embedding.host import Ends, Host, Pairs, Solution, Solved, ends_of
 from milp_verix.errors import InputError
 from milp_verix.solvers.backends.cbc import binary as cbc_binary
 from milp_verix.solvers.backends.pyomo_model import program_block
@@ -13,7 +13,7 @@ from verix_encodings import Program
 from verix_encodings.arrays import relative_error
 
 
-class PyomoHost:
+class PyomoHost(Host):
     """A concrete model or block of Pyomo."""
 
     to_bound = "variable.setlb(...) and variable.setub(...)"
@@ -29,13 +29,13 @@ class PyomoHost:
             raise InputError("the Pyomo model is abstract: embed into model.create_instance()")
         self._block: Any = None
 
-    def entries(self, given: Any) -> list[Any]:
-        """Return variables and expressions one by one; an indexed component in its order."""
+    def keyed(self, given: Any) -> Pairs | None:
+        """Return keys and parts of a container; of an indexed component or slice, its indices."""
+        if type(given).__name__ == "IndexedComponent_slice":  # it has any attribute
+            given = self._pyo.Reference(given)
         if hasattr(given, "is_indexed") and given.is_indexed():
-            return [given[index] for index in given.index_set()]
-        if isinstance(given, list | tuple):
-            return [entry for part in given for entry in self.entries(part)]
-        return flat(given)
+            return [(index, given[index]) for index in given.index_set()]
+        return Host.keyed(self, given)
 
     def is_variable(self, entry: Any) -> bool:
         """Return whether ``entry`` is a variable."""

@@ -1,29 +1,30 @@
 """The model's variables and expressions that a network is put between."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from milp_verix.embedding.host import Ends, Host
+from milp_verix.embedding.pairing import Side, paired
 from milp_verix.errors import InputError
-from milp_verix.loaded_model import LoadedModel
 from verix_encodings import Interval
 from verix_encodings.arrays import IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sockets:
-    """The entries at the inputs, d of them, and at the outputs, m or none given.
+    """The entries at the inputs, d of them, and at the outputs, m or none given, as paired.
 
     ``own`` are the distinct variables of the model among them. ``input_places``, shape (d,), and
     ``output_places``, shape (m,), are their places in ``own``, and -1 for what needs a new column:
     expressions, numbers, and outputs that are not given. ``box`` holds the inputs.
     """
 
-    inputs: Sequence[Any]
-    outputs: Sequence[Any]
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
     own: Sequence[Any]
     input_places: IntArray
     output_places: IntArray
@@ -49,17 +50,17 @@ class Sockets:
             ("input", inputs, self.inputs, self.input_places),
             ("output", outputs, self.outputs, self.output_places),
         ):
-            for i, entry in enumerate(entries):
+            for i, entry in enumerate(entries.values()):
                 if places[i] < 0 and not (what == "input" and _is_number(entry)):
                     yield what, i, variables[i], entry
 
 
-def sockets_of(host: Host, network: LoadedModel, inputs: Any, outputs: Any) -> Sockets:
+def sockets_of(host: Host, sides: tuple[Side, Side], inputs: Any, outputs: Any) -> Sockets:
     """Read the arguments of :func:`milp_verix.embed`; raises ``InputError`` as told there."""
-    given = _entries(host, inputs, "inputs", network.input_size)
-    wanted = [] if outputs is None else _entries(host, outputs, "outputs", network.output_size)
-    own, places = _distinct(host, [*given, *wanted])
-    behind = places[len(given) :] if wanted else np.full(network.output_size, -1)
+    given = _entries(host, inputs, sides[0])
+    wanted = {} if outputs is None else _entries(host, outputs, sides[1])
+    own, places = _distinct(host, [*given.values(), *wanted.values()])
+    behind = places[len(given) :] if wanted else np.full(prod(sides[1].shape), -1)
     return Sockets(given, wanted, own, places[: len(given)], behind, _box(host, given))
 
 
@@ -67,10 +68,10 @@ def _is_number(entry: Any) -> bool:
     return isinstance(entry, int | float | np.integer | np.floating) and not isinstance(entry, bool)
 
 
-def _entries(host: Host, given: Any, what: str, size: int) -> list[Any]:
-    """Return the model's entries one by one, ``size`` of them; ``InputError`` for others."""
-    entries = host.entries(given)
-    for i, entry in enumerate(entries):
+def _entries(host: Host, given: Any, side: Side) -> dict[str, Any]:
+    """Return the model's entries for one side of the network; ``InputError`` for others."""
+    entries, what, size = paired(host, given, side), side.what, prod(side.shape)
+    for i, entry in entries.items():
         known = host.is_variable(entry) or host.is_expression(entry)
         if not known and not _is_number(entry):
             raise InputError(
@@ -85,12 +86,12 @@ def _entries(host: Host, given: Any, what: str, size: int) -> list[Any]:
     return entries
 
 
-def _box(host: Host, given: list[Any]) -> Interval:
+def _box(host: Host, given: Mapping[str, Any]) -> Interval:
     ends = [
         Ends(float(entry), float(entry)) if _is_number(entry) else host.ends(entry)
-        for entry in given
+        for entry in given.values()
     ]
-    for i, (low, high) in enumerate(ends):
+    for i, (low, high) in zip(given, ends, strict=True):
         if not (np.isfinite(low) and np.isfinite(high)):
             side = "lower" if not np.isfinite(low) else "upper"
             of = "" if host.is_variable(given[i]) else ", as its variables have none"

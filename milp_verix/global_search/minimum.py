@@ -127,9 +127,8 @@ def minimum_of(
     request = Request.now(problem, search)
     earlier = None if resume is None else earlier_explanation(resume, problem)
     asked = problem.features
-    priced = asked.priced(costs)
-    objective = make_objective(asked.count, priced, asked.unnamed(must), asked.unnamed(must_not))
-    objective = objective.counted()
+    sets = asked.unnamed(must, "must"), asked.unnamed(must_not, "must_not")
+    objective = make_objective(asked.count, asked.priced(costs), *sets).counted()
     gap = _gap(gap)
     way = _way(method, master, search.solver)
     limits = limits or SearchLimits()

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature, word_of
 from milp_verix.inputs.names import listed, shown
+from milp_verix.number_text import exact
 
 FOR_TREES = "; trees read it if it is described with missing=True"
 _TRUTH = {"false": 0, "no": 0, "0": 0, "true": 1, "yes": 1, "1": 1}
@@ -151,7 +152,7 @@ def refuse_value(feature: Feature, x: NDArray[np.floating]) -> None:
         raise InputError(f"{told}, which is none of its codes: {codes}")
     # NumPy would round the ends to the type of x
     elif not feature.lower <= float(x[0]) <= feature.top:
-        raise InputError(f"{told}, outside of [{feature.lower:g}, {feature.upper:g}]")
+        raise InputError(f"{told}, outside of [{exact(feature.lower)}, {exact(feature.upper)}]")
 
 
 def _by_word(feature: Feature, value: Any) -> list[int]:

@@ -1,6 +1,6 @@
 """Kinds of features: the values that one feature of an input may have, and their names."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.arguments import refuse_surrogates
 from milp_verix.errors import InputError
 from milp_verix.inputs.names import listed, meant, shown
+from milp_verix.number_text import exact
 
 DIRECTIONS = ("up", "down")
 KINDS = ("continuous", "integer", "binary", "category", "ordinal", "fixed")
@@ -124,8 +125,15 @@ class Feature:
         told = f"{self.name} has no value {shown(word)}; its values are {listed(self.values)}"
         return told + meant(word, self.values)
 
-    def text(self, values: NDArray[np.floating]) -> str:
-        """Return its coordinates, shape (width,), in words, such as ``"2.5 kg"``."""
+    def text(
+        self,
+        values: NDArray[np.floating],
+        written: Callable[[np.floating[Any]], str] = exact,
+    ) -> str:
+        """Return its coordinates, shape (width,), in words, such as ``"2.5 kg"``.
+
+        A number is ``written`` so that it reads back as the same one in the type of ``values``.
+        """
         if self.one_hot:
             return self.values[int(np.argmax(values))]
         value = float(values[0])
@@ -133,7 +141,7 @@ class Feature:
             return MISSING
         if self.values and value in self.codes:
             return self.values[self.codes.index(int(value))]
-        number = str(int(value)) if value == np.rint(value) else f"{value:.6g}"
+        number = written(values[0])
         return f"{number} {self.unit}" if self.unit else number
 
 
@@ -190,8 +198,8 @@ def integer(
         if np.isfinite(end) and abs(end) > _LARGEST_WHOLE:
             raise InputError(
                 f"{name}: the ends of whole numbers are at most {_LARGEST_WHOLE:.0f}, up to which "
-                f"float64 has all of them, got {end:g}: subtract an offset, leave the column out "
-                "if it only counts rows, or call it continuous"
+                f"float64 has all of them, got {exact(end)}: subtract an offset, leave the column "
+                "out if it only counts rows, or call it continuous"
             )
     return Feature(
         name, "integer", low, high, unit, deviation=deviation, only=only, missing=missing
@@ -270,7 +278,8 @@ def _ends(name: str, lower: float, upper: float) -> tuple[float, float]:
             f"{name}: lower and upper are numbers, got {lower!r}, {upper!r}"
         ) from error
     if not low <= high or low == np.inf or high == -np.inf:
-        raise InputError(f"{name}: the lower end {low:g} must be at most the upper end {high:g}")
+        told = f"{exact(low)} must be at most the upper end {exact(high)}"
+        raise InputError(f"{name}: the lower end {told}")
     return low, high
 
 

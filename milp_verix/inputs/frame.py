@@ -7,6 +7,7 @@ import numpy as np
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import remedy_for
+from milp_verix.inputs.dummies import blocks_in
 from milp_verix.inputs.features import Feature, binary, category, continuous, fixed, integer
 from milp_verix.inputs.names import listed, meant, shown
 
@@ -23,16 +24,28 @@ def features_of_frame(
     units: Mapping[str, str],
     fixed_names: Iterable[str],
     missing: Iterable[str],
-) -> list[Feature]:
-    """Return a feature for each column; see :meth:`milp_verix.Inputs.from_frame`."""
+) -> tuple[list[Feature], list[int]]:
+    """Return a feature for each column or block of columns, and the places of their coordinates.
+
+    See :meth:`milp_verix.Inputs.from_frame`.
+    """
     frame = frame_with_rows(frame)
     names = list(frame.columns)
     refuse_other_kinds({"categories": categories, "ranges": ranges, "units": units}, Mapping)
     refuse_other_kinds({"one_hot": one_hot, "fixed": fixed_names, "missing": missing}, Iterable)
     blocks, still, open_ = {*one_hot}, {*fixed_names}, {*missing}
-    refuse_unknown({*categories, *blocks, *ranges, *units, *still, *open_}, names)
-    features = []
+    dummies = blocks_in(frame, {*map(str, blocks)})
+    owners = {name: prefix for prefix, block in dummies.items() for name in block}
+    known = [name for name in names if name not in owners]
+    refuse_unknown({*categories, *ranges, *units, *still, *open_, *blocks - {*dummies}}, known)
+    features, places, at = list[Feature](), dict[str, list[int]](), 0
     for name in names:
+        if prefix := owners.get(name):
+            if prefix not in places:
+                features.append(category(prefix, [*dummies[prefix].values()], one_hot=True))
+            places.setdefault(prefix, []).append(at)
+            at += 1
+            continue
         column, unit, may = _plain(known_values(frame, name, open_)), units.get(name), name in open_
         words = name in categories or name in blocks or column.dtype.kind not in "biufmM"
         if words and (name in still or name in ranges or name in units):
@@ -43,11 +56,13 @@ def features_of_frame(
         if name in still:
             features.append(fixed(name, unit, missing=may))
         elif words:
-            known = categories.get(name) or _words(column)
-            features.append(category(name, known, one_hot=name in blocks, missing=may))
+            listing = categories.get(name) or _words(column)
+            features.append(category(name, listing, one_hot=name in blocks, missing=may))
         else:
             features.append(number_feature(column, ranges.get(name), unit, missing=may))
-    return features
+        places[name] = [*range(at, at + features[-1].width)]
+        at += features[-1].width
+    return features, [place for group in places.values() for place in group]
 
 
 def pandas() -> Any:
@@ -74,7 +89,8 @@ def known_values(frame: Any, name: str, missing: set[str]) -> Any:
 def refuse_other_kinds(given: Mapping[str, object], kind: type) -> None:
     """Raise ``InputError`` for an argument that is no ``kind``, a mapping or a list of names."""
     for name, value in given.items():
-        if not isinstance(value, kind) or isinstance(value, str):
+        other = kind is Iterable and isinstance(value, Mapping)
+        if not isinstance(value, kind) or isinstance(value, str) or other:
             form = "a dict with names of columns" if kind is Mapping else "a list of names"
             raise InputError(f"{name} is {form}, got {shown(value)}")
 

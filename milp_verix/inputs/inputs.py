@@ -1,6 +1,6 @@
 """The description of an input: its features in order, and the rules that its values satisfy."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import FrozenInstanceError, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -17,10 +17,12 @@ from milp_verix.inputs.names import no_feature
 from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.inputs.one_row import named_row, row_of
 from milp_verix.inputs.passage import Passage
+from milp_verix.inputs.placement import Places, places_in, plain
 from milp_verix.inputs.rule_text import rule_in
 from milp_verix.inputs.rules import Quantity, Rule, quantity_of
 from milp_verix.inputs.shown import html_of, text_of
 from milp_verix.inputs.stored import arguments_in, feature_data, made_from_file
+from milp_verix.number_text import exact
 from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain
@@ -34,14 +36,17 @@ class Inputs:
 
     ``rules`` may be texts, too, such as ``"age >= 18 + years"``. ``class_names`` are the words for
     what a classifier decides, in the order of its classes; ``passage`` is the text whose words the
-    features are, if they are words. Raises ``InputError`` for two features
-    of one name, for a rule that is not understood, and for rules that no input satisfies.
+    features are, if they are words. ``places`` are the coordinates of the features in the model's
+    input, one feature after the other, where these are not 0, 1, 2, …; :meth:`placed` finds them.
+    Raises ``InputError`` for two features of one name, for a rule that is not understood, and for
+    rules that no input satisfies.
     """
 
     features: tuple[Feature, ...]
     rules: tuple[Rule, ...]
     class_names: tuple[str, ...]
     passage: Passage | None
+    places: Places
 
     def __init__(
         self,
@@ -50,6 +55,7 @@ class Inputs:
         *,
         class_names: Sequence[str] = (),
         passage: Passage | None = None,
+        places: Sequence[int] | None = None,
     ) -> None:
         listed = isinstance(features, Iterable) and getattr(features, "ndim", 1) > 0
         given = features if isinstance(features, tuple) else tuple(features) if listed else ()
@@ -68,6 +74,9 @@ class Inputs:
             raise InputError(f"the passage has spans of {len(passage.spans)} features")
         object.__setattr__(self, "class_names", class_names_of(class_names))
         object.__setattr__(self, "passage", passage)
+        if places is not None and sorted(places) != [*range(self.size)]:
+            raise InputError(f"places are the numbers 0 to {self.size - 1}, each once")
+        object.__setattr__(self, "places", plain(places))
         object.__setattr__(self, "rules", ())
         object.__setattr__(self, "rules", tuple(self._rule(rule) for rule in rules))
         self._refuse_contradictions()
@@ -78,6 +87,7 @@ class Inputs:
     def __repr__(self) -> str:
         told = f"features={self.features!r}, rules={self.rules!r}"
         read = "" if self.passage is None else f", passage={self.passage!r}"
+        read += "" if self.places is None else f", places={self.places!r}"
         return f"Inputs({told}, class_names={self.class_names!r}{read})"
 
     def __str__(self) -> str:
@@ -98,7 +108,7 @@ class Inputs:
     @property
     def _told(self) -> tuple[object, ...]:
         rules = tuple(rule.text for rule in self.rules)
-        return self.features, rules, self.class_names, self.passage
+        return self.features, rules, self.class_names, self.passage, self.places
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -107,10 +117,11 @@ class Inputs:
 
     @cached_property
     def groups(self) -> tuple[IntArray, ...]:
-        """The coordinates of each feature."""
+        """The coordinates of each feature, in the order of its values."""
+        every = np.arange(self.size) if self.places is None else np.array(self.places, np.intp)
         ends = accumulate((feature.width for feature in self.features), initial=0)
         return tuple(
-            np.arange(start, start + f.width) for start, f in zip(ends, self.features, strict=False)
+            every[start : start + f.width] for start, f in zip(ends, self.features, strict=False)
         )
 
     @property
@@ -126,12 +137,12 @@ class Inputs:
     @property
     def lower(self) -> FloatArray:
         """The lower end of each coordinate, shape (size,); -inf where there is none."""
-        return self._of_coordinates([feature.lower for feature in self.features])
+        return self.of_coordinates([feature.lower for feature in self.features])
 
     @property
     def upper(self) -> FloatArray:
         """The upper end of each coordinate, shape (size,); inf where there is none."""
-        return self._of_coordinates([feature.top for feature in self.features])
+        return self.of_coordinates([feature.top for feature in self.features])
 
     @property
     def missing(self) -> dict[int, float]:
@@ -152,7 +163,14 @@ class Inputs:
     @property
     def integral(self) -> BoolArray:
         """True for each coordinate that is a whole number, shape (size,)."""
-        return self._of_coordinates([float(f.whole) for f in self.features]).astype(bool)
+        return self.of_coordinates([float(f.whole) for f in self.features]).astype(bool)
+
+    def of_coordinates(self, values: Sequence[float]) -> FloatArray:
+        """Return the value of each coordinate's feature, shape (size,)."""
+        found = np.repeat(np.array(values, dtype=np.float64), [f.width for f in self.features])
+        if self.places is not None:
+            found[[*self.places]] = found.copy()
+        return found
 
     @cached_property
     def mixed(self) -> MixedDomain | None:
@@ -160,7 +178,7 @@ class Inputs:
         rules, blocks = list[Clause](), []
         for feature, group in zip(self.features, self.groups, strict=True):
             if feature.one_hot:
-                blocks.append(group)
+                blocks.append(np.sort(group))
             elif feature.unordered:
                 rules += _gaps(feature, int(group[0]))
         for rule in self.rules:
@@ -178,8 +196,20 @@ class Inputs:
 
     def where(self, *rules: Rule | str) -> "Inputs":
         """Return these inputs with further rules; raises as the class does."""
-        every = (*self.rules, *rules)
-        return Inputs(self.features, every, class_names=self.class_names, passage=self.passage)
+        return self.remade(features=self.features, rules=(*self.rules, *rules))
+
+    def placed(self, columns: Sequence[str] | None) -> "Inputs":
+        """Return these inputs with coordinates in the order of a model's ``columns``, by name.
+
+        The features keep their order. A one-hot block has a column for each word, such as
+        ``sex_female``. None, for a model without names, leaves coordinates as they are. Raises
+        ``InputError`` that tells the names of columns that are missing and those that are extra.
+        """
+        known = None if columns is None else tuple(columns)
+        if known not in self._met:
+            places = self.places if known is None else places_in(self.features, known)
+            self._met[known] = self if places == self.places else self.remade(places=places)
+        return self._met[known]
 
     def only(self, directions: Mapping[str, str]) -> "Inputs":
         """Return these inputs with features, by name, that contrasts change one way alone.
@@ -187,16 +217,28 @@ class Inputs:
         A direction is ``"up"`` or ``"down"``: ``inputs.only({"age": "up"})``. Raises
         ``InputError`` for a name that is none, and for a feature without directions.
         """
-        if not isinstance(directions, Mapping):
+        by_name = row_of(directions)
+        if by_name is None:
             raise InputError(
                 f"directions are a mapping from names to 'up' or 'down', got {directions!r}"
             )
-        for name in directions:
+        for name in by_name:
             if name not in self.names:
-                raise InputError(no_feature(str(name), self.names))
-        features = [replace(f, only=directions.get(f.name, f.only)) for f in self.features]
-        rules = [rule.text for rule in self.rules]
-        return Inputs(features, rules, class_names=self.class_names, passage=self.passage)
+                raise InputError(no_feature(name, self.names))
+        return self.remade(
+            features=[replace(f, only=by_name.get(f.name, f.only)) for f in self.features]
+        )
+
+    def remade(self, **changed: Any) -> "Inputs":
+        """Return these inputs with some arguments of the class ``changed``; raises as that does."""
+        kept = {
+            "features": [*self.features],
+            "rules": [rule.text for rule in self.rules],
+            "class_names": self.class_names,
+            "passage": self.passage,
+            "places": self.places,
+        }
+        return Inputs(**{**kept, **changed})
 
     @classmethod
     def from_frame(
@@ -216,14 +258,16 @@ class Inputs:
 
         Whole numbers are integers, other numbers continuous, truth values binary, words categories.
         ``categories`` gives the words behind codes 0, 1, …; ``one_hot`` names the categories that
-        the network's input has as blocks. Ends are those of ``ranges``, or the least and the
+        the network's input has as blocks: columns of words, or prefixes of the columns that
+        ``pandas.get_dummies`` makes. Ends are those of ``ranges``, or the least and the
         largest of the data. ``units`` are units by name; ``fixed`` names features that do not move,
         ``missing`` those whose values may be missing, which trees alone read. Raises ``InputError``
-        for names that are no column, and for missing values in other columns.
+        for names that are no column, for missing values in other columns, and for a row of a block
+        that has not one 1.
         """
         from milp_verix.inputs.frame import features_of_frame
 
-        features = features_of_frame(
+        features, places = features_of_frame(
             frame,
             categories=categories or {},
             one_hot=one_hot,
@@ -232,7 +276,7 @@ class Inputs:
             fixed_names=fixed,
             missing=missing,
         )
-        return cls(features, rules, class_names=class_names)
+        return cls(features, rules, class_names=class_names, places=places)
 
     @classmethod
     def from_pipeline(
@@ -283,6 +327,7 @@ class Inputs:
             "rules": [rule.text for rule in self.rules],
             **({"class_names": list(self.class_names)} if self.class_names else {}),
             **({} if self.passage is None else {"passage": self.passage.to_data()}),
+            **({} if self.places is None else {"places": [*self.places]}),
         }
 
     def row(self, values: Any) -> FloatArray:
@@ -290,9 +335,10 @@ class Inputs:
 
         They are a mapping, a list of one, or a row of a DataFrame or a DataFrame of one row;
         columns that are no feature are left out. Truth values stand for two words such as no and
-        yes. ``InputError`` for a name that is missing, and for a word that is no value.
+        yes; the columns of a one-hot block stand for its word. ``InputError`` for a name that is
+        missing, and for a word that is no value.
         """
-        given = named_row(values, self.names)
+        given = named_row(values, self.features)
         row = np.zeros(self.size)
         for feature, group in zip(self.features, self.groups, strict=True):
             code = code_in(feature, given[feature.name])
@@ -300,11 +346,16 @@ class Inputs:
             row[group[at]] = 1.0 if feature.one_hot else code
         return row
 
-    def texts(self, x: NDArray[np.floating]) -> tuple[str, ...]:
-        """Return the value of each feature of ``x`` in words, such as ``"Never-married"``."""
+    def texts(
+        self, x: NDArray[np.floating], written: Callable[[np.floating[Any]], str] = exact
+    ) -> tuple[str, ...]:
+        """Return the value of each feature of ``x`` in words, such as ``"Never-married"``.
+
+        Numbers are as ``written`` makes them, by default exact in the type of ``x``.
+        """
         flat = self._coordinates(x)
         pairs = zip(self.features, self.groups, strict=True)
-        return tuple(feature.text(flat[group]) for feature, group in pairs)
+        return tuple(feature.text(flat[group], written) for feature, group in pairs)
 
     def words(self, x: NDArray[np.floating]) -> dict[str, str]:
         """Return the value of each feature of ``x`` in words, by its name."""
@@ -334,9 +385,14 @@ class Inputs:
                 )
 
     @cached_property
+    def _met(self) -> dict[tuple[str, ...] | None, "Inputs"]:
+        """These inputs as models have them that they have met, by the columns of the models."""
+        return {}
+
+    @cached_property
     def _quantities(self) -> dict[str, Quantity]:
         return {
-            feature.name: quantity_of(self.features, index, int(self.groups[index][0]))
+            feature.name: quantity_of(self.features, index, self.groups[index].tolist())
             for index, feature in enumerate(self.features)
         }
 
@@ -358,6 +414,11 @@ class Inputs:
         """Return the coordinates of an array, shape (size,), or of a row as :meth:`row` does."""
         if row_of(x) is not None:
             return self.row(x)
+        if self._met and all(met is not self for met in self._met.values()):
+            raise InputError(
+                "these inputs were put in the order of a model's columns, and an array has no "
+                "names: result.inputs reads the arrays of a result; give other values by name"
+            )
         flat = self.coded(np.asarray(x).reshape(-1))
         if flat.size != self.size or flat.dtype.kind not in "biuf":
             raise InputError(
@@ -365,9 +426,6 @@ class Inputs:
                 "numbers, or values by name"
             )
         return flat
-
-    def _of_coordinates(self, values: list[float]) -> FloatArray:
-        return np.repeat(np.array(values, dtype=np.float64), [f.width for f in self.features])
 
     def _refuse_contradictions(self) -> None:
         """Raise ``InputError`` that names rules which no input of finite ends satisfies."""
@@ -385,7 +443,7 @@ class Inputs:
         lower, upper = self.lower, self.upper
         if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
             return False
-        alone = Inputs(self.features).mixed
+        alone = Inputs(self.features, places=self.places).mixed
         clauses = tuple(clause for rule in rules for clause in rule.clauses)
         if alone is None:
             alone = MixedDomain(self.integral)

@@ -1,8 +1,11 @@
 """Names and values in messages: the closest name, a list of names, a value as Python writes it."""
 
+from collections import Counter, defaultdict
 from collections.abc import Collection
 from difflib import get_close_matches
 from typing import Any
+
+from milp_verix.errors import InputError
 
 _LONGEST, _MOST_TOLD, _FEW = 60, 20, 5
 
@@ -33,6 +36,34 @@ def different_names(expected: Collection[str], given: Collection[str]) -> str:
         if (names := [name for name in these if name not in others])
     ]
     return "; ".join(parts)
+
+
+def same_names(wanted: Collection[str], given: Collection[str]) -> dict[str, str]:
+    """Return the one of ``given`` that each name ``wanted`` is; a name that is none is left out.
+
+    LightGBM stores spaces as underscores, so names that differ by these alone are the same. If two
+    such names are wanted, each is itself alone. Raises ``InputError`` where two may be meant.
+    """
+    forms = defaultdict[str, list[str]](list)
+    for name in given:
+        forms[_form(name)].append(name)
+    counts, found = Counter(map(_form, wanted)), dict[str, str]()
+    for name in wanted:
+        close = forms.get(_form(name), [])
+        if counts[_form(name)] > 1 or (" " in name and name in close):
+            close = [one for one in close if one == name]
+        if len(close) > 1:
+            raise InputError(
+                f"{' and '.join(map(repr, close))} differ by spaces and underscores alone, and "
+                f"either may be {name!r}: leave one of them out, or rename it"
+            )
+        if close:
+            found[name] = close[0]
+    return found
+
+
+def _form(name: str) -> str:
+    return name.replace(" ", "_")
 
 
 def shown(value: Any) -> str:

@@ -1,15 +1,19 @@
 """One row of a table in any form that Python has for it, as a mapping from names to values.
 
-A DataFrame of one row, as ``predict`` takes it, a Series, a mapping, or a list of one mapping.
+A DataFrame of one row, as ``predict`` takes it, a Series, a mapping, a list of one mapping, or a
+structured array of one entry. Names that only count the values, as pandas makes them where no names
+were given, are none: such a row is taken by position, unless these are the names expected.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import number_in_cell, plain_cell
+from milp_verix.inputs.dummies import cell_of, columns_of
+from milp_verix.inputs.features import Feature
 from milp_verix.inputs.frame import is_frame, named_frame
-from milp_verix.inputs.names import closest, listed, shown
+from milp_verix.inputs.names import closest, listed, same_names, shown
 
 
 def row_of(x: Any) -> dict[str, Any] | None:
@@ -21,6 +25,9 @@ def row_of(x: Any) -> dict[str, Any] | None:
         frame = named_frame(x)
         _refuse_several(len(frame))
         return {name: frame.iloc[0, place] for place, name in enumerate(frame.columns)}
+    if fields := getattr(getattr(x, "dtype", None), "names", None):
+        _refuse_several(x.size)
+        return dict(zip(fields, x.reshape(-1)[0].item(), strict=True))
     if isinstance(x, Sequence) and x and all(isinstance(one, Mapping) for one in x):
         _refuse_several(len(x))
         x = x[0]
@@ -33,26 +40,85 @@ def row_of(x: Any) -> dict[str, Any] | None:
     return None
 
 
-def named_row(x: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return the values of the row ``x`` by name; ``InputError`` unless it has all ``names``."""
+def named_row(x: Any, features: Sequence[Feature]) -> dict[str, Any]:
+    """Return the values of the row ``x`` by name; ``InputError`` unless it has all ``features``."""
     row = row_of(x)
     if row is None:
         raise InputError(
             f"the row is {shown(x)}, expected values by name: a dict, df.iloc[i] or df.iloc[[i]]"
         )
-    refuse_missing_names(names, list(row), "the input")
-    return row
+    columns = features_among(features, [*row], "the input")
+    return {
+        one.name: cell_of(one, columns[one.name], [row[name] for name in columns[one.name]])
+        for one in features
+    }
+
+
+def features_among(
+    features: Sequence[Feature], given: Sequence[str], what: str
+) -> dict[str, list[str]]:
+    """Return the columns of each feature; ``InputError`` unless all are among those ``given``."""
+    columns = columns_of(features, given)
+    missing = [one.name for one in features if one.name not in columns]
+    refuse_missing_names(missing, [*given], what)
+    return columns
+
+
+def features_left_out(
+    features: Sequence[Feature], given: Sequence[str], what: str
+) -> tuple[str, ...]:
+    """Return a note on names ``given`` that are of no feature; raises as :func:`features_among`."""
+    columns = features_among(features, given, what)
+    return _left_out(given, [name for names in columns.values() for name in names], what)
+
+
+def by_names(
+    row: Mapping[str, Any], names: Sequence[str] | None, what: str
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the values of a row by ``names``, and notes; raises as :func:`in_order` does."""
+    chosen, notes = in_order([*row], names, what)
+    known = names_for(names, chosen) or chosen
+    return {name: row[one] for name, one in zip(known, chosen, strict=True)}, notes
+
+
+def in_order(
+    given: Sequence[str], names: Sequence[str] | None, what: str
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return which names ``given`` in ``what`` have the values of ``names``, in their order.
+
+    Notes tell those that are left out, or the order where there are no ``names`` to go by. Raises
+    ``InputError`` for a name that is missing.
+    """
+    names = names_for(names, given)
+    if names is None or (counts(given) and len(given) == len(names) and not {*given} & {*names}):
+        order = f"the values of {what} were taken in the order {listed(given)}"
+        return [*given], () if counts(given) else (order,)
+    refuse_missing_names(names, given, what)
+    chosen = [*same_names(names, given).values()]
+    return chosen, _left_out(given, chosen, what)
+
+
+def names_for(names: Sequence[str] | None, given: Collection[str]) -> Sequence[str] | None:
+    """Return ``names``, the model's; None if LightGBM numbered its columns, and none is given."""
+    numbered = all(name == f"Column_{place}" for place, name in enumerate(names or ()))
+    return None if numbered and not {*(names or ())} & {*given} else names
+
+
+def counts(names: Sequence[str]) -> bool:
+    """Return whether names only count: ``"0"``, ``"1"``, … in this order."""
+    return all(name == str(place) for place, name in enumerate(names))
 
 
 def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) -> None:
     """Raise ``InputError`` unless all ``names`` of features are among those ``given``."""
-    missing = [name for name in names if name not in given]
+    found = same_names(names, given)
+    missing = [name for name in names if name not in found]
     if missing:
         close = closest(missing[0], [name for name in given if name not in names])
         remedy = "" if close is None else f" Is {close!r} meant for {missing[0]!r}? Rename it."
         raise InputError(
-            f"{what} needs a value for each feature; missing: {missing}; the names seen are "
-            f"{listed(given)}.{remedy}"
+            f"{what} needs a value for each feature; missing: {listed(missing, 5)}; the names seen "
+            f"are {listed(given)}.{remedy}"
         )
 
 
@@ -65,6 +131,12 @@ def numbers_in(row: Mapping[str, Any]) -> list[float]:
         number_in_cell(name, plain_cell(name, cell), text=False, truth=True)
         for name, cell in row.items()
     ]
+
+
+def _left_out(given: Sequence[str], used: Sequence[str], what: str) -> tuple[str, ...]:
+    extra = [name for name in given if name not in {*used}]
+    told = "it is no feature" if len(extra) == 1 else "they are no features"
+    return (f"left out of {what}, as {told}: {listed(extra)}",) if extra else ()
 
 
 def _refuse_several(count: int) -> None:

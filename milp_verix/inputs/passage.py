@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from milp_verix.errors import InputError
@@ -46,8 +47,12 @@ def passage_in(data: object) -> Passage | None:
             found = tuple(tuple((a, b) for a, b in places) for places in data["spans"])
         except (TypeError, ValueError):
             found = (((-1, -1),),)
-        flat = [end for places in found for span in places for end in span]
-        inside = all(type(end) is int and 0 <= end <= len(text) for end in flat)
-        if inside and all(a < b for places in found for a, b in places):
+        spans = [span for places in found for span in places]
+        inside = all(type(end) is int and 0 <= end <= len(text) for span in spans for end in span)
+        if (
+            inside
+            and all(start < stop for start, stop in spans)
+            and all(one[1] <= other[0] for one, other in pairwise(sorted(spans)))
+        ):
             return Passage(text, found)
     raise InputError(f"a passage has a text, and spans of it for each feature; got {data!r:.60}")

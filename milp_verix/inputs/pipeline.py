@@ -49,23 +49,23 @@ def fitted_class_names(model: Any) -> list[str]:
     return [] if numbered else classes
 
 
-def coordinate_names(fitted: Any) -> tuple[str, ...] | None:
-    """Return the names of the coordinates of a fitted estimator's or transformer's rows.
+def coordinates_of(fitted: Any) -> tuple[tuple[str, ...] | None, dict[int, tuple[str, ...]]]:
+    """Return the names of the coordinates of a fitted estimator's or transformer's rows, and words.
 
-    They are names of columns, and ``town=Paris`` in a one-hot block; None for any other object, and
-    for one that was fitted on arrays.
+    Names are those of columns, and ``town=Paris`` in a one-hot block; None for any other object,
+    and for one that was fitted on arrays. Words are those that coordinates have as 0, 1, ….
     """
     fitted, _ = without_search(fitted)
     names = names_of(fitted)
-    if names is None:
-        return None
-    if hasattr(fitted, "predict") and not is_pipeline(fitted):
-        return tuple(names)
-    found: list[str] = []
+    if names is None or (hasattr(fitted, "predict") and not is_pipeline(fitted)):
+        return None if names is None else tuple(names), {}
+    found, words = list[str](), dict[int, tuple[str, ...]]()
     for column in encoding_of(fitted).columns:
+        if column.form in ("binary", "codes") and isinstance(column.values[0], str):
+            words[len(found)] = column.values
         block = [f"{column.name}={word_of(value)}" for value in column.values]
         found += block if column.form == "block" else [column.name]
-    return tuple(found)
+    return tuple(found), words
 
 
 def _feature(

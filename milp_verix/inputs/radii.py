@@ -25,40 +25,31 @@ from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.names import listed, no_feature
+from milp_verix.inputs.labelled import values_by_label
 from verix_encodings.arrays import FloatArray
 
 Epsilon: TypeAlias = float | str | Mapping[str, float | str] | Sequence[float | str] | NDArray[Any]
 """A radius, as in the table of this module; a number where inputs are not described."""
 
 _RELATIVE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(%|sd)\s*")
-_OTHERS = "*"
 
 
-def radii_of(inputs: Inputs, epsilon: Epsilon) -> tuple[float, ...]:
-    """Return the radius of each feature, in its unit; ``InputError`` for one that is none."""
-    if not isinstance(epsilon, Mapping) and hasattr(epsilon, "keys"):
-        epsilon = dict(epsilon.items())  # type: ignore[union-attr]  # a Series
-    if isinstance(epsilon, Mapping):
-        unknown = {*epsilon} - {*inputs.names, _OTHERS}
-        missing = [] if _OTHERS in epsilon else [n for n in inputs.names if n not in epsilon]
-        if unknown or missing:
-            wrong = sorted(map(str, unknown))
-            told = f"there is none for {listed(missing)}"
-            raise InputError(
-                "epsilon by name needs a radius for each feature, or '*' for those not named; "
-                + (no_feature(wrong[0], inputs.names) if wrong else told)
-            )
-        given = [epsilon.get(name, epsilon.get(_OTHERS, 0.0)) for name in inputs.names]
-    elif isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):
+def radii_of(inputs: Inputs, epsilon: Epsilon, what: str = "epsilon") -> tuple[float, ...]:
+    """Return the radius of each feature, in its unit; ``InputError`` for one that is none.
+
+    ``what`` is the name of the argument.
+    """
+    epsilon = values_by_label(epsilon, inputs.names, len(inputs.features), what)
+    if isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):
         given = list(epsilon)
         if len(given) != len(inputs.features):
             raise InputError(
-                f"epsilon has {len(given)} radii, but there are {len(inputs.features)} features"
+                f"{what} has {len(given)} radii, but there are {len(inputs.features)} features"
             )
     else:
         given = [epsilon] * len(inputs.features)
-    return tuple(_radius(f, one) for f, one in zip(inputs.features, given, strict=True))
+    pairs = zip(inputs.features, given, strict=True)
+    return tuple(_radius(feature, one, what) for feature, one in pairs)
 
 
 def radii_of_coordinates(inputs: Inputs, radii: Sequence[float]) -> FloatArray:
@@ -72,8 +63,8 @@ def radii_of_coordinates(inputs: Inputs, radii: Sequence[float]) -> FloatArray:
             reach = np.inf if radius >= 1 else 0.0
         elif feature.whole:
             reach = float(np.floor(radius))
-        found += [reach] * feature.width
-    return np.array(found)
+        found.append(reach)
+    return inputs.of_coordinates(found)
 
 
 def ends_around(inputs: Inputs, x: FloatArray, reach: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -88,7 +79,10 @@ def ends_around(inputs: Inputs, x: FloatArray, reach: FloatArray) -> tuple[Float
 
 
 def common_share(inputs: Inputs, radii: Sequence[float]) -> float | None:
-    """Return the share of its range that each radius is, up to rounding; None if they differ."""
+    """Return the share of its range that each radius is, at least; None if shares differ.
+
+    The one with few digits is chosen if rounding alone sets it apart: 0.1 for ``"10%"``.
+    """
     pairs = [
         (radius, feature.range)
         for feature, radius in zip(inputs.features, radii, strict=True)
@@ -96,22 +90,26 @@ def common_share(inputs: Inputs, radii: Sequence[float]) -> float | None:
     ]
     if not pairs or not np.isfinite(pairs).all():
         return None
-    shares = [radius / width for radius, width in pairs]
-    return shares[0] if np.allclose(shares, shares[0], rtol=1e-9, atol=0.0) else None
+    given, widths = np.array(pairs).T
+    shares = given / widths
+    told = float(f"{shares[0]:.12g}")
+    if np.allclose(told * widths, given, rtol=1e-15, atol=0.0):
+        return told
+    return float(shares.min()) if np.allclose(shares, shares[0], rtol=1e-9, atol=0.0) else None
 
 
-def _radius(feature: Feature, given: object) -> float:
+def _radius(feature: Feature, given: object, what: str) -> float:
     if isinstance(given, str) and _RELATIVE.fullmatch(given):
         return _relative(feature, given)
     try:
         radius = number_in(given)  # type: ignore[arg-type]
     except InputError as error:
         raise InputError(
-            f"{feature.name}: epsilon is {given!r}, expected a number such as 0.5 or 'inf', or a "
+            f"{feature.name}: {what} is {given!r}, expected a number such as 0.5 or 'inf', or a "
             "relative radius such as '10%' or '0.5sd'"
         ) from error
     if not radius >= 0:
-        raise InputError(f"{feature.name}: epsilon must be a number and not negative, got {given}")
+        raise InputError(f"{feature.name}: {what} must be a number and not negative, got {given}")
     return radius
 
 

@@ -11,7 +11,7 @@ coefficients are whole, so ``s < b`` is ``s ≤ ⌈b⌉ − 1`` there; other str
 
 import keyword
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -76,8 +76,8 @@ class Quantity:
     """A weighted sum of coordinates and a constant, to be compared with another or with a value.
 
     ``weights`` maps coordinates to coefficients; ``whole`` says that the sum of their terms is
-    always whole. ``feature`` is the feature that the quantity stands for, None for other sums; it
-    begins at the coordinate ``start``.
+    always whole. ``feature`` is the feature that the quantity stands for, None for other sums;
+    ``group`` are its coordinates.
     """
 
     weights: Mapping[int, float]
@@ -86,7 +86,7 @@ class Quantity:
     text: str
     owner: tuple[Feature, ...]
     feature: Feature | None = None
-    start: int = 0
+    group: tuple[int, ...] = ()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -171,9 +171,9 @@ class Quantity:
         code = int(_code(word, self.feature))
         text = f"{self.text} == {_text(word)}"
         if self.feature.one_hot:
-            at, value = self.start + code, 1.0
+            at, value = self.group[code], 1.0
         else:
-            at, value = self.start, float(code)
+            at, value = self.group[0], float(code)
         low, high = (_half({at: sign}, sign * value) for sign in (-1.0, 1.0))
         return Rule(((low,), (high,)), ((_opposite(low), _opposite(high)),), text, self.owner)
 
@@ -226,14 +226,15 @@ class Quantity:
             )
 
 
-def quantity_of(features: tuple[Feature, ...], index: int, start: int) -> Quantity:
-    """Return feature ``index``, which begins at the coordinate ``start``, as a quantity."""
+def quantity_of(features: tuple[Feature, ...], index: int, group: Sequence[int]) -> Quantity:
+    """Return feature ``index``, whose coordinates are ``group``, as a quantity."""
     feature = features[index]
     name = str(feature.name)
     unchanged = unicodedata.normalize("NFKC", name) == name
     plain = unchanged and name.isidentifier() and not keyword.iskeyword(name)
     text = name if plain else f"inputs[{name!r}]"
-    return Quantity({start: 1.0}, 0.0, feature.whole, text, features, feature, start)
+    weights = {group[0]: 1.0}
+    return Quantity(weights, 0.0, feature.whole, text, features, feature, tuple(group))
 
 
 def _half(

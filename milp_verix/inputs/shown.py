@@ -7,6 +7,7 @@ import numpy as np
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.rules import Rule
+from milp_verix.printable import printable
 
 _MOST_WORDS = 8
 _KINDS = {"continuous": "number", "integer": "whole number", "ordinal": "in order"}
@@ -16,11 +17,9 @@ def text_of(
     features: tuple[Feature, ...], rules: tuple[Rule, ...], classes: tuple[str, ...]
 ) -> str:
     """Return a description with a line for each feature and rule."""
-    widths = max(len(feature.name) for feature in features), max(len(_kind(f)) for f in features)
-    lines = [
-        f"  {feature.name:{widths[0]}}  {_kind(feature):{widths[1]}}  {_values(feature)}".rstrip()
-        for feature in features
-    ]
+    cells = _cells(features)
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [f"  {a:{widths[0]}}  {b:{widths[1]}}  {c}".rstrip() for a, b, c in cells]
     return "\n".join([f"{_count(features)}:", *lines, *_others(rules, classes)])
 
 
@@ -28,13 +27,17 @@ def html_of(
     features: tuple[Feature, ...], rules: tuple[Rule, ...], classes: tuple[str, ...]
 ) -> str:
     """Return a description as a table of HTML, and a paragraph for each other fact."""
-    cells = [(feature.name, _kind(feature), _values(feature)) for feature in features]
     rows = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+        for row in _cells(features)
     )
     heads = "".join(f"<th>{head}</th>" for head in ("feature", "kind", "values"))
     told = "".join(f"<p>{escape(line)}</p>" for line in _others(rules, classes))
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{told}"
+
+
+def _cells(features: tuple[Feature, ...]) -> list[tuple[str, str, str]]:
+    return [(printable(f.name), _kind(f), printable(_values(f))) for f in features]
 
 
 def _count(features: tuple[Feature, ...]) -> str:
@@ -72,6 +75,6 @@ def _known_values(feature: Feature) -> str:
 def _others(rules: tuple[Rule, ...], classes: tuple[str, ...]) -> Iterator[str]:
     """Yield a line for each rule, and one for the names of the classes."""
     for rule in rules:
-        yield f"rule: {rule.text}"
+        yield f"rule: {printable(rule.text)}"
     if classes:
-        yield f"decisions: {', '.join(classes)}"
+        yield f"decisions: {printable(', '.join(classes))}"

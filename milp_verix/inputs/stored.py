@@ -1,7 +1,8 @@
 """Descriptions of inputs as data: in JSON and TOML files, and in results.
 
-A file lists features in the order of the input's coordinates, with the arguments of the functions
-that make them, rules as texts, and words for the classes::
+A file lists features with the arguments of the functions that make them, rules as texts, and words
+for the classes. Features are in the order of the input's coordinates, unless ``places`` lists the
+coordinates of one feature after the other::
 
     rules = ["age >= 18 + years"]
     class_names = ["refused", "granted"]
@@ -56,9 +57,9 @@ def arguments_in(data: object) -> dict[str, Any]:
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("features"), list):
         raise InputError("a description of inputs lists its 'features', each with name and kind")
-    if unknown := {*data} - {"features", "rules", "class_names", "passage"}:
+    if unknown := {*data} - {"features", "rules", "class_names", "passage", "places"}:
         raise InputError(
-            "a description of inputs has features, rules, class_names and a passage, not "
+            "a description of inputs has features, rules, class_names, a passage and places, not "
             f"{sorted(unknown)}"
         )
     rules = data.get("rules", [])
@@ -67,7 +68,11 @@ def arguments_in(data: object) -> dict[str, Any]:
     names = data.get("class_names", [])
     features = [_feature(entry) for entry in data["features"]]
     passage = passage_in(data.get("passage"))
-    return {"features": features, "rules": rules, "class_names": names, "passage": passage}
+    places = data.get("places")
+    if not isinstance(places, list | None) or any(type(place) is not int for place in places or ()):
+        raise InputError(f"places are a list of whole numbers, got {shown(places)}")
+    made = {"features": features, "rules": rules, "class_names": names, "passage": passage}
+    return {**made, "places": places}
 
 
 def made_from_file(path: str | Path, make: Callable[[object], Made]) -> Made:

@@ -2,8 +2,10 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from os import PathLike
 from pathlib import Path
+from types import NoneType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.errors import InputError, ModelError
-from milp_verix.inputs.pipeline import coordinate_names
+from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
 from milp_verix.onnx_reader.graph import has_trees
 from milp_verix.onnx_reader.known_facts import facts_of
@@ -26,6 +28,7 @@ from milp_verix.onnx_reader.sources.external_data import embed
 from milp_verix.onnx_reader.sources.model_file import ModelSource, path_of, read_model, serialised
 from milp_verix.onnx_reader.sources.several_inputs import JoinedInputs, join_inputs
 from milp_verix.onnx_reader.trace import Anchor, trace
+from milp_verix.origin import Origin
 from milp_verix.tree_reader.registry import ends_in_trees
 
 
@@ -56,6 +59,7 @@ class OnnxNetwork(LoadedModel):
     model: onnx.ModelProto
     signature: Signature
     joined: JoinedInputs | None = None
+    words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def named_inputs(self) -> bool:
@@ -106,14 +110,14 @@ class OnnxNetwork(LoadedModel):
             ) from error
         return [output.reshape(-1) for output in outputs]
 
-    def numbers_of(self, row: Mapping[str, Any]) -> list[float]:
-        """Return the numbers of a row of a table, or the parts of several inputs, by name.
+    def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
+        """Return the numbers of a row of a table, or the parts of several inputs, and notes.
 
         Raises as :meth:`LoadedModel.numbers_of` does.
         """
         if self.joined is not None and set(row) == set(self.joined.names):
-            return self._parts(row, self.joined)
-        return LoadedModel.numbers_of(self, row)
+            return self._parts(row, self.joined), ()
+        return LoadedModel.placed(self, row)
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         """A copy in another process runs the model that was read here, whatever its file holds."""
@@ -157,6 +161,17 @@ NetworkLike: TypeAlias = LoadedModel | ModelSource | Any
 """A network that was loaded, or what :func:`load_network` takes."""
 
 
+def loaded(network: NetworkLike, **reading: Any) -> LoadedModel:
+    """Return a network that was loaded, or what :func:`load_network` makes of it.
+
+    Raises as that does, and ``InputError`` for a model that was fitted again since it was loaded.
+    """
+    if not isinstance(network, LoadedModel):
+        return load_network(network, **reading)
+    network.require_unchanged()
+    return network
+
+
 @checked(output=TEXT.or_none())
 def load_network(
     source: ModelSource | Any,
@@ -177,6 +192,9 @@ def load_network(
 
     A model with several inputs is read as one whose input is a vector, the inputs one after the
     other: give ``x`` as such a vector, or as a dict with an array for each input.
+
+    A model in memory may be fitted again, or changed in place: questions about what was read before
+    are refused then.
 
     Trees, forests and boosted trees of scikit-learn, XGBoost and LightGBM, files of the last two,
     and ONNX files that end in trees are read from their own structures, alone or at the end of a
@@ -199,6 +217,26 @@ def load_network(
         UnsupportedOperatorError: it holds something that cannot be encoded exactly.
         InputError: an argument does not fit it, or an exporter is not installed.
     """
+    given = (source, example, input_shape, output, transformer)
+    network = _read(*given)
+    models = [one for one in (source, transformer) if not isinstance(one, _UNCHANGING)]
+    if not models:
+        return network
+    origin = Origin(models, lambda: _read(*given).content_sha256, network.content_sha256)
+    return replace(network, origin=origin)
+
+
+_UNCHANGING = (str, PathLike, bytes, NoneType)
+"""Sources of a model that stay as they are, once they are read."""
+
+
+def _read(
+    source: Any,
+    example: ArrayLike | None,
+    input_shape: Sequence[int] | None,
+    output: str | None,
+    transformer: Any,
+) -> LoadedModel:
     if ends_in_trees(source):
         from milp_verix.tree_reader import behind_table  # networks need no readers of trees
         from milp_verix.tree_reader.tree_network import tree_network
@@ -221,7 +259,7 @@ def load_network(
         trees = read_onnx_trees(model, signature, path, sha256)
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))
     traced = trace(model, signature)
-    columns = coordinate_names(fitted) if joined is None else joined.columns
+    columns, words = coordinates_of(fitted) if joined is None else (joined.columns, {})
     return OnnxNetwork(
         path=path,
         sha256=sha256,
@@ -242,6 +280,7 @@ def load_network(
         facts=facts_of(model, max(traced.network.output_size, 2)),
         columns=columns if columns and len(columns) == traced.network.input_size else None,
         joined=joined,
+        words=words,
     )
 
 

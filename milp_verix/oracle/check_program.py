@@ -58,6 +58,7 @@ def encode_problem(
         OverflowError: the bounds leave the range of float64.
     """
     search.require_only(EncodingOptions, "the program of a check")
+    problem.network.require_unchanged()
     chosen = range(problem.features.count) if free is None else free
     coordinates = problem.features.coordinates(problem.features.indices(chosen, "free"))
     region = problem.ball.region(coordinates)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
 from milp_verix.inputs.nearest_point import nearest_point
+from milp_verix.number_text import exact
 from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.blocks.mixed_domain import mixed_box
@@ -76,10 +77,10 @@ class Ball:
         dtype = self.centre.dtype
         # the centre is in the ball, whatever the grid of its type is
         object.__setattr__(
-            self, "inner_lower", np.minimum(_cast(lower, dtype, np.inf), self.centre)
+            self, "inner_lower", np.minimum(rounded_to(lower, dtype, np.inf), self.centre)
         )
         object.__setattr__(
-            self, "inner_upper", np.maximum(_cast(upper, dtype, -np.inf), self.centre)
+            self, "inner_upper", np.maximum(rounded_to(upper, dtype, -np.inf), self.centre)
         )
         for array in (self.centre, self.inner_lower, self.inner_upper):
             array.flags.writeable = False
@@ -277,8 +278,9 @@ def make_ball(
         where = int(outside[0])
         raise InputError(
             f"the input is {flat[where]} at {_coordinate(where, names)}, outside its domain "
-            f"[{lower[where]:g}, {upper[where]:g}] ({outside.size} of {flat.size} coordinates are "
-            "outside): rescale the input, or give the domain it lives in; a table's is in `inputs`"
+            f"[{exact(lower[where])}, {exact(upper[where])}] ({outside.size} of {flat.size} "
+            "coordinates are outside): rescale the input, or give the domain it lives in; a "
+            "table's is in `inputs`"
         )
     wide = flat.astype(np.float64)
     with np.errstate(over="ignore"):
@@ -327,7 +329,7 @@ def _rounded(exact: tuple[FloatArray, FloatArray], towards: float) -> FloatArray
     return np.where(beyond, np.nextafter(s, towards), s)
 
 
-def _cast(values: FloatArray, dtype: np.dtype[Any], towards: float) -> NDArray[Any]:
+def rounded_to(values: FloatArray, dtype: np.dtype[Any], towards: float) -> NDArray[Any]:
     """Round ``values`` to ``dtype`` towards ±infinity."""
     with np.errstate(over="ignore"):
         result = values.astype(dtype)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.arguments import indices_of, refuse_surrogates
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, likely_image
+from milp_verix.inputs.labelled import features_listed, values_by_label
 from milp_verix.inputs.names import listed, meant
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
@@ -56,10 +57,10 @@ class Features:
         chosen[np.asarray(features, dtype=np.intp)] = True
         return np.flatnonzero(chosen[self.of_coordinate])
 
-    def index(self, given: str | int) -> int:
+    def index(self, given: str | int, argument: str) -> int:
         """Return the index of a feature, given by its name or index.
 
-        Raises ``InputError`` if there is none.
+        Raises ``InputError``, which tells the ``argument``, if there is none.
         """
         names = list(self.names or ())
         try:
@@ -69,34 +70,36 @@ class Features:
         if not 0 <= found < self.count:
             known = listed(names) or "none has a name"
             raise InputError(
-                f"there is no feature {given!r}: give an index from 0 to {self.count - 1}, or a "
-                f"name ({known}){meant(str(given), names)}"
+                f"{argument}: there is no feature {given!r}: give an index from 0 to "
+                f"{self.count - 1}, or a name ({known}){meant(str(given), names)}"
             )
         return found
 
-    def unnamed(self, given: str | Sequence[str | int] | NDArray[Any]) -> list[int]:
+    def unnamed(self, given: str | Sequence[str | int] | NDArray[Any], argument: str) -> list[int]:
         """Return features with names replaced by indices; indices stay as they are, unchecked.
 
-        Raises ``InputError`` for a name that no feature has.
+        Of a mask they are those that are True, see :func:`.features_listed`. An error calls them
+        ``argument``; raises ``InputError`` for a name that no feature has.
         """
+        given = features_listed(given, self.names, self.count, argument)
         listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
         several: list[Any] = [*given] if listed and not isinstance(given, str) else [given]
-        return [self.index(one) if isinstance(one, str) else one for one in several]
+        return [self.index(one, argument) if isinstance(one, str) else one for one in several]
 
     def indices(self, given: str | Sequence[str | int], argument: str) -> list[int]:
         """Return distinct features, given by names or indices, as indices in the same sequence.
 
         ``argument`` is what an error calls them; raises ``InputError`` for any other.
         """
-        return indices_of(self.unnamed(given), self.count, argument)
+        return indices_of(self.unnamed(given, argument), self.count, argument)
 
     def priced(self, costs: CostsLike) -> ArrayLike | None:
-        """Return costs as an array if they are given by name; ``InputError`` for another name."""
-        if not isinstance(costs, Mapping):
-            return costs
-        found: list[Any] = [1.0] * self.count
-        for feature, cost in zip(self.indices([*costs], "costs"), costs.values(), strict=True):
-            found[feature] = cost
+        """Return costs in the features' order if they have labels, see :func:`.values_by_label`.
+
+        A mapping need not name all features: the others cost 1.
+        """
+        others = 1.0 if isinstance(costs, Mapping) else None
+        found: ArrayLike | None = values_by_label(costs, self.names, self.count, "costs", others)
         return found
 
     def totals(self, values: FloatArray) -> FloatArray:
@@ -159,12 +162,19 @@ def make_features(
     return _listed(given, size)
 
 
-def named(features: Features, names: Sequence[str] | NDArray[Any] | None) -> Features:
-    """Return ``features`` with ``names``, one for each; ``InputError`` for another number."""
+def named(
+    features: Features, names: Sequence[str] | NDArray[Any] | None, columns: Sequence[str] = ()
+) -> Features:
+    """Return ``features`` with ``names``, one for each.
+
+    Raises ``InputError`` for another number of names, and for the name of one of the network's
+    ``columns`` at another one.
+    """
     if names is None:
         return features
     try:
-        given = np.asarray(names)
+        # an index or a Series holds objects
+        given = np.asarray(names.tolist() if hasattr(names, "tolist") else names)
     except ValueError as error:  # rows of different lengths
         raise InputError(f"feature_names are a list of texts: {error}") from error
     if given.shape != (features.count,) or given.dtype.kind != "U":
@@ -173,6 +183,12 @@ def named(features: Features, names: Sequence[str] | NDArray[Any] | None) -> Fea
             f"shape {given.shape} and dtype {given.dtype}"
         )
     refuse_surrogates(given.tolist(), "feature_names")
+    for name, group in zip(given.tolist(), features.groups, strict=True):
+        if columns and len(group) == 1 and columns[group[0]] != name and name in columns:
+            raise InputError(
+                f"feature_names calls the model's column {columns[group[0]]!r} by the name of "
+                f"another one, {name!r}: the order is {listed(columns)}"
+            )
     return replace(features, names=tuple(given.tolist()))
 
 

@@ -16,16 +16,18 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
-from milp_verix.inputs.names import listed, shown
-from milp_verix.inputs.one_row import numbers_in, row_of
+from milp_verix.inputs.names import shown
+from milp_verix.inputs.one_row import counts, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.problem.agreement import require_agreement
-from milp_verix.problem.ball import UNIT_DOMAIN, Ball, Domain, make_ball
+from milp_verix.problem.ball import Ball, Domain, make_ball
 from milp_verix.problem.comparable import comparable
 from milp_verix.problem.described import make_described_ball
 from milp_verix.problem.features import Features, make_features, named
+from milp_verix.problem.labelled import row_placed, shaped_domain
+from milp_verix.problem.meeting import placed, refuse_beside, with_missing_of
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
@@ -54,7 +56,8 @@ class PosedProblem:
             :mod:`milp_verix.inputs.radii`.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates; also a DataFrame with both ends as its rows.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
             array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each: in summaries and pictures, and
@@ -110,6 +113,23 @@ class PosedProblem:
         described = () if self.inputs is None else self.inputs.class_names
         return described or self.network.facts.class_names
 
+    @property
+    def coordinate_names(self) -> tuple[str, ...] | None:
+        """The names of the coordinates: the model's columns, or features of one coordinate each."""
+        single = self.features.count == self.x.size
+        return self.network.columns_for(()) or (self.features.names if single else None)
+
+    def labels_for(self, given: Any) -> tuple[Sequence[str] | None, int]:
+        """Return the names that the labels of ``given`` are of, and their number.
+
+        They are those of the features, or of the coordinates if all of the labels are.
+        """
+        labels = {*map(str, given.keys())} if hasattr(given, "keys") else set[str]()
+        features, columns = self.features, self.network.columns_for(labels) or ()
+        if not labels <= {*(features.names or ())} and labels <= {*columns}:
+            return columns, len(columns)
+        return features.names, features.count
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PosedProblem):
             return NotImplemented
@@ -164,7 +184,7 @@ class PosedProblem:
         """Return the same problem with ``features`` held at the input, whatever a check frees."""
         ball = self.ball
         radii = np.full(ball.centre.size, ball.epsilon) if ball.radii is None else ball.radii.copy()
-        radii[self.features.coordinates(features)] = 0.0
+        radii[self.features.coordinates(self.features.indices(features, "features"))] = 0.0
         return self.within(replace(ball, radii=radii))
 
 
@@ -179,26 +199,23 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     """Return the parts of the problem that the arguments pose; raises as ``Problem`` does."""
     described, row = inputs_of(given.inputs), row_of(x)
     domain, features, feature_names = given.domain, given.features, given.feature_names
-    if described is not None and row is not None:
-        x, row = described.row(row), None
-    if not isinstance(network, LoadedModel):
-        example = x if row is None or is_frame(x) else list(row.values())
-        network = load_network(network, example=example)  # type: ignore[arg-type]
-    notes: tuple[str, ...] = ()
-    if row is not None:
-        x = network.numbers_of(row)
-        names = network.columns or tuple(row)
-        if network.columns is None:
-            notes += (f"the row's values were taken in the order {listed(names)}",)
-        if features is None and given.image_shape is None and len(names) == network.input_size:
-            feature_names = names if feature_names is None else feature_names
-    elif network.named_inputs and features is None and feature_names is None:
-        feature_names = network.columns
+    if described is not None and row and counts([*row]) and not {*row} & {*described.names}:
+        x, row = numbers_in(row), None  # nobody gave names
+    known = isinstance(network, LoadedModel)
+    network = loaded(network, example=None if known else _example(network, x, row, described))
+    single = features is None and described is None
     if described is not None:
-        _refuse_beside(described, network, domain, (features, feature_names, given.image_shape))
+        described, x, notes = placed(described, network, x, row)
+        names: Sequence[str] | None = None
+    else:
+        x, names, notes = row_placed(x, row, network, feature_names if single else None)
+    if single and feature_names is None and given.image_shape is None:
+        feature_names = names
+    if described is not None:
+        refuse_beside(described, network, domain, (features, feature_names, given.image_shape))
         domain, features = (described.lower, described.upper), described.listed
         feature_names = described.names
-        network = _with_missing(network, described.missing)
+        network = with_missing_of(described, network)
     array = _array(x)  # type: ignore[arg-type]
     if described is not None:
         array = described.coded(array.reshape(-1)).reshape(array.shape)
@@ -209,18 +226,19 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
         )
     said = image_shape_of(given.image_shape, network.input_shape)
     seen = shape_seen(array.shape, network.input_shape, said)
-    domain = _shaped(domain, network.input_shape, seen)
+    domain = shaped_domain(domain, names, network.input_shape, seen)
     converted = _converted(network, array.reshape(-1), domain)
     radii = None if described is None else radii_of(described, given.epsilon)
     if described is None or radii is None:
-        coordinates = feature_names if row is not None and feature_names is names else None
+        coordinates = None if row is None else names
         epsilon: Any = given.epsilon  # make_ball refuses radii by name
         ball = make_ball(converted, epsilon, given.norm, domain, coordinates)
     else:
         ball = make_described_ball(converted, radii, given.norm, described)
     class_names = network.facts.class_names or (described.class_names if described else ())
     question = make_question(network, ball.centre, given, class_names)
-    groups = named(make_features(features, network.input_shape, seen), feature_names)
+    groups = make_features(features, network.input_shape, seen)
+    groups = named(groups, feature_names, network.columns or ())
     require_agreement(network, ball)
     note = f"the image, {seen}, was read row by row as the network's input, {network.input_shape}"
     notes += () if seen == said else (note,)
@@ -240,58 +258,12 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     }
 
 
-def _with_missing(network: LoadedModel, last: Mapping[int, float]) -> LoadedModel:
-    """Return trees with the missing values of a description; a network without any as it is."""
-    if isinstance(network, OnnxNetwork) and not last:
-        return network
-    from milp_verix.tree_reader.missing_values import with_missing  # it loads all readers of trees
-
-    return with_missing(network, last)
-
-
-def _refuse_other_words(inputs: Inputs, network: LoadedModel) -> None:
-    """Raise ``InputError`` for a word with another code than the network's."""
-    for feature, group in zip(inputs.features, inputs.groups, strict=True):
-        known = network.words.get(int(group[0]), ())
-        told = len(feature.values) - feature.missing
-        for word, code in zip(feature.values[:told], feature.codes, strict=False) if known else ():
-            if not (0 <= code < len(known) and known[code] == word):
-                raise InputError(
-                    f"{feature.name}: the word {word!r} has the code {code} in the inputs "
-                    f"described; the network knows the words {listed(list(known))}, coded 0, 1, … "
-                    f"in this order. Give them as categories={{{feature.name!r}: [...]}}"
-                )
-
-
-def _refuse_beside(
-    inputs: Inputs, network: LoadedModel, domain: Domain, others: tuple[object, ...]
-) -> None:
-    """Raise ``InputError`` for inputs of another size, or arguments that they replace."""
-    if inputs.size != network.input_size:
-        raise InputError(
-            f"the inputs described have {inputs.size} coordinates, those of the model "
-            f"{network.input_size} (shape {network.input_shape}): one for each feature, and one "
-            "for each value of a one-hot block; Inputs.from_pipeline(pipeline, frame) describes "
-            "the columns of a pipeline"
-        )
-    classes = max(network.output_size, 2)  # one score decides between two
-    known = network.facts.class_names
-    if inputs.class_names != known and sorted(inputs.class_names) == sorted(known):
-        raise InputError(
-            f"the classes of the network are {', '.join(known)}, in this order; the inputs "
-            f"described name them in another: {', '.join(inputs.class_names)}"
-        )
-    if inputs.class_names and len(inputs.class_names) != classes:
-        raise InputError(
-            f"the inputs described name {len(inputs.class_names)} classes, the network has "
-            f"{classes}: give a name for each, or leave class_names out"
-        )
-    _refuse_other_words(inputs, network)
-    if domain is not UNIT_DOMAIN or any(other is not None for other in others):
-        raise InputError(
-            "inputs describe the domain, the features and their names: leave domain, features, "
-            "feature_names and image_shape out"
-        )
+def _example(network: Any, x: Any, row: Mapping[str, Any] | None, described: Inputs | None) -> Any:
+    """Return the input for a module that needs the shape of one, or a frame for a pipeline."""
+    if row is None or described is not None:
+        return x if row is None or described is None else described.row(row)
+    fitted = [*getattr(network, "feature_names_in_", ())]
+    return x[fitted] if fitted and is_frame(x) and {*fitted} <= {*x.columns} else [*row.values()]
 
 
 def _array(x: ArrayLike) -> NDArray[Any]:
@@ -320,29 +292,6 @@ def _array(x: ArrayLike) -> NDArray[Any]:
     if not (np.issubdtype(given.dtype, np.floating) or np.issubdtype(given.dtype, np.integer)):
         raise InputError(f"the input must hold numbers, got dtype {given.dtype}")
     return given
-
-
-def _shaped(
-    domain: Domain, input_shape: tuple[int, ...], image_shape: tuple[int, ...] | None
-) -> Domain:
-    """Return the domain; its arrays that fit like an input get ``input_shape``.
-
-    An array of another shape is left to be broadcast, or refused, by ``make_ball``.
-    """
-
-    def shaped(end: ArrayLike) -> ArrayLike:
-        try:
-            array = np.asarray(end)
-            shape_seen(array.shape, input_shape, image_shape)
-        except (TypeError, ValueError):
-            return end
-        return array.reshape(input_shape)
-
-    try:
-        low, high = domain
-    except (TypeError, ValueError):
-        return domain
-    return shaped(low), shaped(high)
 
 
 def _converted(network: LoadedModel, x: NDArray[Any], domain: Domain) -> NDArray[Any]:

@@ -33,8 +33,10 @@ class Request:
     def now(cls, problem: PosedProblem, search: Search) -> Self:
         """Return the request; its time starts to run.
 
-        A search inside of another one has that one's deadline for its ``time_limit``.
+        A search inside of another one has that one's deadline for its ``time_limit``. Raises
+        ``InputError`` where the model in memory was fitted again since the problem was posed.
         """
+        problem.network.require_unchanged()
         started, limit = time.monotonic(), search.time_limit
         if not isinstance(limit, Deadline):
             limit = deadline_in(seconds_of(limit, "time_limit"))

@@ -120,7 +120,7 @@ def scale_of(inputs: Inputs | None, scale: Epsilon) -> tuple[float, ...] | None:
         if not (isinstance(scale, int | float) and scale == 1.0):
             raise InputError("scale is for described inputs: give inputs, or leave scale out")
         return None
-    found = radii_of(inputs, scale)
+    found = radii_of(inputs, scale, "scale")
     if not (np.isfinite(found).all() and any(found)):
         raise InputError(
             "scale is the radius of each feature at the radius 1: finite, and above 0 for one of "

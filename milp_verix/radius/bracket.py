@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from milp_verix.radius.balls import Balls
 from milp_verix.radius.shrinking import nearest
 from milp_verix.results.build import counterfactual_of
+from milp_verix.results.few_digits import Point
+from milp_verix.results.plain_counterfactuals import plain_counterfactual
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.radius import RadiusBracket
 from milp_verix.results.records.statistics import TIME_LIMIT
@@ -99,6 +101,20 @@ class Bracket:
             return
         self.upper, self.counterfactual = found, point
         self.unknown = {radius: why for radius, why in self.unknown.items() if radius < found}
+
+    def round(self) -> None:
+        """Move a described counterfactual to plain numbers, if the bracket stays as narrow."""
+        if self.counterfactual is None or self._balls.problem.inputs is None:
+            return
+
+        def near(point: Point) -> bool:
+            far = self._balls.distance(point)
+            narrow = far <= self.upper or self.lower >= (1 - self.tolerance) * far
+            return self.lower < far and narrow
+
+        problem = self._balls.at(self.reach)
+        self.counterfactual = plain_counterfactual(problem, self.counterfactual, near)
+        self.upper = self._balls.distance(self.counterfactual.input)
 
     def steps(self) -> Iterator[Step]:
         """Yield the questions to ask, until the bracket is narrow or nothing is left to ask.

@@ -86,7 +86,9 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
         return lambda: found
 
     def result(self) -> RobustnessRadii:
-        """Return the brackets."""
+        """Return the brackets, with counterfactuals that can be told."""
+        for bracket in self.brackets:
+            bracket.round()
         return self._result(self.stopped)
 
     def _result(self, why: str | None) -> RobustnessRadii:

@@ -29,6 +29,7 @@ from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, radii_of
+from milp_verix.number_text import exact
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.agreement import require_agreement
@@ -43,7 +44,7 @@ from milp_verix.problem.options import (
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
-from milp_verix.reporting.words.wording import counted, number, radius_text
+from milp_verix.reporting.words.wording import counted, radius_text
 from milp_verix.results.public import EpsilonSweep, Explanation
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.traversal.explain_search import ExplainSearch, Progress
@@ -164,7 +165,9 @@ def _descending(epsilons: Sequence[Epsilon], inputs: Inputs | None) -> list[Radi
 
 def _listed(epsilons: Sequence[Epsilon]) -> list[Epsilon]:
     several = isinstance(epsilons, Iterable) and getattr(epsilons, "ndim", 1) > 0
-    return list(epsilons) if several and not isinstance(epsilons, str | Mapping) else []
+    labels = epsilons.keys() if hasattr(epsilons, "keys") else ()
+    named = any(isinstance(one, str) for one in labels)  # radii by name are one radius
+    return list(epsilons) if several and not (isinstance(epsilons, str | Mapping) or named) else []
 
 
 def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
@@ -174,7 +177,7 @@ def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
         raise InputError(
             f'epsilons are one radius or more, such as ["1%", "10%", inf]; got {epsilons!r}'
         )
-    radii = sorted((radii_of(inputs, one) for one in given), reverse=True)
+    radii = sorted((radii_of(inputs, one, "epsilons") for one in given), reverse=True)
     for larger, smaller in pairwise(radii):
         if larger == smaller:
             raise InputError("epsilons lists the same radius of each feature twice")
@@ -197,9 +200,9 @@ def _numbers(epsilons: Sequence[Epsilon]) -> list[Radius]:
     if radii.ndim != 1 or not radii.size:
         raise InputError(f"epsilons are one radius or more, such as [1, 0.1]; got {epsilons!r}")
     if np.unique(radii).size != radii.size:
-        raise InputError(f"epsilons lists a radius twice: {', '.join(map(number, radii))}")
+        raise InputError(f"epsilons lists a radius twice: {', '.join(map(exact, radii.tolist()))}")
     if np.min(radii) < 0:
-        raise InputError(f"epsilons are not negative, got {number(np.min(radii))}")
+        raise InputError(f"epsilons are not negative, got {exact(np.min(radii))}")
     return [float(radius) for radius in np.sort(radii)[::-1]]
 
 

@@ -7,7 +7,6 @@ such as a pixel with its channels, holds the change of each: ``x_i + [lowest, hi
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import MISSING, Feature
+from milp_verix.number_text import down, up
 from milp_verix.oracle.engines.leaves import cells_for, trees_of
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import FloatArray, IntArray
@@ -28,8 +28,8 @@ Ends: TypeAlias = tuple[FloatArray, FloatArray]
 
 _PULLS = 24
 """Points between a counterfactual and the end of a range that are tried in its place."""
-_DIGITS = (4, 5, 6, 7, 8)
-"""Digits of a counterfactual's number that are tried, the fewest first."""
+_DIGITS = range(4, 18)
+"""Digits of a counterfactual's number that are tried."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,23 +81,21 @@ class OrderedAxis:
             return np.nextafter(cuts[(cuts >= end) & (cuts < value)], np.inf)
         return cuts[(cuts > value) & (cuts < end)]
 
-    def plain(self, value: float, side: int) -> float:
-        """Return a number with few digits that trees can't tell from ``value``, if there is one.
+    def plain(self, end: float, value: float, side: int) -> FloatArray:
+        """Return numbers with few digits right beyond an ``end``, the fewest first.
 
-        It is near the threshold on the other side of which the range ends.
+        They may stand for the refuted ``value``: trees can't tell them from it, and of networks
+        they are within a step of the end.
         """
-        if self.thresholds is None:
-            return value
-        cell = self._cell(value)
-        edge = Decimal(cell[0] if side > 0 else cell[1])
-        if not edge.is_finite() or not edge:
-            return value
-        for digits in _DIGITS:
-            unit = Decimal(1).scaleb(edge.adjusted() - digits + 1)
-            told = float(edge.quantize(unit, ROUND_CEILING if side > 0 else ROUND_FLOOR))
-            if cell[0] <= told <= cell[1] and self.least <= told <= self.most:
-                return told
-        return value
+        first, last = sorted((float(np.nextafter(end, value)), end + side * self.step))
+        edge = end
+        if self.thresholds is not None:
+            first, last = self._cell(value)
+            edge = first if side > 0 else last
+        rounded = up if side > 0 else down
+        told = np.array([float(rounded(edge, digits)) for digits in _DIGITS])
+        inside = (first <= told) & (told <= last) & (self.least <= told) & (told <= self.most)
+        return np.unique(told[inside])[::-side]
 
     def _cell(self, value: float) -> tuple[float, float]:
         """Return the first and the last number between the thresholds around ``value``."""

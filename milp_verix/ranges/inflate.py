@@ -71,8 +71,7 @@ def inflate_problem(
         explanation: the features to keep, as for :func:`milp_verix.audit`; by default those of
             :func:`milp_verix.explain`.
         rows: inputs that are worth covering, and whose share in the ranges is counted: an array
-            with an input in each row; for described ``inputs`` also a DataFrame or a list of
-            mappings.
+            with an input in each row, a DataFrame or a list of mappings, by the names of columns.
         within: how far kept features may move at most, as ``epsilon`` is given; by default over
             their whole domain.
         resolution: how near to the end of a real range a counterfactual must be, as a share of the
@@ -112,12 +111,12 @@ def ranges_search(
             f"resolution is a share of a feature's room, above 0 and below 1; got {resolution}"
         )
     request = Request.now(problem, search)
-    given = rows_of(problem, rows)
+    given, notes = rows_of(problem, rows)
     if explanation is None:
         explanation = explain_problem(problem, search=search)
     kept = feature_set(explanation, problem)
     axes = axes_of(problem, kept, _radii(problem, within), float(resolution))
-    return RangesSearch(request, Regions(problem, axes), float(resolution), given)
+    return RangesSearch(request, Regions(problem, axes), float(resolution), given, notes)
 
 
 @one_liner(inflate_problem, resolution=NUMBER)
@@ -137,7 +136,7 @@ def inflate(
 def _radii(problem: PosedProblem, within: Epsilon) -> FloatArray:
     """Return how far each feature may move at most, shape (features,)."""
     if problem.inputs is not None:
-        return np.array(radii_of(problem.inputs, within))
+        return np.array(radii_of(problem.inputs, within, "within"))
     if not isinstance(within, int | float) or not within >= 0:
         raise InputError(
             f"within is a number that is not negative, got {within!r}: radii by name and shares "

@@ -23,13 +23,14 @@ End = tuple[int, int]
 class Widened:
     """The ranges so far of the axes of ``regions``; ``rows``, (R, d), are inputs worth covering.
 
-    ``state`` is the proven box, None before there is one.
+    ``notes`` are on the columns of these; ``state`` is the proven box, None before there is one.
     """
 
     request: Request
     regions: Regions
     resolution: float
     rows: FloatArray | None
+    notes: tuple[str, ...] = ()
     state: State | None = None
     refuted: dict[End, tuple[float, Verdict]] = field(default_factory=dict)
     reasons: dict[End, str] = field(default_factory=dict)
@@ -51,7 +52,7 @@ def ranges_of(search: Widened, stopped: str | None) -> Ranges:
             regions.problem,
             str(search.request.search.solver) if most is None else most.solver,
             search.checks.versions,
-            search.checks.notes,
+            search.notes + search.checks.notes,
         ),
         statistics=statistics_of(
             search.checks.effort,

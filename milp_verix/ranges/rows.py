@@ -1,30 +1,53 @@
 """Rows of a table as arrays of a network's numbers, to be counted."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import code_in
-from milp_verix.inputs.frame import is_frame
+from milp_verix.inputs.dummies import cell_of
+from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.one_row import (
+    by_names,
+    features_among,
+    features_left_out,
+    in_order,
+    numbers_in,
+)
+from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import FloatArray
 
 
-def rows_of(problem: PosedProblem, rows: Any) -> FloatArray | None:
-    """Return ``rows`` as an array of shape (R, d); None stays None.
+def rows_of(problem: PosedProblem, rows: Any) -> tuple[FloatArray | None, tuple[str, ...]]:
+    """Return ``rows`` as an array of shape (R, d), and notes on their columns; None stays None.
 
-    They are an array with a row for each input, or, where inputs are described, a DataFrame or a
-    list of mappings. Raises ``InputError`` for other rows.
+    They are an array with a row for each input, or a DataFrame or a list of mappings, whose columns
+    are placed by name where the coordinates have names. Raises ``InputError`` for other rows.
     """
-    if rows is None:
-        return None
     size, inputs = problem.x.size, problem.inputs
-    if inputs is not None and is_frame(rows):
-        return _of_frame(rows, inputs)
-    if inputs is not None and not isinstance(rows, np.ndarray) and _are_mappings(rows):
-        return np.array([inputs.row(row) for row in rows]).reshape(len(rows), size)
+    if rows is None or isinstance(rows, Numbers):
+        return None if rows is None else rows.values, ()
+    frame, notes = named_frame(rows) if is_frame(rows) else None, tuple[str, ...]()
+    if frame is not None or (not isinstance(rows, np.ndarray) and _are_mappings(rows)):
+        header = [*map(str, rows[0] if frame is None else frame.columns)]
+        if inputs is not None:
+            notes = features_left_out(inputs.features, header, "rows")
+            if frame is not None:
+                return _of_frame(frame, inputs), notes
+            rows = [inputs.row(row) for row in rows]
+        else:
+            names = problem.coordinate_names
+            chosen, notes = in_order(header, names, "rows")
+            if frame is not None:
+                rows = frame[chosen]
+            else:
+                rows = [numbers_in(by_names(row, names or chosen, "rows")[0]) for row in rows]
+    else:
+        refuse_arrays(inputs is not None and inputs.places is not None)
     try:
         found = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -34,23 +57,29 @@ def rows_of(problem: PosedProblem, rows: Any) -> FloatArray | None:
             f"rows have the shape {found.shape}, expected (R, {size}): an input of the network in "
             "each row"
         )
-    return found.reshape(len(found), size)
+    return found.reshape(len(found), size), notes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """Rows whose ``values``, shape (R, d), are known to be in the order of the network's input."""
+
+    values: FloatArray
 
 
 def _are_mappings(rows: Any) -> bool:
-    return bool(len(rows)) and hasattr(rows[0], "keys")
+    return hasattr(rows, "__len__") and len(rows) > 0 and hasattr(rows[0], "keys")
 
 
 def _of_frame(frame: Any, inputs: Inputs) -> FloatArray:
     """Return the rows of a DataFrame; each value of a column is read once."""
-    missing = [name for name in inputs.names if name not in frame.columns]
-    if missing:
-        raise InputError(f"rows have no column {missing[0]!r}, which the inputs describe")
+    columns = features_among(inputs.features, [*frame.columns], "rows")
     found = np.zeros((len(frame), inputs.size))
     for feature, group in zip(inputs.features, inputs.groups, strict=True):
-        column = frame[feature.name]
-        codes = {value: code_in(feature, value) for value in column.unique().tolist()}
-        numbers = np.array([codes[value] for value in column.tolist()])
+        names = columns[feature.name]
+        cells = [*zip(*(frame[name].tolist() for name in names), strict=True)]
+        codes = {one: code_in(feature, cell_of(feature, names, one)) for one in {*cells}}
+        numbers = np.array([codes[one] for one in cells])
         if feature.one_hot:
             found[:, group] = np.eye(feature.width)[numbers.astype(np.intp)]
         else:

@@ -269,17 +269,18 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
     def _plain(self, end: End, number: int) -> int:
         """Return the number of a counterfactual like ``number``, in few digits if one is found."""
         (column, side), known = end, self.checks.known
-        axis = self.regions.axes[column]
+        axis, here = self.regions.axes[column], self._end(end)
         assert isinstance(axis, OrderedAxis)
-        there = float(known.places[number, column, int(side > 0)])
-        value, before = axis.plain(there, side), len(known.points)
-        if value == there:
+        values = axis.plain(here, float(known.places[number, column, int(side > 0)]), side)
+        if axis.whole or axis.x.size > 1 or not values.size:
             return number
-        point = known.points[number].astype(np.float64)[None, :]
-        axis.put(point, np.array([value]))
-        known.suspect(point)
-        found = len(known.points) > before and known.verdict(before) is not None
-        return before if found else number
+        before, point = len(known.points), known.points[number].astype(np.float64)
+        points = np.tile(point, (len(values), 1))
+        axis.put(points, values)
+        known.suspect(points)
+        there = known.places[:, column, int(side > 0)]
+        likely = (one for one in range(before, len(known.points)) if side * (there[one] - here) > 0)
+        return next((one for one in likely if known.verdict(one) is not None), number)
 
     def _pull(self, end: End, number: int) -> None:
         """Suspect points nearer to an end than a counterfactual of its slice."""

@@ -1,6 +1,7 @@
 """A few proven rules that cover a table: inflated explanations of some rows, chosen greedily."""
 
 import time
+from dataclasses import replace
 from typing import Any, Unpack, cast
 
 import numpy as np
@@ -9,14 +10,15 @@ from milp_verix.argument_kinds import INTEGER, checked
 from milp_verix.arguments import integer_of
 from milp_verix.clock import deadline_in
 from milp_verix.errors import InputError
+from milp_verix.inputs.inputs import Inputs
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.problem.options import Asked
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
 from milp_verix.ranges.inflate import ranges_search
 from milp_verix.ranges.result import rows_inside
-from milp_verix.ranges.rows import rows_of
+from milp_verix.ranges.rows import Numbers, rows_of
 from milp_verix.results.public import Ranges
 from milp_verix.results.rules import Rules
 from milp_verix.traversal.explain import explain_problem
@@ -65,9 +67,10 @@ def find_rules(
     started, deadline = time.monotonic(), deadline_in(np.inf if time_limit is None else time_limit)
     integer_of(count, "count")
     tried = _TRIES * count if tries is None else integer_of(tries, "tries")
-    if not isinstance(network, LoadedModel):
-        network = load_network(network)
-    table = _numbers(network, rows, asked)
+    network = loaded(network)
+    table, described, notes = _numbers(network, rows, asked)
+    if described is not None:
+        asked = {**asked, "inputs": described}
     classes = _classes(network, table)
     draw, left = np.random.default_rng(seed), np.ones(len(table), dtype=bool)
     candidates: list[tuple[Ranges, BoolArray]] = []
@@ -84,11 +87,17 @@ def find_rules(
             left &= ~found[1]
     chosen, covered = _cover(candidates, len(table), count)
     seconds = time.monotonic() - started
+    chosen = [replace(rule, notes=(*rule.notes, *notes)) for rule in chosen]
     return Rules(tuple(chosen), tuple(covered), len(table), done, seconds)
 
 
-def _numbers(network: LoadedModel, rows: Any, asked: Asked) -> FloatArray:
-    """Return all rows as numbers; the first rows say if the question can be asked."""
+def _numbers(
+    network: LoadedModel, rows: Any, asked: Asked
+) -> tuple[FloatArray, Inputs | None, tuple[str, ...]]:
+    """Return all rows as numbers of the network, their description as it has it, and notes.
+
+    The first rows say if the question can be asked.
+    """
     if not hasattr(rows, "__len__") or getattr(rows, "ndim", 1) == 0 or not len(rows):
         raise InputError(f"rows are a table of inputs with a row or more, got {rows!r:.60}")
     given = rows if hasattr(rows, "iloc") or isinstance(rows, np.ndarray) else [*rows]
@@ -100,9 +109,9 @@ def _numbers(network: LoadedModel, rows: Any, asked: Asked) -> FloatArray:
         except InputError as error:
             reason = reason or error
             continue
-        table = rows_of(problem, given)
+        table, notes = rows_of(problem, given)
         assert table is not None
-        return table
+        return table, problem.inputs, notes
     raise InputError(f"none of the first rows is an input of the question: {reason}")
 
 
@@ -129,7 +138,7 @@ def _rule(
         return None
     explanation = explain_problem(problem, search=search)
     run = ranges_search(
-        problem, explanation, rows=worth, within=np.inf, resolution=0.01, search=search
+        problem, explanation, rows=Numbers(worth), within=np.inf, resolution=0.01, search=search
     )
     found = run.run(None, None)
     if found.unknown_reason is not None:

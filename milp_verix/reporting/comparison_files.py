@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
+from milp_verix.printable import printable
 from milp_verix.results.records.check_record import CheckRecord, ProgramSize
 from milp_verix.results.records.comparison import (
     ComparisonRecord,
@@ -130,7 +131,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def harmless(value: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula; numbers stay as they are."""
+    """Return a cell that no spreadsheet or terminal obeys; numbers stay as they are."""
+    value = printable(value) if isinstance(value, str) else value
     if not isinstance(value, str) or not value.startswith(_FORMULA):
         return value
     try:

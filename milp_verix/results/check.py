@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from milp_verix.printable import printable
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.kinds import FeatureSet
 from milp_verix.results.records.verdict import Verdict
@@ -26,7 +27,7 @@ class Check(Verdict):
         """Return the claim in words, or what refutes it."""
         from milp_verix.reporting.words.check import check_sentence
 
-        return check_sentence(self.about, self, self.free)
+        return printable(check_sentence(self.about, self, self.free))
 
     def summary(self) -> "Table":
         """Return the facts as a rich table."""
@@ -37,4 +38,4 @@ class Check(Verdict):
 
     def __repr__(self) -> str:
         why = "" if self.reason is None else f" ({self.reason})"
-        return f"Check({self.about.model.file}: {self.sentence()}{why})"
+        return printable(f"Check({self.about.model.file}: {self.sentence()}{why})")

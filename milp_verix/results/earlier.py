@@ -9,15 +9,16 @@ claimed it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
+from milp_verix.number_text import down
 from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.reporting.words.wording import number
 from milp_verix.results.build import shared_fields
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
@@ -25,6 +26,7 @@ from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.results.records.json_format import load
 from milp_verix.results.records.kinds import FeatureSet
+from milp_verix.results.records.question import difference_of
 from milp_verix.results.records.verdict import Verdict
 from milp_verix.results.replay import stands
 from verix_encodings.arrays import FloatArray
@@ -45,18 +47,6 @@ EarlierImportance: TypeAlias = ImportanceRecord | str | Path
 
 EarlierResult: TypeAlias = ExplanationRecord | str | Path
 """An explanation, its JSON, or the path of a file of that, packed by gzip if it ends in .gz."""
-
-_NO_QUESTION = {
-    "model",
-    "input",
-    "feature_shape",
-    "feature_names",
-    "image_shape",
-    "solver",
-    "versions",
-    "notes",
-}
-"""Fields that are no part of the question, or that are compared by hashes and bytes."""
 
 _PACKAGE = "milp-verix"
 
@@ -160,9 +150,9 @@ def note_on_bound(told: float, proven: float | None, cost: float | None, author:
     ``proven`` is the lower bound that this run has proven, ``cost`` the best that it found.
     """
     if cost is not None and told > cost * _ROUNDED:
-        return f"this result refutes the lower bound {number(told)} of an earlier run of {author}"
+        return f"this result refutes the lower bound {down(told)} of an earlier run of {author}"
     if proven is not None and told > proven * _ROUNDED:
-        return f"the lower bound by an earlier run of {author} is {number(told)}: not proven here"
+        return f"the lower bound by an earlier run of {author} is {down(told)}: not proven here"
     return None
 
 
@@ -198,19 +188,12 @@ def asked_before(given: Any, kind: type[AnyResult], problem: PosedProblem) -> An
             f"resume takes {kind.told} found earlier, or the path of its JSON; got "
             f"{type(given).__name__}"
         )
-    network, model, now = problem.network, result.model, shared_fields(problem, "", {}, ())
-    pairs = {
-        "network's SHA-256": (model.content_sha256, network.content_sha256),
-        "network's input shape": (model.input_shape, network.input_shape),
-        "input": (_exactly(result.input), _exactly(now["input"])),
-        **{n: (getattr(result, n), now[n]) for n in now if n not in _NO_QUESTION},
-    }
-    for name, (before, after) in pairs.items():
-        if before != after:
-            raise EarlierResultError(
-                f"resume: the earlier result is about another question: its {_in_words(name)} "
-                f"{_differs(before, after)}; ask the same question, or leave resume out"
-            )
+    asked = SimpleNamespace(**shared_fields(problem, "", {}, ()))
+    if told := difference_of(result, asked):
+        raise EarlierResultError(
+            f"resume: the earlier result is about another question: its {told}; ask the same "
+            "question, or leave resume out"
+        )
     return result
 
 
@@ -225,18 +208,3 @@ def _told(bound: float | None) -> float:
 
 def _same_costs(before: tuple[float, ...] | None, costs: FloatArray) -> bool:
     return np.array_equal(np.ones(costs.size) if before is None else np.array(before), costs)
-
-
-def _exactly(array: NDArray[Any]) -> tuple[str, bytes]:
-    return str(array.dtype), array.tobytes()
-
-
-def _in_words(name: str) -> str:
-    return {"groups": "division into features"}.get(name, name)
-
-
-def _differs(before: Any, after: Any) -> str:
-    """Return both values in words if they are short."""
-    texts = f"is {before}", f"now it is {after}"
-    short = max(map(len, texts)) < 60
-    return ", ".join(texts) if short else "differs"

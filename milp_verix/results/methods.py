@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from milp_verix.atomic_write import write_atomically
+from milp_verix.printable import printable
 from milp_verix.results.records.json_format import StoredResult, dump, load
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Told:
 
         result = cast(Any, self)
         about = getattr(result, "levels", [result])[0]
-        return f"{type(self).__name__}({about.model.file}: {title(result)})"
+        return printable(f"{type(self).__name__}({about.model.file}: {title(result)})")
 
 
 class Drawn(Told):

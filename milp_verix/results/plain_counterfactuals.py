@@ -1,29 +1,31 @@
-"""Counterfactuals of described inputs, and of trees, with fewer and smaller changes, for readers.
+"""Counterfactuals with fewer and smaller changes, in few digits, for readers.
 
 A program's point sits at an end of each range that it may use. Most of these changes are not needed
 for the outcome: groups of features go back to the input as long as the prediction is another one.
 Then all numbers approach the input together by halving, and one after the other: whole ones to the
-nearest value that is enough, real ones by halving, with few digits. Several sequences are tried,
-and the nearest point is kept. onnxruntime runs each point that is kept, and each lies in the ball,
-so the result is a counterfactual as the first one was. No proof depends on it.
+nearest value that is enough, real ones by halving. Several sequences are tried, and the nearest
+point is kept; trees have thresholds instead, see :mod:`.plain_tree_points`. Real numbers are told
+in few digits at last, see :mod:`.few_digits`. onnxruntime runs each point that is kept, and each
+lies in the ball, so the result is a counterfactual as the first one was. No proof depends on it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.oracle.witness import replayed, violated_by
+from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
+from milp_verix.results.few_digits import Condition, Point, in_few_digits, replaced
 from milp_verix.results.plain_tree_points import plain_tree_point
-from milp_verix.results.public import Explanation
+from milp_verix.results.public import Audit, Explanation
 from milp_verix.results.records.base import Counterfactual
-from verix_encodings.network.batch import batch_values
 
-_DIGITS = (1, 2, 3, 4)
+Found = TypeVar("Found", Explanation, Audit)
+
 _HALVINGS = 10
 """Of real numbers, and of whole ones that are far away."""
 _SCANNED = 64
@@ -31,34 +33,66 @@ _SCANNED = 64
 _SEQUENCES = 4
 """Sequences of features that are tried, each beginning with another one."""
 
-_CLOSE = 1e-4
-"""A margin so far below zero, as a share of the largest, is no change in onnxruntime."""
 
-Point = NDArray[Any]
+def _always(_: Point) -> bool:
+    return True
 
 
-def with_plain_counterfactuals(explanation: Explanation, problem: PosedProblem) -> Explanation:
-    """Return ``explanation`` with plain counterfactuals, if its input is described."""
-    if problem.inputs is None and not problem.margins.stepped:
-        return explanation
-    found: Mapping[int, Counterfactual] = {
+def with_plain_counterfactuals(found: Found, problem: PosedProblem) -> Found:
+    """Return an explanation, or an audit, with plain counterfactuals."""
+    points: Mapping[int, Counterfactual] = {
         feature: plain_counterfactual(problem, point)
-        for feature, point in explanation.counterfactuals.items()
+        for feature, point in found.counterfactuals.items()
     }
-    return replace(explanation, counterfactuals=found)
+    changed = replace(found, counterfactuals=points)
+    if isinstance(changed, Audit) and changed.counterexample is not None:
+        plain = plain_counterfactual(problem, changed.counterexample)
+        return replace(changed, counterexample=plain)
+    return changed
 
 
 def plain_counterfactual(
-    problem: PosedProblem, found: Counterfactual, allowed: Callable[[Point], bool] = lambda _: True
+    problem: PosedProblem, found: Counterfactual, allowed: Condition = _always
 ) -> Counterfactual:
     """Return a counterfactual that changes no other features than ``found``, and fewer if it can.
 
     ``allowed`` is a further condition on its input, flat, shape (d,), which ``found`` satisfies.
     """
-    inputs, network = problem.inputs, problem.network
-    if inputs is None and not problem.margins.stepped:
-        return found
     point = found.input.reshape(-1).copy()
+    if problem.margins.stepped:
+        point = plain_tree_point(problem, point, allowed)
+    elif problem.inputs is not None:
+        point = _plain_point(problem, point, allowed)
+    return _told(problem, found, in_few_digits(problem, point, allowed))
+
+
+def rounded_counterfactual(
+    problem: PosedProblem, found: Counterfactual, allowed: Condition
+) -> Counterfactual:
+    """Return ``found`` with fewer digits in real numbers, nearer to the input or farther.
+
+    ``allowed`` is a condition on its input, flat, shape (d,), such as the distance that is proven.
+    """
+    point = found.input.reshape(-1).copy()
+    return _told(problem, found, in_few_digits(problem, point, allowed, near=False))
+
+
+def _told(problem: PosedProblem, found: Counterfactual, point: Point) -> Counterfactual:
+    """Return the counterfactual at ``point``; ``found`` if its library does not agree."""
+    point = point.reshape(problem.network.input_shape)
+    if np.array_equal(point, found.input):
+        return found
+    outputs = problem.network.evaluate(point)
+    if not problem.question.changed(outputs):
+        return found
+    point.flags.writeable = False
+    return counterfactual_of(violated_by(problem.question, point, outputs))
+
+
+def _plain_point(problem: PosedProblem, point: Point, allowed: Condition) -> Point:
+    """Return a described input near ``point`` that changes as few of its features as is found."""
+    inputs, network = problem.inputs, problem.network
+    assert inputs is not None
 
     def counts(candidate: Point) -> bool:
         moved = np.flatnonzero(candidate != problem.x)
@@ -67,13 +101,6 @@ def plain_counterfactual(
             inside and problem.question.changed(network.evaluate(candidate)) and allowed(candidate)
         )
 
-    if problem.margins.stepped:
-        plain = plain_tree_point(problem, point).astype(point.dtype)
-        if np.array_equal(plain, point) or not allowed(plain):
-            return found
-        verdict = replayed(problem, plain, np.flatnonzero(plain != problem.x))
-        return found if verdict is None else counterfactual_of(verdict)
-    assert inputs is not None
     groups = [group for group in inputs.groups if np.any(point[group] != problem.x[group])]
     point = _put_back(point, problem.x, groups, counts)
     numbers = [
@@ -81,56 +108,14 @@ def plain_counterfactual(
         for feature, group in zip(inputs.features, inputs.groups, strict=True)
         if not feature.unordered and point[group[0]] != problem.x[group[0]]
     ]
-    point = _near(problem, point, numbers, counts).reshape(network.input_shape)
-    point.flags.writeable = False
-    return counterfactual_of(violated_by(problem.question, point, network.evaluate(point)))
-
-
-def rounded_counterfactual(
-    problem: PosedProblem, found: Counterfactual, allowed: Callable[[Point], bool]
-) -> Counterfactual:
-    """Return ``found`` with fewer digits in real numbers, a little farther from the input.
-
-    ``allowed`` is a condition on its input, flat, shape (d,), such as the distance that is proven.
-    """
-    inputs, network = problem.inputs, problem.network
-    if inputs is None:
-        return found
-    point = found.input.reshape(-1).copy()
-    for feature, group in zip(inputs.features, inputs.groups, strict=True):
-        at = int(group[0])
-        if feature.kind == "continuous" and point[at] != problem.x[at]:
-            point = _shortened(problem, point, at, allowed)
-    point = point.reshape(network.input_shape)
-    point.flags.writeable = False
-    return counterfactual_of(violated_by(problem.question, point, network.evaluate(point)))
-
-
-def _shortened(
-    problem: PosedProblem, point: Point, at: int, allowed: Callable[[Point], bool]
-) -> Point:
-    """Return ``point`` with the fewest digits in coordinate ``at`` that are allowed."""
-    value, away = float(point[at]), 1 if point[at] > problem.x[at] else -1
-    for digits in range(1, 8):
-        unit = 10.0 ** (np.floor(np.log10(abs(value))) - digits + 1) if value else 1.0
-        for steps in (np.ceil(away * value / unit), np.round(away * value / unit)):
-            candidate = point.copy()
-            candidate[at] = float(f"{away * steps * unit:.{digits}g}")
-            moved = np.flatnonzero(candidate != problem.x)
-            if (
-                allowed(candidate)
-                and problem.ball.contains(candidate, moved)
-                and problem.question.changed(problem.network.evaluate(candidate))
-            ):
-                return candidate
-    return point
+    return _near(problem, point, numbers, counts)
 
 
 def _near(
     problem: PosedProblem,
     point: Point,
     numbers: list[tuple[int, bool]],
-    counts: Callable[[Point], bool],
+    counts: Condition,
 ) -> Point:
     """Return ``point`` with its ``numbers``, coordinates and if they are whole, near the input.
 
@@ -159,7 +144,7 @@ def _together(
     problem: PosedProblem,
     point: Point,
     numbers: list[tuple[int, bool]],
-    counts: Callable[[Point], bool],
+    counts: Condition,
 ) -> Point:
     """Return ``point`` with all its numbers so far on the way to the input as halving finds."""
     at, whole = [one for one, _ in numbers], np.array([whole for _, whole in numbers])
@@ -179,9 +164,7 @@ def _together(
     return best
 
 
-def _put_back(
-    point: Point, x: Point, groups: list[NDArray[np.intp]], counts: Callable[[Point], bool]
-) -> Point:
+def _put_back(point: Point, x: Point, groups: list[NDArray[np.intp]], counts: Condition) -> Point:
     """Return ``point`` with as many of ``groups`` as at ``x`` as halving finds."""
     if not groups:
         return point
@@ -198,9 +181,7 @@ def _put_back(
     return point
 
 
-def _nearer(
-    problem: PosedProblem, point: Point, at: int, whole: bool, counts: Callable[[Point], bool]
-) -> Point:
+def _nearer(problem: PosedProblem, point: Point, at: int, whole: bool, counts: Condition) -> Point:
     """Return ``point`` with coordinate ``at`` nearer to the input, and a change all the same."""
     x, most = float(problem.x[at]), float(point[at])
     if whole and abs(most - x) <= _SCANNED:
@@ -218,31 +199,10 @@ def _nearer(
             point, far = candidate, float(candidate[at])
         else:
             near = middle
-    return point if whole else _rounded(point, at, x, most, counts)
+    return point
 
 
-def _scanned(
-    problem: PosedProblem, point: Point, at: int, counts: Callable[[Point], bool]
-) -> Point:
+def _scanned(problem: PosedProblem, point: Point, at: int, counts: Condition) -> Point:
     """Return ``point`` with the whole number at ``at`` that is nearest to the input."""
     x, most = float(problem.x[at]), float(point[at])
-    values = np.arange(x, most, np.sign(most - x))[1:]
-    candidates = np.repeat(point[None], len(values), axis=0)
-    candidates[:, at] = values
-    margins = batch_values(problem.margins, candidates.T.astype(np.float64))[-1].max(axis=0)
-    # the network may round across a margin close to zero
-    likely = margins > -_CLOSE * max(float(np.abs(margins).max(initial=0.0)), 1.0)
-    return next((one for one in candidates[likely] if counts(one)), point)
-
-
-def _rounded(
-    point: Point, at: int, x: float, most: float, counts: Callable[[Point], bool]
-) -> Point:
-    """Return ``point`` with few digits in coordinate ``at``, between ``x`` and ``most``."""
-    for digits in _DIGITS:
-        value = float(f"{point[at]:.{digits}g}")
-        candidate = point.copy()
-        candidate[at] = value
-        if min(x, most) <= value <= max(x, most) and counts(candidate):
-            return candidate
-    return point
+    return replaced(problem, point, {at: np.arange(x, most, np.sign(most - x))[1:]}, counts)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from milp_verix.errors import InputError
 from milp_verix.power_indices.indices import INDICES
+from milp_verix.printable import printable
 from milp_verix.results.methods import Certified, Drawn, Told
 from milp_verix.results.records import (
     audit,
@@ -66,7 +67,7 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
             raise InputError(
                 f"feature {feature!r} has no counterfactual: it is not in the explanation"
             )
-        return counterfactual_sentence(self, self.counterfactuals[int(index)])
+        return printable(counterfactual_sentence(self, self.counterfactuals[int(index)]))
 
     def of(self, problem: "PosedProblem") -> Self:
         """Return the explanation, which remembers its ``problem`` until it is stored."""
@@ -99,7 +100,7 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
     def __repr__(self) -> str:
         from milp_verix.reporting.words.wording import ball_text, outcome_text
 
-        return (
+        return printable(
             f"Explanation({self.model.file}: prediction {self.prediction}, {self.size} of "
             f"{len(self.groups)} features, {outcome_text(self)}, "
             f"{ball_text(self)}, "
@@ -193,7 +194,7 @@ class Audit(Certified, Drawn, audit.AuditRecord):
     def __repr__(self) -> str:
         from milp_verix.reporting.words.audit import audit_headline, audit_outcome
 
-        return f"Audit({self.model.file}: {audit_headline(self)}, {audit_outcome(self)})"
+        return printable(f"Audit({self.model.file}: {audit_headline(self)}, {audit_outcome(self)})")
 
 
 class EpsilonSweep(Drawn, sweep.EpsilonSweepRecord):

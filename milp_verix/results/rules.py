@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from milp_verix.errors import InputError
+from milp_verix.number_text import percent_of
 from milp_verix.results.public import Ranges
 
 if TYPE_CHECKING:
@@ -75,4 +76,5 @@ class Rules:
         return tuple(written)
 
     def __repr__(self) -> str:
-        return f"Rules({len(self.rules)} rules, {100 * self.coverage:.3g} % of {self.rows} rows)"
+        share = percent_of(self.covered[-1] if self.covered else 0, self.rows)
+        return f"Rules({len(self.rules)} rules, {share} % of {self.rows} rows)"

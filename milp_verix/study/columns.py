@@ -1,13 +1,12 @@
 """The part that each column plays in the decisions of a study, from its journal and results.
 
 The tasks that count are explanations by one setting: the one with the most of them. A column is
-*needed* by a decision if its explanation has the column. It *plays no part* if it is in no minimal
-explanation at all, which two facts prove:
-
-- it stays as it is: no input in question has another value of it;
-- the explanation ``A`` is the only minimal one, and does not have it. ``A`` is the only one if each
-  feature of it is necessary, that is, if its counterfactual changes this feature alone: then every
-  explanation has all of ``A``, and a minimal one no more.
+*needed* by a decision if its explanation has the column. It *stays as it is* if no input in
+question has another value of it, which proves nothing of its part. Otherwise it *plays no part* if
+it is in no minimal explanation at all. That is proven where the explanation ``A`` is the only
+minimal one, and does not have it. ``A`` is the only one if each feature of it is necessary, that
+is, if its counterfactual changes this feature alone: then every explanation has all of ``A``, and a
+minimal one no more.
 """
 
 from collections import Counter, defaultdict
@@ -18,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import InputError
-from milp_verix.inputs.features import Feature
+from milp_verix.number_text import nearest
 from milp_verix.reporting.words.columns import ColumnUse, TableUse
-from milp_verix.reporting.words.wording import number
+from milp_verix.reporting.words.wording import restrictions
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import load
+from milp_verix.results.records.question import difference_of
 from milp_verix.study.page.gallery import StoredTask, stored_results
-from milp_verix.study.page.rows import TaskRow, radius_text, read_rows
+from milp_verix.study.page.rows import radius_text, read_rows
 
 _KINDS = ("minimum", "explain")
 _ALWAYS = 2 / 3
@@ -33,12 +33,15 @@ _ALWAYS = 2 / 3
 class _Tally:
     """Counts over the explanations of one setting."""
 
-    def __init__(self, names: Sequence[str], kinds: Sequence[Feature] | None) -> None:
-        self.names, self.kinds = names, kinds
+    def __init__(self, first: ExplanationRecord) -> None:
+        every = range(len(first.groups))
+        self.names = first.feature_names or tuple(f"feature {place}" for place in every)
+        self.kinds = None if first.inputs is None else first.inputs.features
         self.decisions: Counter[str] = Counter()
         self.needed: dict[str, Counter[int]] = defaultdict(Counter)
         self.open: Counter[int] = Counter()
         self.no_part: Counter[int] = Counter()
+        self.still: Counter[int] = Counter()
         self.values: dict[int, list[float | str]] = defaultdict(list)
 
     def add(self, result: ExplanationRecord) -> None:
@@ -47,6 +50,7 @@ class _Tally:
         self.needed[label].update(result.explanation)
         self.open.update(result.unknown)
         self.no_part.update(without_part(result))
+        self.still.update({*result.still} - {*result.explanation})
         x = result.input.reshape(-1)
         texts = None if result.inputs is None else result.inputs.texts(result.input)
         for feature in result.explanation:
@@ -70,6 +74,7 @@ class _Tally:
                     sum(needed) / every,
                     self.open[place] / every,
                     self.no_part[place] / every,
+                    self.still[place] / every,
                     self._typical(place),
                 )
             )
@@ -92,16 +97,16 @@ class _Tally:
         kind = None if self.kinds is None else self.kinds[feature]
         ends = np.quantile(np.array(values, dtype=np.float64), [0.25, 0.75], method="nearest")
         unit = f" {kind.unit}" if kind is not None and kind.unit else ""
-        low, high = (number(float(end)) for end in ends)
+        low, high = (nearest(float(end)) for end in ends)
         return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
 def without_part(result: ExplanationRecord) -> tuple[int, ...]:
-    """Return the features that provably are in no minimal explanation of the decision."""
-    found = {*result.still} - {*result.explanation}
-    if not result.unknown and all(_necessary(result, one) for one in result.explanation):
-        found = {*range(len(result.groups))} - {*result.explanation}
-    return tuple(sorted(found))
+    """Return the features that move, and provably are in no minimal explanation of the decision."""
+    if result.unknown or not all(_necessary(result, one) for one in result.explanation):
+        return ()
+    kept = {*result.still, *result.explanation}
+    return tuple(feature for feature in range(len(result.groups)) if feature not in kept)
 
 
 def _necessary(result: ExplanationRecord, feature: int) -> bool:
@@ -152,18 +157,14 @@ def use_in(stored: Sequence[StoredTask], journal: Path) -> TableUse:
             except InputError:
                 continue
             if tally is None:
-                every = range(len(result.groups))
-                names = result.feature_names or tuple(f"feature {place}" for place in every)
-                tally = _Tally(names, None if result.inputs is None else result.inputs.features)
-            if len(result.groups) == len(tally.names):
+                tally, first = _Tally(result), result
+            if not difference_of(first, result, ("input", "prediction")):
                 tally.add(result)
         if tally is not None:
-            return tally.use(_asked(tasks[0].row))
+            row = tasks[0].row
+            asked = [row.task, f"ε = {radius_text(row.epsilon)}", *restrictions(first)]
+            return tally.use(", ".join(asked))
     raise InputError(
         f"{journal} has no explanation with a whole result: columns are counted over the results "
         "of explain or minimum, which a study keeps unless it is asked not to"
     )
-
-
-def _asked(row: TaskRow) -> str:
-    return f"{row.task}, ε = {radius_text(row.epsilon)}"

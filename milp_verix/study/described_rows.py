@@ -11,22 +11,24 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.inputs.one_row import refuse_missing_names
+from milp_verix.inputs.one_row import features_left_out, row_of
+from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.study.inputs import Inputs, inputs_of
 from milp_verix.study.tables import csv_lines, parquet_table, refuse_one_cell, refuse_other_length
 from verix_encodings.arrays import FloatArray
 
 
-def described_inputs(source: Any, description: Description) -> Inputs:
+def described_inputs(source: Any, description: Description, *, reordered: bool = False) -> Inputs:
     """Return the inputs in ``source``, whose columns are the features of ``description``.
 
     A table, a ``.csv`` or ``.parquet`` file or a pandas DataFrame, has a column for each feature,
     by name, with numbers, words or truth values; other columns are left out. So is each row of a
     sequence of mappings. Any other source holds
-    the network's numbers, as for :func:`~milp_verix.study.inputs.inputs_of`. Raises ``InputError``;
-    a value that is missing, not known or outside of the description fails its own row alone.
+    the network's numbers, as for :func:`~milp_verix.study.inputs.inputs_of`, which are refused if
+    the description was ``reordered``. Raises ``InputError``; a value that is missing, not known or
+    outside of the description fails its own row alone.
     """
-    given = _given(source, description)
+    given = _given(source, description, reordered)
 
     def read(index: int) -> NDArray[Any]:
         x = given.read(index)
@@ -40,7 +42,7 @@ def described_inputs(source: Any, description: Description) -> Inputs:
     return replace(given, read=read)
 
 
-def _given(source: Any, description: Description) -> Inputs:
+def _given(source: Any, description: Description, reordered: bool) -> Inputs:
     path = Path(source) if isinstance(source, str | Path) else Path()
     suffix = path.suffix.lower()
     if suffix == ".csv":
@@ -50,9 +52,14 @@ def _given(source: Any, description: Description) -> Inputs:
     if is_frame(source):
         return _frame(source, "the frame", description)
     if isinstance(source, Sequence) and any(hasattr(row, "keys") for row in source):
+        features = description.features
         return Inputs(
-            len(source), lambda i: _row(source[i], description, f"row {i}"), place="row {}".format
+            len(source),
+            lambda i: _row(source[i], description, f"row {i}"),
+            notes=lambda i: features_left_out(features, [*(row_of(source[i]) or ())], "the row"),
+            place="row {}".format,
         )
+    refuse_arrays(reordered)
     try:
         return inputs_of(source, description.size)
     except InputError as error:
@@ -61,7 +68,7 @@ def _given(source: Any, description: Description) -> Inputs:
 
 def _frame(frame: Any, what: str, description: Description) -> Inputs:
     frame = named_frame(frame)
-    refuse_missing_names(description.names, list(frame.columns), what)
+    told = features_left_out(description.features, list(frame.columns), what)
     rows = frame.to_dict("records")
     _refuse_empty(rows, what)
 
@@ -71,7 +78,7 @@ def _frame(frame: Any, what: str, description: Description) -> Inputs:
     def read(index: int) -> FloatArray:
         return _row(rows[index], description, place(index))
 
-    return Inputs(len(rows), read, place=place)
+    return Inputs(len(rows), read, place=place, told=told)
 
 
 def _csv(path: Path, description: Description) -> Inputs:
@@ -80,7 +87,7 @@ def _csv(path: Path, description: Description) -> Inputs:
     refuse_one_cell(path, header, len(description.names))
     if twice := next((name for name in header if header.count(name) > 1), None):
         raise InputError(f"{path.name} has two columns named {twice!r}: rename or drop one of them")
-    refuse_missing_names(description.names, header, path.name)
+    told = features_left_out(description.features, header, path.name)
     rows = list(lines)
     _refuse_empty(rows, path.name)
 
@@ -92,7 +99,7 @@ def _csv(path: Path, description: Description) -> Inputs:
         refuse_other_length(cells, len(header), place(index))
         return _row(dict(zip(header, cells, strict=True)), description, place(index))
 
-    return Inputs(len(rows), read, place=place)
+    return Inputs(len(rows), read, place=place, told=told)
 
 
 def _row(row: Any, description: Description, where: str) -> FloatArray:

@@ -1,7 +1,8 @@
 """The inputs of a study in files: arrays with bytes scaled, tables, or a folder of pictures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +13,25 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import Shape
 from milp_verix.input_files import PICTURES, decoded_note, read_input, scale_bytes, scaled_note
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.study.inputs import Inputs, inputs_of
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain
+from milp_verix.study.inputs import Inputs, inputs_of, names_of
 
 _MOST_TRIED = 100
 
 
 def stored_inputs(
-    source: str,
-    network: LoadedModel,
-    domain: tuple[float, float],
-    image_shape: Shape | None,
-    columns: Sequence[str] | None,
-) -> tuple[Inputs, str | None]:
-    """Return the inputs that ``source`` names, and a note where bytes are scaled to the domain.
+    source: str, network: LoadedModel, columns: Sequence[str] | None, options: Mapping[str, Any]
+) -> Inputs:
+    """Return the inputs that ``source`` names; a note tells where bytes are scaled to the domain.
 
-    The pictures of a folder are sorted by name. Raises ``InputError``.
+    ``columns`` are those chosen of a table, ``options`` those of the question. The pictures of a
+    folder are sorted by name. Raises ``InputError``.
     """
+    domain = options.get("domain", UNIT_DOMAIN)
     if Path(source).is_dir():
-        given = _pictures(Path(source), network, image_shape)
+        given = _pictures(Path(source), network, options.get("image_shape"))
     else:
-        given = inputs_of(source, network.input_size, columns)
+        given = inputs_of(source, network.input_size, columns, names_of(network, options))
     scales = _scales(domain)
     scaled = (scaled_note(domain),) if scales and _are_bytes(given) else ()
 
@@ -41,9 +41,9 @@ def stored_inputs(
 
     def notes(index: int) -> tuple[str, ...]:
         decoded = decoded_note(given.name(index) or "")
-        return (*(() if decoded is None else (decoded,)), *scaled)
+        return () if decoded is None else (decoded,)
 
-    return Inputs(given.count, read, given.name, notes, given.place), scaled[0] if scaled else None
+    return replace(given, read=read, notes=notes, told=(*given.told, *scaled))
 
 
 def _pictures(folder: Path, network: LoadedModel, image_shape: Shape | None) -> Inputs:
@@ -59,10 +59,10 @@ def _pictures(folder: Path, network: LoadedModel, image_shape: Shape | None) -> 
     )
 
 
-def _scales(domain: tuple[float, float]) -> bool:
+def _scales(domain: Domain) -> bool:
     """Return whether the domain has two finite ends; one for each coordinate is none."""
     try:
-        low, high = map(float, domain)
+        low, high = map(float, domain)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return False
     return bool(np.isfinite([low, high]).all())

@@ -1,7 +1,7 @@
 """The inputs of a study: an array in memory or in a file, or the rows of a table."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.frame import is_frame
-from milp_verix.inputs.one_row import numbers_in, row_of
+from milp_verix.inputs.one_row import by_names, in_order, numbers_in, row_of
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.stored_numbers import array_in
 from milp_verix.study.tables import number_table
 
@@ -22,8 +23,9 @@ _FORMS = "give a .npy file, a .npz file with KEY after a colon, a .csv or a .par
 class Inputs:
     """``count`` inputs: ``read(i)`` returns one, ``name(i)`` the name of its file, or None.
 
-    ``notes(i)`` say how it was converted, and ``place(i)`` where it stands in its source.
-    ``read`` raises ``InputError`` where an input cannot be read; the others are not affected.
+    ``notes(i)`` say how it was converted, and ``place(i)`` where it stands in its source; ``told``
+    are notes on all of them. ``read`` raises ``InputError`` where an input cannot be read; the
+    others are not affected.
     """
 
     count: int
@@ -31,20 +33,34 @@ class Inputs:
     name: Callable[[int], str | None] = lambda _: None
     notes: Callable[[int], tuple[str, ...]] = lambda _: ()
     place: Callable[[int], str] = "input {}".format
+    told: tuple[str, ...] = ()
 
 
-def inputs_of(source: Any, size: int, columns: Sequence[str] | None = None) -> Inputs:
+def names_of(network: LoadedModel, options: Mapping[str, Any]) -> Sequence[str] | None:
+    """Return the names of an input's coordinates: the model's, or the user's in ``options``."""
+    given = options.get("feature_names") if options.get("features") is None else None
+    names = None if given is None else [*map(str, given)]
+    return network.columns if network.columns_for(names or ()) or names is None else names
+
+
+def inputs_of(
+    source: Any,
+    size: int,
+    columns: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+) -> Inputs:
     """Return the inputs in ``source``: an array, a sequence, a DataFrame, or the path of a file.
 
     The first axis of an array counts the inputs, each of ``size`` numbers. ``columns`` are the
-    columns of a table that hold an input, in its order; all by default. Raises ``InputError``.
+    columns of a table that hold an input, all by default. ``names`` are those of the coordinates,
+    by which tables and rows with names are placed. Raises ``InputError``.
     """
     if isinstance(source, Inputs):
         return source
     if is_frame(source) or _is_table(source):
-        table = number_table(source, size, columns)
+        table = number_table(source, size, columns, names)
         _fitting(table.values, size, "the table")
-        return Inputs(len(table.values), table.row, place=table.place)
+        return Inputs(len(table.values), table.row, place=table.place, told=table.notes)
     if isinstance(source, str | Path):
         return _fitting(_stored(str(source), size, columns), size, str(source))
     if columns is not None:
@@ -52,7 +68,7 @@ def inputs_of(source: Any, size: int, columns: Sequence[str] | None = None) -> I
     if isinstance(source, np.ndarray) or hasattr(source, "__array__"):
         return _fitting(np.asarray(source), size, "the array of inputs")
     if isinstance(source, Sequence) and len(source):
-        return Inputs(len(source), lambda i: _array(source[i]))
+        return _sequence(source, names)
     raise InputError(f"the inputs are an array, a sequence of arrays or a file, got {source!r}")
 
 
@@ -88,14 +104,26 @@ def _is_table(source: Any) -> bool:
     return isinstance(source, str | Path) and Path(source).suffix.lower() in suffixes
 
 
-def _array(value: Any) -> NDArray[Any]:
-    row = row_of(value)
-    if row is not None:
-        return np.array(numbers_in(row))
-    try:
-        return np.asarray(value)
-    except ValueError as error:  # rows of different lengths
-        raise InputError(f"the input is not an array: {error}") from error
+def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
+    """Return inputs that are arrays, or rows by ``names``, or else by those of the first row."""
+    told: tuple[str, ...] = ()
+    if names is None and hasattr(source[0], "keys"):
+        names, told = in_order([*map(str, source[0].keys())], None, "the first row")
+
+    def read(index: int) -> NDArray[Any]:
+        row = row_of(source[index])
+        try:
+            if row is None:
+                return np.asarray(source[index])
+        except ValueError as error:  # rows of different lengths
+            raise InputError(f"the input is not an array: {error}") from error
+        return np.array(numbers_in(by_names(row, names, f"row {index}")[0]))
+
+    def notes(index: int) -> tuple[str, ...]:
+        row = row_of(source[index])
+        return () if row is None else by_names(row, names, "the row")[1]
+
+    return Inputs(len(source), read, notes=notes, told=told)
 
 
 def _fitting(values: NDArray[Any], size: int, what: str) -> Inputs:

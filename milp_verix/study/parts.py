@@ -13,15 +13,15 @@ from milp_verix.arguments import integer_of, seconds_of
 from milp_verix.comparison.pairs import why_unfit
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.inputs.features import Feature
-from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs as Description, inputs_of as described_as
-from milp_verix.inputs.names import listed
+from milp_verix.inputs.one_row import counts, row_of
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
+from milp_verix.problem.labelled import shaped_domain
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.described_rows import described_inputs
-from milp_verix.study.inputs import Inputs, indices_in, inputs_of
+from milp_verix.study.inputs import Inputs, indices_in, inputs_of, names_of
 from milp_verix.study.tasks import FUNCTIONS, Setting, Task, settings_of, tasks_of
 
 _NO_TIME = 1e-9
@@ -62,14 +62,14 @@ def part_of(
 
     Raises the error of an argument that suits no input.
     """
-    if not isinstance(network, LoadedModel):
-        network = load_network(network)
+    network = loaded(network)
     given, options = _given(network, xs, columns, inputs, options)
     chosen = _indices(indices, given.count)
     _first_readable(given, chosen)
     if "epsilon" in (grid or {}):
         raise InputError("'epsilon' is in the grid, and given beside it: give it once")
-    axes = {"epsilon": _listed(epsilon), **(grid or {})}
+    radii = [row_of(one) if hasattr(one, "keys") else one for one in _listed(epsilon)]
+    axes = {"epsilon": radii, **(grid or {})}
     kinds = [task] if isinstance(task, str) else list(task)
     if "compare" in kinds and len(kinds) > 1:
         raise InputError("a study of solvers has the task 'compare' alone: leave the others out")
@@ -111,27 +111,23 @@ def _given(
 ) -> tuple[Inputs, Mapping[str, Any]]:
     """Return the inputs, and the options with their description if there is one."""
     if described is None:
-        if columns is None and is_frame(xs) and network.columns is not None:
-            columns = network.columns
-            seen = [str(name) for name in xs.columns]
-            if missing := [name for name in columns if name not in seen]:
-                raise InputError(
-                    f"the network's input needs {listed(missing)}, and the frame has "
-                    f"{listed(seen)}: describe it, such as "
-                    "inputs=Inputs.from_pipeline(pipeline, frame)"
-                )
-        return inputs_of(xs, network.input_size, columns), options
+        return inputs_of(xs, network.input_size, columns, names_of(network, options)), options
     if columns is not None:
         raise InputError("the description names the columns of the input; leave columns out")
     if isinstance(described, str | Path):
         described = Description.from_file(described)
     described = described_as(described)
     assert described is not None
-    return described_inputs(xs, described), {**options, "inputs": described}
+    placed = network.described(described)
+    given = described_inputs(xs, placed, reordered=placed.places != described.places)
+    return given, {**options, "inputs": placed}
 
 
 def _listed(value: Any) -> list[Any]:
-    """Return several values as a list, one as a list of it."""
+    """Return several values as a list, one as a list of it; values by name are one."""
+    row = row_of(value) if hasattr(value, "keys") else None
+    if row is not None and (isinstance(value, Mapping) or not counts([*row])):
+        return [row]
     one = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
     return [value] if one or (isinstance(value, np.ndarray) and not value.ndim) else list(value)
 
@@ -206,7 +202,9 @@ def _samples(
         yield _first_readable(inputs, indices)
         return
     try:
-        low, high = arguments.get("domain", (0.0, 1.0))
+        names = names_of(network, arguments)
+        domain = arguments.get("domain", (0.0, 1.0))
+        low, high = shaped_domain(domain, names, network.input_shape, None)
         inside = np.clip(np.zeros(network.input_shape), low, high)
     except (TypeError, ValueError):
         inside = np.zeros(network.input_shape)

@@ -184,8 +184,7 @@ def _parts(path: Path, keys: Mapping[str, Any], given: Mapping[str, Any]) -> Ite
         described = path.parent / keys["inputs"] if "inputs" in keys else None
         columns = keys.get("columns")
         if described is None:
-            domain = options.get("domain", (0.0, 1.0))
-            xs, _ = stored_inputs(xs, network, domain, shape, columns)
+            xs = stored_inputs(xs, network, columns, options)
             columns = None
         yield part_of(
             network,

@@ -2,11 +2,12 @@
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 from pandas.plotting import PlotAccessor
 
+from milp_verix.reporting.comparison_files import harmless
 from milp_verix.study.columns import use_of_columns
 
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ class StudyFrame(pd.DataFrame):  # type: ignore[misc]
     def plot(self) -> StudyPlots:
         """A picture of the columns by ``plot()``, and the plots of pandas."""
         return StudyPlots(self)
+
+    def to_csv(self, *args: Any, **options: Any) -> str | None:
+        """Write the table as pandas does; no spreadsheet or terminal obeys its cells."""
+        told = self.map(harmless).rename(columns=harmless)
+        return cast(str | None, pd.DataFrame.to_csv(told, *args, **options))
 
     def columns_used(self, results: str | Path | None = None) -> "TableUse":
         """Return how often the decisions in these rows need each column of the input.

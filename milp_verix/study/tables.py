@@ -12,7 +12,8 @@ import numpy as np
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import number_in_cell, remedy_for
 from milp_verix.inputs.frame import is_frame, named_frame
-from milp_verix.inputs.names import listed, shown
+from milp_verix.inputs.names import listed, same_names, shown
+from milp_verix.inputs.one_row import in_order
 from verix_encodings.arrays import FloatArray
 
 
@@ -20,12 +21,14 @@ from verix_encodings.arrays import FloatArray
 class NumberTable:
     """Rows of numbers, shape (rows, columns), NaN for a missing one.
 
-    ``names`` are those of the columns; ``place(i)`` says where row ``i`` stands.
+    ``names`` are those of the columns; ``place(i)`` says where row ``i`` stands, ``notes`` which
+    columns were taken.
     """
 
     values: FloatArray
     names: Sequence[str]
     place: Callable[[int], str]
+    notes: tuple[str, ...]
 
     def row(self, index: int) -> FloatArray:
         """Return a row; ``InputError`` that names the column of a missing number."""
@@ -38,35 +41,39 @@ class NumberTable:
         return row
 
 
-def number_table(source: Any, size: int, columns: Sequence[str] | None) -> NumberTable:
+def number_table(
+    source: Any, size: int, columns: Sequence[str] | None, names: Sequence[str] | None
+) -> NumberTable:
     """Return the numbers in a DataFrame, or in a .csv or .parquet file, of ``size`` columns.
 
-    ``columns`` are their names, in order; all by default. The first line of a CSV file is a header
-    unless it holds numbers alone. Raises ``InputError`` for another file and for a cell that holds
-    no number.
+    ``columns`` are those that the user chose, all by default, and ``names`` those of the input's
+    coordinates: a table is placed by these. Without them, columns are taken in their order, which a
+    note tells. The first line of a CSV file is a header unless it holds numbers alone. Raises
+    ``InputError`` for another file and for a cell that holds no number.
     """
     if is_frame(source):
-        return _in_frame(named_frame(source), "the frame", size, columns)
+        return _in_frame(named_frame(source), "the frame", size, columns, names)
     path = Path(source)
     if path.suffix.lower() == ".parquet":
-        return _in_frame(named_frame(parquet_table(path)), path.name, size, columns)
+        return _in_frame(named_frame(parquet_table(path)), path.name, size, columns, names)
     numbers, places = array("d"), array("q")
     lines = csv_lines(path)
     _, first = next(lines, (1, []))
     refuse_one_cell(path, first, size)
     header = None if all(_is_value(cell) for cell in first) else first
-    chosen = _places(path.name, header, len(first), size, columns)
-    names = header or [f"column {place + 1}" for place in range(len(first))]
+    chosen, notes = _places(path.name, header, len(first), size, columns=columns, names=names)
+    titles = header or [f"column {place + 1}" for place in range(len(first))]
     for number, cells in [(1, first), *lines] if header is None else lines:
         where = f"{path.name}, line {number}"
         refuse_other_length(cells, len(first), where)
         for place in chosen:
-            numbers.append(_number(cells[place], names[place], where))
+            numbers.append(_number(cells[place], titles[place], where))
         places.append(number)
     return NumberTable(
         np.array(numbers).reshape(-1, size),
-        [names[place] for place in chosen],
+        [titles[place] for place in chosen],
         lambda i: f"{path.name}, line {places[i]}",
+        notes,
     )
 
 
@@ -123,22 +130,25 @@ def parquet_table(path: Path) -> Any:
         raise InputError(f"cannot read {path}: {error}") from error
 
 
-def _in_frame(frame: Any, what: str, size: int, columns: Sequence[str] | None) -> NumberTable:
+def _in_frame(
+    frame: Any, what: str, size: int, columns: Sequence[str] | None, names: Sequence[str] | None
+) -> NumberTable:
     header = list(frame.columns)
-    names = [header[place] for place in _places(what, header, len(header), size, columns)]
+    places, notes = _places(what, header, len(header), size, columns=columns, names=names)
+    chosen = [header[place] for place in places]
     values = np.empty((len(frame), size))
 
     def place(index: int) -> str:
         return f"{what}, row {index}"
 
-    for number, name in enumerate(names):
+    for number, name in enumerate(chosen):
         column = frame[name].infer_objects()
         if column.dtype.kind in "biuf":
             values[:, number] = column.to_numpy(np.float64, na_value=np.nan)
             continue
         for index, (cell, missing) in enumerate(zip(column, column.isna(), strict=True)):
             values[index, number] = np.nan if missing else _cell(cell, name, place(index))
-    return NumberTable(values, names, place)
+    return NumberTable(values, chosen, place, notes)
 
 
 def _cell(cell: Any, name: str, where: str) -> float:
@@ -169,24 +179,35 @@ def _is_value(cell: str) -> bool:
 
 
 def _places(
-    what: str, header: list[str] | None, count: int, size: int, columns: Sequence[str] | None
-) -> list[int]:
-    """Return the places of the input's columns."""
+    what: str,
+    header: list[str] | None,
+    count: int,
+    size: int,
+    *,
+    columns: Sequence[str] | None,
+    names: Sequence[str] | None,
+) -> tuple[list[int], tuple[str, ...]]:
+    """Return the places of the input's columns, and notes on them."""
+    notes, known = tuple[str, ...](), header or []
+    if columns is not None and same_names(names or (), columns):
+        columns, _ = in_order(columns, names, "the choice of columns")
+    elif header is not None and columns is None:
+        chosen, notes = in_order(header, names, what)
+        columns = None if names is None else chosen
     if columns is None:
         places = list(range(count))
     else:
-        missing = [name for name in columns if name not in (header or [])]
+        missing = [name for name in columns if name not in known]
         if missing:
             held = "no header" if header is None else f"the columns {listed(header)}"
             raise InputError(f"{what} has {held}, but no column {missing[0]!r}")
-        names = header or []
-        if twice := next((name for name in columns if names.count(name) > 1), None):
+        if twice := next((name for name in columns if known.count(name) > 1), None):
             raise InputError(f"{what} has two columns named {twice!r}: rename or drop one of them")
-        places = [names.index(name) for name in columns]
+        places = [known.index(name) for name in columns]
     if len(places) != size:
         raise InputError(
             f"the network takes {size} numbers, and {len(places)} columns of {what} were chosen; "
             "name the columns of the input in its order (--columns A,B,…), or describe the input "
             "where columns hold words (--inputs FILE)"
         )
-    return places
+    return places, notes

@@ -119,7 +119,7 @@ def tasks_of(
     for index in indices:
         name = inputs.name(index)
         x, problem, identity = _read(inputs, index, name)
-        notes = inputs.notes(index) if problem is None else ()
+        notes = (*inputs.notes(index), *inputs.told) if problem is None else ()
         for setting in settings:
             # a solver's answer within a limit says nothing of another limit
             passing = () if setting.task == "compare" else LIMITS
@@ -161,6 +161,10 @@ def _plain(value: Any, name: str) -> Any:
         return {"sha256": array_hash(value), "shape": shape, "dtype": str(value.dtype)}
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value), name)
+    if hasattr(value, "iloc"):  # labels and values of pandas
+        value = [*value.items()]
+    elif hasattr(value, "to_series"):
+        value = value.tolist()
     if isinstance(value, Mapping):
         return {str(key): _plain(entry, name) for key, entry in value.items()}
     if isinstance(value, Sequence | set | frozenset):

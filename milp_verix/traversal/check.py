@@ -12,7 +12,9 @@ from milp_verix.problem.options import Asked, CheckOptions, InputLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
+from milp_verix.results.build import counterfactual_of
 from milp_verix.results.check import Check
+from milp_verix.results.plain_counterfactuals import plain_counterfactual
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.verdict import Verdict
 from milp_verix.runner import fields_of
@@ -43,6 +45,9 @@ def check_problem(
     with Oracle(problem, search) as oracle:
         verdict = oracle.check(coordinates, request.deadline.limited(request.check_limit))
         told = {one.name: getattr(verdict, one.name) for one in fields(Verdict)}
+        if verdict.violated:
+            plain = plain_counterfactual(problem, counterfactual_of(verdict))
+            told |= {"witness": plain.input, "prediction": plain.prediction, "rival": plain.rival}
         about = Result(**fields_of(oracle, request.elapsed, None))
         return Check(**told, about=about, free=tuple(chosen))
 

@@ -189,11 +189,9 @@ def _ascending(name: str, scores: FloatArray) -> Order:
 
 def _permutation(order: OrderLike, features: Features) -> tuple[int, ...]:
     try:
-        given = np.asarray(order)
+        given = np.asarray(features.unnamed(order, "order"))
     except ValueError:  # rows of different lengths
         given = np.array(None)
-    if given.dtype.kind in "UO" and given.ndim == 1:  # names
-        given = np.asarray(features.unnamed(order))
     count = features.count
     if not np.issubdtype(given.dtype, np.integer) or not np.array_equal(
         np.sort(given, axis=None), np.arange(count)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import steps_of, without_search
 from milp_verix.inputs.made_rows import rows_of
-from milp_verix.inputs.pipeline import coordinate_names
+from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.inputs.table_encoding import encoding_of
 from milp_verix.tree_reader.branching import Branching, Sides, Words, as_thresholds, plain_sides
 from milp_verix.tree_reader.pulled_back import Conditions
@@ -104,7 +104,7 @@ def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
         raise InputError(
             f"the transformer makes {columns.width} numbers of a row, the trees take {inner.inputs}"
         )
-    trees = pulled_back(inner, columns)
+    trees, (names, words) = pulled_back(inner, columns), coordinates_of(fitted)
     # rows with missing values wait for a description
     known = frame.dropna() if hasattr(frame, "columns") else ()
     given = rows_of(fitted, known) if len(known) else np.zeros((0, columns.size))
@@ -114,8 +114,8 @@ def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
         stored=(),
         inputs=columns.size,
         runner=PipelineRunner(columns, through, inner.runner, pipeline),
-        columns=coordinate_names(fitted),
-        words={},
+        columns=names,
+        words=words,
         points=np.concatenate([table_points(columns, trees), given]),
     )
 

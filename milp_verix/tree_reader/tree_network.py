@@ -64,7 +64,9 @@ class TreeNetwork(LoadedModel):
         return np.asarray(self.outputs(self.as_input(x).astype(np.float64))[0])
 
     def scores(self, x: ArrayLike) -> NDArray[np.floating]:
-        """Return the sums of the trees; the library has their mean, or a link of them."""
+        """Return the sums of the trees, those of the library unless it has a link of them."""
+        if self.link == "identity":
+            return self.evaluate(x) * self.divisor
         return self.ir.evaluate(self.as_input(x))
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:

@@ -16,6 +16,8 @@ class SpokenClaims:
     with the features ``kept``. ``no_part`` says that a feature is in no minimal explanation,
     ``still`` that it has no other value, ``fewest`` that no change of fewer features does the
     same. ``rules`` is the number of rules, ``asked`` the features that an explanation was to have.
+    ``limits`` has how far features may move, with True for a share of the range in per cent; zero
+    for those that stay as they are. Features that it lacks may take any value.
     """
 
     subject: str | None
@@ -29,12 +31,13 @@ class SpokenClaims:
     fewest: bool
     rules: int
     asked: str
+    limits: dict[str, tuple[float, bool]]
 
 
 def spoken(text: str, names: tuple[str, ...]) -> SpokenClaims:
     """Return the claims of ``text`` about features called ``names``."""
     subject = _first(rf"decision {_CLASS}", text)
-    above = re.search(rf"{_CLASS} scores above {_CLASS}", text)
+    above = re.search(rf"{_CLASS} overtakes {_CLASS}", text)
     compared = re.search(
         rf"(?:overtaken by|against|raises|between {_CLASS} and) ((?:{_CLASS}(?:, | or | and )?)+)",
         text,
@@ -54,7 +57,23 @@ def spoken(text: str, names: tuple[str, ...]) -> SpokenClaims:
         "No change of fewer features " in text,
         _rules(text),
         _first(r"Only explanations (.*) were sought", text) or "",
+        _limits(text, names),
     )
+
+
+def _limits(text: str, names: tuple[str, ...]) -> dict[str, tuple[float, bool]]:
+    found: dict[str, tuple[float, bool]] = {}
+    shared = re.search(r"with ([^,]*(?:, [^,]*)*?) within ±([\d.e-]+) % of their ranges", text)
+    stays = re.search(r"while ([^.;]*?) stays? as (?:it is|they are)", text)
+    for name in names:
+        own = rf"(?:^|, | and |with ){re.escape(name)}"
+        if near := re.search(rf"{own} within ±([\d.e-]+)(?: \S+)? of", text):
+            found[name] = float(near[1]), False
+        elif shared and re.search(rf"{own}(?:,| and |$)", f"with {shared[1]}"):
+            found[name] = float(shared[2]), True
+        elif stays and re.search(rf"{own}(?:,| and |$)", f"with {stays[1]}"):
+            found[name] = 0.0, False
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +103,11 @@ def spoken_importance(text: str, names: tuple[str, ...]) -> SpokenImportance:
     zeros = _first(r"0 for the other (\d+) features", text)
     one = "0 for the other feature" in text and zeros is None
     wrong = re.search(
-        r"order (\d+) pairs? of features wrongly, proven: (?:such as )?(.*?) before (.*?)\.", text
+        r"order (\d+) pairs? of features otherwise than proven of the .*?: (?:such as )?"
+        r"([^:]*?) before (.*?)\.",
+        text,
     )
-    none = "contradict no order of features that is proven" in text
+    none = "order no pair of features otherwise than proven of the " in text
     return SpokenImportance(
         ends,
         float(most) if most else 0.0,

@@ -91,9 +91,8 @@ class Solvers:
         given = {name: getattr(self.search, name) for name in _OF_SEARCH}
         usual = {name: getattr(USUAL, name) for name in _OF_SEARCH}
         options |= {name: value for name, value in given.items() if value != usual[name]}
-        shape = options["image_shape"]
-        source, note = stored_inputs(posed.specification, network, posed.domain, shape, None)
-        if note is not None and not self.quiet:
+        source = stored_inputs(posed.specification, network, None, options)
+        for note in () if self.quiet else source.told:
             errors.print(f"note: {note}", markup=False)
         return part_of(
             network,

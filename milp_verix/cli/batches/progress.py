@@ -16,6 +16,7 @@ from rich.progress import (
 )
 
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED
+from milp_verix.cli.terminal import Terminal
 from milp_verix.errors import InputError
 from milp_verix.reporting.words.solver_study import meaning
 from milp_verix.study.batch import Tally
@@ -98,7 +99,7 @@ def _clock(seconds: float) -> str:
 
 def print_study(study: SolverStudy) -> None:
     """Print a study of solvers: a line for each pair, contradictions, pairs that were not asked."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal(soft_wrap=True)
     console.print(study.table())
     none = "no two definite answers contradict each other"
     told = [f"contradiction: {text}" for text in study.disagreements] or [none]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -82,17 +82,12 @@ def batch(
             }
             if wanted.costs is not None:
                 options["costs"] = numbers_in(wanted.costs, "--costs", network)
-            names, note = parts_of(wanted.columns), None
-            source: Any = inputs
+            names, source = parts_of(wanted.columns), cast("Any", inputs)
             if wanted.described is None:
-                source, note = stored_inputs(
-                    inputs, network, ball.domain, options["image_shape"], names
-                )
+                source = stored_inputs(inputs, network, names, options)
                 names = None
             elif ball.domain == UNIT_DOMAIN:
                 del options["domain"]  # the description has one for each feature
-            if note is not None and not quiet:
-                errors.print(f"note: {note}", markup=False)
             part = part_of(
                 network,
                 source,
@@ -105,6 +100,9 @@ def batch(
                 options=options,
             )
             parts = [part]
+        notes = dict.fromkeys(note for part in parts for note in part.inputs.told)
+        for note in () if quiet else notes:
+            errors.print(f"note: {note}", markup=False)
         with tasks_progress(errors, quiet=quiet) as show:
             tally = run_parts(
                 parts,

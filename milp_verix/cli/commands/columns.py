@@ -8,6 +8,7 @@ import typer
 from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.help_sections import output_option
 from milp_verix.cli.options import PlotPath, Quiet
+from milp_verix.cli.terminal import Terminal
 from milp_verix.reporting.figures.parts.writing import plot_format
 from milp_verix.reporting.words.columns import columns_sentence, columns_table
 from milp_verix.study.columns import use_of_columns
@@ -30,8 +31,6 @@ def columns(
     quiet: Quiet = False,
 ) -> None:
     """Show for each column how often the decisions of a study need it, and its typical values."""
-    from rich.console import Console
-
     with refusals() as errors:
         check_folder(plot_path)
         if plot_path is not None:
@@ -40,7 +39,7 @@ def columns(
             study, results, lambda told: errors.print(f"warning: {told}", markup=False)
         )
         if not quiet:
-            console = Console(highlight=False)
+            console = Terminal()
             console.print(columns_sentence(use), markup=False)
             console.print(columns_table(use))
         if plot_path is not None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from milp_verix.cli.batches.comparing import Many, Solvers
 from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
@@ -21,6 +20,7 @@ from milp_verix.cli.question import (
     question_of,
 )
 from milp_verix.cli.search_options import BoundOptions
+from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.compare import TASKS, compare_solvers
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import InputError
@@ -199,7 +199,7 @@ def compare(
 
 
 def _print(found: Comparison, notes: tuple[str, ...]) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal(soft_wrap=True)
     table = found.table()
     if not console.is_terminal:
         # a file has no width: columns must not lose digits there

@@ -13,7 +13,7 @@ from milp_verix.cli.question import NamedQuestion, Question, numbers_in
 from milp_verix.cli.search_options import SearchOptions
 from milp_verix.duality.contrast_search import ContrastiveProgress
 from milp_verix.duality.contrastive import MEASURES, contrastive_of
-from milp_verix.reporting.words.wording import number
+from milp_verix.number_text import down, up
 from milp_verix.results.public import ContrastiveExplanation
 
 
@@ -74,5 +74,5 @@ def contrastive(
 
 
 def _told(state: ContrastiveProgress) -> str:
-    best = "none yet" if state.cost is None else number(state.cost)
-    return f"best {best}, none below {number(state.lower_bound)}, round {state.rounds}"
+    best = "none yet" if state.cost is None else up(state.cost)
+    return f"best {best}, none below {down(state.lower_bound)}, round {state.rounds}"

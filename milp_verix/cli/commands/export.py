@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from rich.console import Console
 
 from milp_verix.atomic_write import replacing, write_atomically
 from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.help_sections import output_option, question_option
 from milp_verix.cli.options import BoundsName, FormulationName, Segments
 from milp_verix.cli.question import QuestionOptions, files_of, freed_features, question_of
+from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.each_check import Relaxations, size_of
 from milp_verix.errors import InputError
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.oracle.check_program import column_map, encode_problem
+from milp_verix.printable import printable
 from milp_verix.problem.search import Search
 from milp_verix.results.records.base import array_hash
 from milp_verix.tolerances import Tolerances
@@ -87,12 +88,12 @@ def export(
             "columns: x inputs, z pre-activations, a activations, d phases, s slacks; the number "
             "of the node and of the neuron behind each",
         )
-        _write(encoding, -row, out, comments)
+        _write(encoding, -row, out, tuple(map(printable, comments)))
         if columns is not None:
             write_atomically(columns, column_map(encoding.program))
         relaxed, _ = Relaxations(Tolerances()).solve(encoding.program, -row)
     size = size_of(encoding.program)
-    print_out = Console(highlight=False, soft_wrap=True).print
+    print_out = Terminal(soft_wrap=True).print
     print_out(f"{out}: {size.columns} columns, {size.rows} rows, {size.binaries} binaries")
     print_out(equation)
     told = "not known: HiGHS takes no quadratic row" if relaxed is None else f"{relaxed:.9g}"

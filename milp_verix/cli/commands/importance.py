@@ -29,7 +29,7 @@ def importance(
         question_option(
             metavar="FILE",
             help="A score of each feature by another tool, such as SHAP values, .npy or .json: "
-            "tells the pairs of features that it orders wrongly.",
+            "tells the pairs of features that it orders otherwise than proven.",
         ),
     ] = None,
     resume: Resume = None,

@@ -1,5 +1,6 @@
 """The command ``milp-verix inflate``: the ranges within which the prediction stays."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,8 +14,10 @@ from milp_verix.cli.options import number_of, radius_of
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedQuestion, Question
 from milp_verix.cli.search_options import CheckOptions
+from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.ranges.inflate import inflate_problem
+from milp_verix.ranges.rows import Numbers
 from milp_verix.ranges.search import RangesProgress
 from milp_verix.results.public import Ranges
 from milp_verix.study.described_rows import described_inputs
@@ -65,29 +68,33 @@ def inflate(
     """Find the widest ranges of kept features within which the prediction provably stays."""
 
     def search_of(asked: Question, **watching: Any) -> Ranges:
-        return inflate_problem(
+        given, told = (None, ()) if rows is None else _rows(rows, asked.problem)
+        found = inflate_problem(
             asked.problem,
             asked.explanation,
-            rows=None if rows is None else _rows(rows, asked.problem),
+            rows=given,
             within=within,
             resolution=resolution,
             search=search.search(),
             **watching,
         )
+        return replace(found, notes=(*found.notes, *told))
 
     shown = status_line("a first box …", _told)
     found = answered(posed, delivery, shown, search_of, rows, explanation=explanation)
     raise typer.Exit(exit_code(found.maximal, found.statistics.stopped))
 
 
-def _rows(source: str, problem: PosedProblem) -> Any:
-    """Return the inputs in a file, as an array with one in each row."""
-    inputs = problem.inputs
-    table = Path(source).suffix.lower() in (".csv", ".parquet")
-    given = (
-        described_inputs(source, inputs) if inputs and table else inputs_of(source, problem.x.size)
-    )
-    return np.array([given.read(index).reshape(-1) for index in range(given.count)])
+def _rows(source: str, problem: PosedProblem) -> tuple[Numbers, tuple[str, ...]]:
+    """Return the inputs in a file, with one in each row, and notes on its columns."""
+    inputs, names = problem.inputs, problem.coordinate_names
+    if inputs and Path(source).suffix.lower() in (".csv", ".parquet"):
+        given = described_inputs(source, inputs)
+    else:
+        refuse_arrays(inputs is not None and inputs.places is not None)
+        given = inputs_of(source, problem.x.size, None, names)
+    rows = [given.read(index).reshape(-1) for index in range(given.count)]
+    return Numbers(np.array(rows)), given.told
 
 
 def _told(state: RangesProgress) -> str:

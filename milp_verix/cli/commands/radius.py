@@ -11,9 +11,9 @@ from milp_verix.cli.options import number_of, radius_of
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedCase, Question, freed_features
 from milp_verix.cli.search_options import CheckOptions
+from milp_verix.number_text import down, up
 from milp_verix.radius.robustness import radius_of as bracketed_radius
 from milp_verix.radius.search import RadiusProgress
-from milp_verix.reporting.words.wording import number
 from milp_verix.results.public import RobustnessRadii
 
 EXIT_CODES = """\
@@ -83,4 +83,4 @@ def radius(
 def _told(state: RadiusProgress) -> str:
     if state.total > 1:
         return f"{state.open} of {state.total} brackets are open"
-    return f"between {number(state.lower)} and {number(state.upper)}"
+    return f"between {down(state.lower)} and {up(state.upper)}"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +17,7 @@ from milp_verix.atomic_write import write_atomically
 from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.exit_codes import UNUSABLE
 from milp_verix.cli.help_sections import output_option
+from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.self_test import SolverReport, report_on
 from milp_verix.solvers import CHECKERS, SOLVERS
 from milp_verix.solvers.registry import added_solvers
@@ -46,7 +46,7 @@ def solvers(
         reports = [report_on(name) for name in names or [*SOLVERS, *CHECKERS, *added_solvers()]]
         if json_path is not None:
             write_atomically(json_path, _json(reports))
-    Console(highlight=False).print(_table(reports))
+    Terminal().print(_table(reports))
     if any(report.installed and report.problem for report in reports):
         raise typer.Exit(UNUSABLE)
 

@@ -72,7 +72,12 @@ class TextPipeline:
         if not hasattr(vectorizer, "vocabulary_") or not hasattr(estimator, "classes_"):
             raise not_fitted(pipeline)
         if tuple(vectorizer.ngram_range) != (1, 1) or vectorizer.analyzer != "word":
-            raise InputError("the vectorizer counts more than single words, which overlap")
+            raise InputError(
+                "the vectorizer counts more than single words, which overlap: use analyzer='word' "
+                "and ngram_range=(1, 1)"
+            )
+        if vectorizer.input != "content":
+            raise InputError(f"the vectorizer reads a {vectorizer.input}, expected input='content'")
         if (
             name_of(estimator) not in LINEAR_CLASSIFIERS | {"MLPClassifier"}
             and reader_of(estimator) is None

@@ -6,12 +6,13 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.errors import InputError
+from milp_verix.number_text import exact
 from milp_verix.reporting.figures.gap_plot import gap_figure
 from milp_verix.reporting.figures.parts.bars import key_above
 from milp_verix.reporting.figures.parts.sheet import MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.parts.style import LABEL, MUTED, bar_rows
 from milp_verix.reporting.figures.parts.writing import drawn
-from milp_verix.reporting.words.wording import counted, norm_text, number, seconds_text, shortened
+from milp_verix.reporting.words.wording import counted, norm_text, seconds_text, shortened
 from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
 from milp_verix.results.records.verdict import Answer
 
@@ -75,7 +76,7 @@ def _facts(comparison: ComparisonRecord) -> str:
     question = "one explanation"
     if comparison.checks is not None:
         question = counted(len(comparison.checks), "check")
-    ball = f"ε = {number(comparison.epsilon)} ({norm_text(comparison.norm)})"
+    ball = f"ε = {exact(comparison.epsilon)} ({norm_text(comparison.norm)})"
     rounds = [] if comparison.rounds == 1 else [f"median of {comparison.rounds} rounds"]
     return "   ·   ".join([shortened(comparison.model, 36), question, ball, *rounds])
 

@@ -16,11 +16,11 @@ from milp_verix.reporting.figures.parts.passage_lines import LINE, lines_of, wri
 from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.parts.style import INK, MUTED, Status, statuses, typeset
 from milp_verix.reporting.words.audit import audit_headline, audit_outcome, audit_sentence
+from milp_verix.reporting.words.contrast import contrast_sentence
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
 from milp_verix.reporting.words.message_words import marked_words
-from milp_verix.reporting.words.sentences import contrast_sentence, explanation_sentence
+from milp_verix.reporting.words.sentences import explanation_sentence
 from milp_verix.reporting.words.wording import (
-    change_text,
     contrast_headline,
     contrast_outcome,
     counted,
@@ -111,7 +111,7 @@ def described_explanation(explanation: ExplanationRecord) -> Drawing:
     }
     keys = [key for status, key in every.items() if status in known]
     heading = _heading(explanation, one) if found else ""
-    panel = _Panel(lines, heading, keys, [_needed(explanation), *_about(explanation)])
+    panel = _Panel(lines, heading, keys, [outcome_text(explanation), *_about(explanation)])
     return _figure(explanation, headline(explanation), explanation_sentence(explanation), panel)
 
 
@@ -119,18 +119,28 @@ def described_contrast(found: ContrastiveExplanationRecord) -> Drawing:
     """Draw the features of a contrast first, each with its other value."""
     contrast, point = found.contrast or (), found.counterfactual
     others = [feature for feature in range(len(found.groups)) if feature not in contrast]
-    lines = []
+    lines, held = [], {*found.must_not, *found.still}
     for feature in [*contrast, *others][:_MOST]:
-        strong = feature in contrast
-        row = described_row(found, feature, point if strong else None)
-        colour = INK if strong else _DIM
-        lines.append(_Line(row, colour, strong, row.becomes or "", bar=found.robust))
+        strong, free = feature in contrast, found.robust and feature not in held
+        row = _one_way(found, described_row(found, feature, point if strong else None))
+        colour = INK if strong else _DIM if free or not found.robust else Status.STILL.colour
+        lines.append(_Line(row, colour, strong, row.becomes or "", bar=free))
     keys = [_Key("s", INK, "changes"), _Key("o", _DIM, "stays as it is")] if contrast else []
     if found.robust:
         keys = [_Key("o", _DIM, "may change within the bar", bar=True)]
+        keys += [_Key("o", Status.STILL.colour, Status.STILL.value)] if held else []
     heading = "" if point is None else _heading(found, point)
     panel = _Panel(lines, heading, keys, [contrast_outcome(found), *_about(found)])
     return _figure(found, contrast_headline(found), contrast_sentence(found), panel)
+
+
+def _one_way(found: ContrastiveExplanationRecord, row: DescribedRow) -> DescribedRow:
+    """Return a row whose room goes no way in which contrasts may not change the feature."""
+    assert found.inputs is not None
+    low, high = row.track.room
+    only = found.inputs.features[row.feature].only
+    room = (row.track.at if only == "up" else low, row.track.at if only == "down" else high)
+    return row._replace(track=row.track._replace(room=room))
 
 
 def described_audit(audit: AuditRecord, flip: tuple[int | None, Counterfactual] | None) -> Drawing:
@@ -145,28 +155,18 @@ def described_audit(audit: AuditRecord, flip: tuple[int | None, Counterfactual] 
         status, row = known[feature], described_row(audit, feature, point)
         strong = status in (AuditStatus.KEPT, AuditStatus.ADDED, AuditStatus.UNDECIDED)
         colour = _DIM if status is AuditStatus.OUTSIDE else status.colour
-        lines.append(_Line(row, colour, strong, row.becomes or "", bar=not strong))
+        bar = not strong and status is not AuditStatus.STILL
+        lines.append(_Line(row, colour, strong, row.becomes or "", bar=bar))
     every = {status: _Key("s", status.colour, status.value) for status in AuditStatus}
     every[AuditStatus.REMOVABLE] = _Key("o", AuditStatus.REMOVABLE.colour, "can be left out")
     every[AuditStatus.OUTSIDE] = _Key("o", _DIM, AuditStatus.OUTSIDE.value, bar=True)
+    every[AuditStatus.STILL] = _Key("o", AuditStatus.STILL.colour, AuditStatus.STILL.value)
     keys = [key for status, key in every.items() if status in known]
     heading = "" if point is None else _heading(audit, point)
     if freed is not None:
         heading = f"without {labels_of(audit)[freed]} {heading}"
     panel = _Panel(lines, heading, keys, [audit_outcome(audit), *_about(audit)])
     return _figure(audit, audit_headline(audit), audit_sentence(audit), panel)
-
-
-def _needed(explanation: ExplanationRecord) -> str:
-    """Return how small the explanation is, in plain words."""
-    if not explanation.explanation:
-        asked = "changes the decision" if explanation.against is None else change_text(explanation)
-        return f"proven: no change within the ranges {asked}"
-    if explanation.proven and not explanation.must and not explanation.must_not:
-        return f"proven: no {'cheaper' if explanation.costs else 'smaller'} set is enough"
-    if explanation.minimal and explanation.lower_bound is None:
-        return "proven: none of them can be left out"
-    return outcome_text(explanation)
 
 
 def _about(result: Result) -> list[str]:

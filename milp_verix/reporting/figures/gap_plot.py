@@ -2,9 +2,10 @@
 
 from matplotlib.axes import Axes
 
+from milp_verix.number_text import exact
 from milp_verix.reporting.figures.parts.sheet import MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.parts.style import FRAME, GRID, INK, LABEL, MUTED
-from milp_verix.reporting.words.wording import counted, norm_text, number, shortened
+from milp_verix.reporting.words.wording import counted, norm_text, shortened
 from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
 
 _WIDTH, _HEIGHT, _TOP, _LEFT, _KEY = 5.6, 3.4, 1.0, 0.8, 2.9
@@ -18,7 +19,7 @@ def gap_figure(comparison: ComparisonRecord) -> Drawing:
     """Draw the traces of ``comparison``: best costs as lines, lower bounds as dashed lines."""
     height = max(_HEIGHT, 0.3 * len(comparison.runs))
     sheet = Sheet(_LEFT + _WIDTH + _KEY + MARGIN, _TOP + height + 0.6)
-    ball = f"ε = {number(comparison.epsilon)} ({norm_text(comparison.norm)})"
+    ball = f"ε = {exact(comparison.epsilon)} ({norm_text(comparison.norm)})"
     agreed = "no disagreement" if comparison.agree else "they disagree"
     headline = f"A minimum by {counted(len(comparison.runs), 'pair')}, {agreed}"
     sheet.headed(headline, [shortened(comparison.model, 36), ball, "line: best, dashes: bound"])

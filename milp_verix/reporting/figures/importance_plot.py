@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from milp_verix.number_text import up
 from milp_verix.reporting.figures.parts.bars import (
     OPEN,
     PROVEN,
@@ -13,7 +14,7 @@ from milp_verix.reporting.figures.parts.bars import (
 from milp_verix.reporting.figures.parts.image_view import ImageView
 from milp_verix.reporting.figures.parts.picture_row import PictureRow
 from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.parts.style import LABEL, bar_rows, typeset
+from milp_verix.reporting.figures.parts.style import LABEL, Status, bar_rows, typeset
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.importance import (
     NAMES,
@@ -54,10 +55,13 @@ def bars(found: ImportanceRecord) -> Drawing:
     key_above(axes, height, keys)
     if found.beside is not None:
         _scores(sheet, found, (left + _BARS + _NUMBERS + _GAP, top, _BESIDE, height), shown)
-    if left_out := len(found.groups) - len(shown):
+    if left_out := len(found.ranking) - len(shown):
         most = max(upper[one] for one in found.ranking[_MOST:])
-        more = f"and {counted(left_out, 'other feature')}, none above {typeset(f'{most:.3g}')}"
+        more = f"and {counted(left_out, 'other feature')}, none above {typeset(up(most, 3))}"
         sheet.text(MARGIN, top + height + 0.4, more)
+    elif found.still:
+        stay = f"without room to change: {counted(len(found.still), 'other feature')}"
+        sheet.text(MARGIN, top + height + 0.4, stay)
     return sheet.figure
 
 
@@ -82,7 +86,7 @@ def _scores(
     bar_rows(axes, ["" for _ in shown], pad=0)
     axes.set_xlabel("size of the given score", **LABEL)
     pairs = counted(len(found.misordered), "pair")
-    keys = {"given": _SCORE, f"in one of {pairs} ordered wrongly, proven": _WRONG}
+    keys = {"given": _SCORE, f"in one of {pairs} ordered otherwise than proven": _WRONG}
     if not wrong:
         del keys[[*keys][1]]
     key_above(axes, box[3], keys, 1)
@@ -97,9 +101,9 @@ def images(found: ImportanceRecord, view: ImageView, _shape: object) -> Drawing:
     row.sheet.titled(importance_headline(found), importance_outcome(found), found)
     row.picture(0, view.rgb(found.input), "Input")
     for place, (title, values) in enumerate(ends, 1):
-        most = np.zeros((view.height, view.width))
-        for feature, value in enumerate(values):
+        most = np.full((view.height, view.width), np.nan)
+        for feature in found.ranking:  # nothing is told of pixels that stay as they are
             mask = view.covered(list(found.groups[feature]))
-            most[mask] = np.maximum(most[mask], value)
-        row.mapped(place, most, title, NAMES[found.index])
+            most[mask] = np.fmax(most[mask], values[feature])
+        row.mapped(place, most, title, NAMES[found.index]).set_facecolor(Status.STILL.colour)
     return row.sheet.figure

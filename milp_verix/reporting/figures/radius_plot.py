@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import Normalize
 
+from milp_verix.number_text import exact
 from milp_verix.reporting.figures.parts.bars import (
     OPEN,
     PROVEN,
@@ -16,7 +17,7 @@ from milp_verix.reporting.figures.parts.bars import (
 from milp_verix.reporting.figures.parts.image_view import ImageView
 from milp_verix.reporting.figures.parts.picture_row import PictureRow
 from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.parts.style import LABEL, bar_rows, legend, typeset
+from milp_verix.reporting.figures.parts.style import LABEL, Status, bar_rows, legend, typeset
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.radius import (
     bracket_text,
@@ -31,7 +32,6 @@ from milp_verix.reporting.words.wording import (
     counted,
     kept_text,
     norm_text,
-    number,
     seconds_text,
     shortened,
 )
@@ -45,16 +45,15 @@ _COLOURS = colormaps["viridis"]
 
 
 def _headed(sheet: Sheet, found: RobustnessRadiiRecord) -> None:
-    delta = "" if found.delta is None else f", δ = {number(found.delta)}"
     factor, unit = unit_of(found)
-    reach = number(factor * max(bracket.reach for bracket in found.brackets))
+    reach = exact(factor * max(bracket.reach for bracket in found.brackets))
     asked = f"{norm_text(found.norm)} up to {reach}"
     if found.inputs is not None:
         asked = "each in its own unit" if found.each else f"up to {reach}{unit}"
     sheet.headed(
         radii_headline(found),
         [
-            f"{asked}{delta}",
+            asked,
             radii_outcome(found),
             shortened(found.model.file, 36),
             f"{seconds_text(found.statistics.seconds)} with {found.solver}",
@@ -74,7 +73,8 @@ def images(found: RobustnessRadiiRecord, view: ImageView, _shape: object) -> Dra
             1, _map(found, view), "Proven radius of each feature alone", label, scale
         )
         radii.set_facecolor(_NEVER)
-        never = f"irrelevant at all radii: {counted(len(found.irrelevant), 'feature')}"
+        never = f"irrelevant at all radii{' or without room to change' * bool(found.still)}: "
+        never += counted(len(found.irrelevant), "feature")
         legend(first, {never: _NEVER}, loc="upper left", bbox_to_anchor=(0.0, -0.03))
     elif found.bracket.counterfactual is not None:
         after = found.bracket.counterfactual
@@ -126,7 +126,7 @@ def bars(found: RobustnessRadiiRecord) -> Drawing:
     ends = [_ends(found, one) for one in shown]
     lower = np.array([low for low, _ in ends])
     open_ = [high - low for low, high in ends]
-    colours = [_NEVER if one.irrelevant else PROVEN for one in shown]
+    colours = [_colour(found, one) for one in shown]
     axes.barh(places, lower, height=0.7, color=colours, zorder=2)
     axes.barh(places, open_, left=lower, height=0.7, color=OPEN, zorder=2)
     bar_rows(axes, names, pad=4)
@@ -134,13 +134,20 @@ def bars(found: RobustnessRadiiRecord) -> Drawing:
     axes.set_xlabel(_unit(found), **LABEL)
     told_beside(axes, texts)
     kinds = [
-        (f"proven: {kept_text(found)}", PROVEN, any(not one.irrelevant for one in shown)),
+        (f"proven: {kept_text(found)}", PROVEN, PROVEN in colours),
         ("not decided", OPEN, any(open_)),
-        ("irrelevant at all radii", _NEVER, any(one.irrelevant for one in shown)),
+        ("irrelevant at all radii", _NEVER, _NEVER in colours),
+        (Status.STILL.value, Status.STILL.colour, Status.STILL.colour in colours),
     ]
     keys = {word: colour for word, colour, drawn in kinds if drawn}
     key_above(axes, height, keys)
     return sheet.figure
+
+
+def _colour(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
+    if {*bracket.features} <= {*found.still}:
+        return Status.STILL.colour
+    return _NEVER if bracket.irrelevant else PROVEN
 
 
 def _unit(found: RobustnessRadiiRecord) -> str:

@@ -3,6 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 
+from milp_verix.number_text import percent_of
 from milp_verix.reporting.figures.parts.bars import (
     key_above,
     right_of,
@@ -15,7 +16,7 @@ from milp_verix.reporting.figures.parts.picture_row import PictureRow
 from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.parts.style import FRAME, INK, bar_rows, colour_scale
 from milp_verix.reporting.words.feature_labels import labels_of
-from milp_verix.reporting.words.ranges import percent, range_text, ranges_headline, ranges_outcome
+from milp_verix.reporting.words.ranges import range_text, ranges_headline, ranges_outcome
 from milp_verix.reporting.words.wording import shortened
 from milp_verix.results.records.ranges import FeatureRange, RangesRecord
 from verix_encodings.arrays import FloatArray
@@ -30,7 +31,7 @@ _TRACK, _PROVEN, _MISSING = "#e4e4e4", "#12a05c", "#e4e4e4"
 def _headed(sheet: Sheet, found: RangesRecord) -> None:
     outcome = ranges_outcome(found)
     if found.coverage is not None:
-        share = percent(found.inside or 0, found.rows or 0)
+        share = percent_of(found.inside or 0, found.rows or 0)
         outcome += f"   ·   {share} % of {found.rows} rows inside"
     sheet.titled(ranges_headline(found), outcome, found)
 

@@ -9,11 +9,12 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
+from milp_verix.number_text import exact
 from milp_verix.reporting.figures.gap_plot import COLOURS
 from milp_verix.reporting.figures.parts.sheet import MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.parts.style import FRAME, GRID, INK, LABEL, MUTED
 from milp_verix.reporting.figures.parts.writing import drawn
-from milp_verix.reporting.words.wording import counted, number
+from milp_verix.reporting.words.wording import counted
 from milp_verix.results.records.comparison import Pair
 from milp_verix.results.records.solver_study import SolverTimes
 
@@ -42,7 +43,7 @@ def _figure(times: SolverTimes) -> Drawing:
     headline += f" on {counted(len(times.instances), 'check')}"
     best = summary[0]
     facts = [
-        f"limit {number(times.limit)} s for each check",
+        f"limit {exact(times.limit)} s for each check",
         f"most answered: {best.pair}, {best.solved}",
     ]
     sheet.headed(headline, facts)

@@ -19,7 +19,7 @@ from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sh
 from milp_verix.reporting.figures.parts.style import FRAME, INK, Status, typeset
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.radius import sweep_headline, sweep_outcome
-from milp_verix.reporting.words.wording import counted, norm_text, number, radius_text, shortened
+from milp_verix.reporting.words.wording import counted, norm_text, radius_text, shortened
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 from verix_encodings.arrays import FloatArray
 
@@ -89,9 +89,8 @@ def _titled(sheet: Sheet, sweep: EpsilonSweepRecord) -> None:
     first = sweep.levels[0]
     radii = [radius_text(level, short=True) for level in sweep.levels]
     radii = radii[:1] + [radius.removeprefix("ε = ") for radius in radii[1:]]
-    delta = "" if first.delta is None else f", δ = {number(first.delta)}"
     norm = f" ({norm_text(first.norm)})" if first.inputs is None else ""
-    ball = f"{', '.join(radii)}{norm}{delta}"
+    ball = f"{', '.join(radii)}{norm}"
     sheet.headed(
         sweep_headline(sweep),
         [
@@ -133,6 +132,8 @@ def _tinted(sweep: EpsilonSweepRecord, view: ImageView) -> FloatArray:
     tinted = 0.62 + 0.36 * grey
     for level, colour in enumerate(level_colours(len(sweep.levels))):
         tinted[levels == level] = to_rgb(colour)
+    still = [i for feature in first.still for i in first.groups[feature]]
+    tinted[view.covered(still) & (levels >= 0)] = to_rgb(Status.STILL.colour)
     return tinted
 
 

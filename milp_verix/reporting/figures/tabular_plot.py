@@ -1,10 +1,11 @@
 """The figure of an explained input that is no image: a bar per feature, a column per witness."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from milp_verix.number_text import exact, nearest
 from milp_verix.reporting.figures.parts.bars import LONGEST_NAME, key_above, right_of
 from milp_verix.reporting.figures.parts.outline import mark
 from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
@@ -25,12 +26,11 @@ from milp_verix.reporting.figures.parts.style import (
     typeset,
 )
 from milp_verix.reporting.words.feature_labels import labels_of
-from milp_verix.reporting.words.wording import changed_text, number, shortened
+from milp_verix.reporting.words.wording import changed_text, shortened
 from milp_verix.results.records.explanation import ExplanationRecord
 from verix_encodings.arrays import FloatArray
 
 MOST = 40
-_MANY_DIGITS = 1e6
 _LONGEST_CAPTION = 14
 _COLUMNS = 8
 _ROW = 0.22
@@ -73,19 +73,18 @@ def rows(explanation: ExplanationRecord, most: int = MOST) -> tuple[Row, ...]:
     result = []
     for feature in ranked:
         if feature in shown:
-            value = float(np.mean(values[list(explanation.groups[feature])]))
-            length = value if scores is None else abs(scores[feature])
+            value = np.mean(values[list(explanation.groups[feature])])
+            length = float(value) if scores is None else abs(scores[feature])
             result.append(Row(feature, _label(explanation, feature, value), known[feature], length))
     return tuple(result)
 
 
-def _label(explanation: ExplanationRecord, feature: int, value: float) -> str:
+def _label(explanation: ExplanationRecord, feature: int, value: np.floating[Any]) -> str:
     size = len(explanation.groups[feature])
     label = shortened(labels_of(explanation)[feature], LONGEST_NAME)
     if size == 1:
-        whole = value == round(value) and abs(value) < _MANY_DIGITS
-        return f"{label} = {round(value) if whole else number(value, 3)}"
-    return f"{label}: {size} inputs, mean {number(value, 3)}"
+        return f"{label} = {exact(value)}"
+    return f"{label}: {size} inputs, mean {nearest(float(value), 3)}"
 
 
 def changes(explanation: ExplanationRecord, feature: int, shown: tuple[Row, ...]) -> FloatArray:
@@ -106,7 +105,7 @@ def tabular_figure(explanation: ExplanationRecord) -> Drawing:
     columns = _columns(explanation, shown)
     lines = max((caption.count("\n") + 1 for caption in columns.values()), default=1)
     left, height = right_of([row.label for row in shown], 0.25), _ROW * len(shown)
-    heading = f"{len(shown)} of {count} features: the most important" if len(shown) < count else ""
+    heading = f"{len(shown)} of {count} features: explaining ones first" * (len(shown) < count)
     top = HEADER + lines * _LINE + (_HEADING if columns or heading else 0.0)
     cells_left, cells_width = left + _BARS + _GAP, len(columns) * _column_width(columns)
     right = cells_left + max(_HEADING_WIDTH, cells_width) if columns else left + _BARS

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.errors import InputError
+from milp_verix.number_text import exact, nearest
 from milp_verix.reporting.comparison_files import COLUMNS, CSV_COLUMNS, told
 from milp_verix.reporting.figures.parts.style import typeset
 from milp_verix.reporting.pages.parts import PageTable
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.words.comparison import narrowed
-from milp_verix.reporting.words.wording import counted, norm_text, number
+from milp_verix.reporting.words.wording import counted, norm_text
 from milp_verix.tolerances import Tolerances
 
 _TEXTS = 3
@@ -97,13 +98,13 @@ def _page(found: StoredComparison) -> str:
 
 def _question(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     checks, epsilon = data["checks"], data["epsilon"]
-    radius = "∞" if epsilon is None else number(epsilon, 6)
+    radius = "∞" if epsilon is None else exact(epsilon)
     asked = narrowed(data.get("against"), data.get("output"), data.get("rules", ()))
     return [
         ("model", f"{data['model']['file']} (SHA-256 {data['model']['sha256']})"),
         ("prediction", str(data["prediction"])),
         ("ball", f"ε = {radius} ({norm_text(data['norm'])})"),
-        *([("δ", number(data["delta"]))] if data["delta"] is not None else []),
+        *([("δ", exact(data["delta"]))] if data["delta"] is not None else []),
         *([("restricted", asked)] if asked else []),
         ("features", str(data["features"])),
         ("asked", "an explanation" if checks is None else counted(len(checks), "check")),
@@ -116,7 +117,7 @@ def _cell(value: Any) -> str:
     """Return a whole number and a text as they are, another number with three digits."""
     told = "–" if value is None else str(value)
     try:
-        return told if told.isdigit() else typeset(number(float(told), 3))
+        return told if told.isdigit() else typeset(nearest(float(told), 3))
     except ValueError:
         return told
 
@@ -136,7 +137,7 @@ def _remarks(data: Mapping[str, Any]) -> list[str]:
         parts.append(
             f"Contradiction: {holding} says that a check on {len(found['free'])} features holds, "
             f"which a counterfactual of {violated} refutes (margin {found['margin']} is "
-            f"{number(found['reached'], 6)} there)."
+            f"{nearest(found['reached'], 6)} there)."
         )
     parts += [f"Contradiction: {text}." for text in data.get("conflicts", ())]
     if data["agree"]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.number_text import exact, nearest
 from milp_verix.reporting.figures.parts.shown_counterfactuals import chosen
 from milp_verix.reporting.figures.parts.style import Status, typeset
 from milp_verix.reporting.figures.tabular_plot import rows
@@ -17,7 +18,6 @@ from milp_verix.reporting.words.wording import (
     joined,
     kept_text,
     outcome_of,
-    plain_number,
 )
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
@@ -61,11 +61,11 @@ def _explanation(result: ExplanationRecord, most: int, name: str) -> View:
     head = f"becomes {one} with" if one else "becomes another prediction with"
     notes = []
     if left := len(result.groups) - len(shown):
-        less = "less important or not in the explanation"
+        less = "later in the order or not in the explanation"
         notes.append(f"and {counted(left, 'feature')} more, {less}")
     if len(features) < len(points):
         notes.append(f"{len(features)} of {counted(len(points), 'counterfactual')} are shown")
-    return _view(name, [head] if features else [""], body, "; ".join(notes), "features changes")
+    return _view(name, [head] if features else ["open"], body, "; ".join(notes), "features changes")
 
 
 def _without(result: ExplanationRecord, feature: int, found: Counterfactual, *, named: bool) -> str:
@@ -138,7 +138,7 @@ def _words(result: Result, x: NDArray[Any]) -> tuple[str, ...] | None:
     """Return the values of an input in words, where the user described it; else None."""
     if result.inputs is None or len(result.inputs.features) != len(result.groups):
         return None
-    return result.inputs.texts(x.reshape(-1).astype(np.float64))
+    return result.inputs.texts(x)
 
 
 def _word(result: Result, feature: int, found: Counterfactual, freed: bool) -> Cell | None:
@@ -168,7 +168,7 @@ def _text(result: Result, feature: int, point: NDArray[Any]) -> str:
 
 
 def _numbers(values: NDArray[Any]) -> Cell:
-    told = [typeset(plain_number(float(value))) for value in values[:_LONGEST_GROUP]]
+    told = [typeset(exact(value)) for value in values[:_LONGEST_GROUP]]
     more = ["…"] if len(values) > _LONGEST_GROUP else []
     return Cell(", ".join(told + more), "number")
 
@@ -183,5 +183,5 @@ def _signed(change: float, *, freed: bool) -> Cell:
     if not change:
         return Cell("0", "number same freed" if freed else "number same")
     kind = "rise" if change > 0 else "fall"
-    text = typeset(f"{change:+.3g}")
+    text = typeset(f"{'+' * (change > 0)}{nearest(change, 3)}")
     return Cell(text, f"number {kind} freed" if freed else f"number {kind}")

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.reporting.words.wording import counted, number
+from milp_verix.number_text import nearest
+from milp_verix.reporting.words.wording import counted
 
 _MOST_BINS = 24
 
@@ -54,18 +55,18 @@ def histogram(
     loose, _ = np.histogram(np.clip(undecided, low, high), edges)
     unit = 100 / max(int((firm + loose).max(initial=0)), 1)
     bins = [
-        Bin(f"{number(start, 3)} to {number(end, 3)}: {one + other}", one * unit, other * unit)
+        Bin(f"{nearest(start, 3)} to {nearest(end, 3)}: {one + other}", one * unit, other * unit)
         for start, end, one, other in zip(edges[:-1], edges[1:], firm, loose, strict=True)
     ]
     middle = float(np.median(every))
     centre = math.sqrt(low * high) if logarithmic else round((low + high) / 2)
     ticks = [low, high] if not logarithmic and high - low < 2 else [low, centre, high]
     told = (
-        f"{what} of {counted(len(every), 'task')}: median {number(middle, 3)}, "
-        f"from {number(float(every.min()), 3)} to {number(float(every.max()), 3)}"
+        f"{what} of {counted(len(every), 'task')}: median {nearest(middle, 3)}, "
+        f"from {nearest(float(every.min()), 3)} to {nearest(float(every.max()), 3)}"
     )
     named = [
-        (number(value, 2) if logarithmic else str(round(value)), across(value)) for value in ticks
+        (nearest(value, 2) if logarithmic else str(round(value)), across(value)) for value in ticks
     ]
     return Histogram(told, bins, across(middle), list(dict.fromkeys(named)))
 

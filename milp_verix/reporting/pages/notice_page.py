@@ -12,9 +12,10 @@ from milp_verix.reporting.words.notice import (
     least_text,
     others_text,
     proven_texts,
-    ranked_ranges,
     reason_text,
+    reasons_of,
 )
+from milp_verix.reporting.words.sentences import compared
 from milp_verix.reporting.words.wording import counted, named_prediction
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.ranges import RangesRecord
@@ -24,13 +25,13 @@ def notice_page(
     found: RangesRecord,
     contrast: ContrastiveExplanationRecord | None,
     importance: Any,
-    certificate: str | None,
+    proof: str | None,
 ) -> str:
-    """Return the notice of a decision as HTML."""
-    ranked = ranked_ranges(found, importance)
+    """Return the notice of a decision as HTML; ``proof`` are words on the file with the proof."""
+    ranked = reasons_of(found, importance)
     shown = ranked[:MOST_REASONS]
-    decision = named_prediction(found, found.prediction)
-    order = "the most important first"
+    decision = f"{named_prediction(found, found.prediction)}{compared(found)}"
+    order = "in the order of the importance given"
     if importance is None:
         order = "the one with the least room first"
     count = counted(len(shown), "reason") if len(shown) == len(ranked) else "main reasons"
@@ -39,13 +40,15 @@ def notice_page(
         "notice.html",
         title=f"The decision {decision}, and what decided",
         lead="Made by a model, explained with a proof",
-        introduction=f"The {count} for the decision {decision}, {order}:",
+        introduction=f"The {count} for the decision {decision}, {order}:"
+        if shown
+        else f"No reason is listed for the decision {decision}.",
         reasons=[reason_text(found, one) for one in shown],
-        others=others_text(found, shown),
+        others=others_text(found, ranked, len(shown)),
         drawing=drawn(figure_of(found), "The ranges of what decided").drawing,
         changes=[] if contrast is None else changes_of(contrast),
         least=least_text(contrast),
-        proven=proven_texts(found, contrast, certificate),
+        proven=proven_texts(found, contrast, proof),
         about=[
             ("model", found.model.file),
             ("SHA-256 of the model", found.model.sha256),

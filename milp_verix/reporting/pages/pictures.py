@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from milp_verix.number_text import nearest
 from milp_verix.reporting.figures.parts.image_view import (
     ImageView,
     image_view,
@@ -16,7 +17,7 @@ from milp_verix.reporting.figures.parts.style import Status, sensitivity_label, 
 from milp_verix.reporting.pages.parts import Picture
 from milp_verix.reporting.pages.thumbnails import difference, overlaid, picture
 from milp_verix.reporting.words.feature_labels import FeatureLabels, labels_of
-from milp_verix.reporting.words.wording import changed_text, counted, number, prediction_text
+from milp_verix.reporting.words.wording import changed_text, counted, prediction_text
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
@@ -126,7 +127,7 @@ def _change(
     what = labels[features[0]] if short else counted(len(features), "outlined feature")
     count = int(np.count_nonzero(change))
     rise, fall = float(change.max(initial=0.0)), float(change.min(initial=0.0))
-    span = typeset(f"{number(fall, 2)} to {number(rise, 2)}")
+    span = typeset(f"{nearest(fall, 2)} to {nearest(rise, 2)}")
     alt = (
         f"difference that changes the prediction {changed}: {counted(count, 'pixel')} changed "
         f"by {span}, with {what} freed"

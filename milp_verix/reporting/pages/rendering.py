@@ -1,15 +1,27 @@
-"""Templates filled in: every text that comes from outside is escaped."""
+"""Templates filled in: every text that comes from outside is escaped, unseen characters too."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from milp_verix.number_text import exact, nearest
+from milp_verix.printable import printable
 from milp_verix.reporting.figures.parts.outline import MARK
 from milp_verix.reporting.figures.parts.style import FREED, INK, MUTED, Status, typeset
-from milp_verix.reporting.words.wording import counted, number
+from milp_verix.reporting.words.wording import counted
 from milp_verix.version import version
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+def _shown(value: Any) -> Any:
+    return printable(value) if type(value) is str else value
+
+
+def _with_lines(text: str) -> Any:
+    from markupsafe import Markup, escape
+
+    return Markup(escape(printable(text, "\n\t")))
 
 
 def rendered(template: str, **content: Any) -> str:
@@ -28,11 +40,13 @@ def environment() -> "Environment":
     found = Environment(
         loader=PackageLoader(__package__),
         autoescape=True,
+        finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {"counted": counted, "number": number, "typeset": typeset}
+    found.filters |= {"counted": counted, "exact": exact, "nearest": nearest, "typeset": typeset}
+    found.filters["lines"] = _with_lines
     colours = {status.value: status.colour for status in Status}
     found.globals |= {"colours": {"ink": INK, "muted": MUTED, "mark": MARK, **colours}}
     found.globals |= {"freed": FREED, "version": version()}

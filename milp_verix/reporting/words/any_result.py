@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from milp_verix.printable import printable
 from milp_verix.reporting.words.audit import (
     audit_facts,
     audit_headline,
@@ -11,6 +12,7 @@ from milp_verix.reporting.words.audit import (
 )
 from milp_verix.reporting.words.contrast import (
     contrast_facts,
+    contrast_sentence,
     enumeration_facts,
     enumeration_sentence,
 )
@@ -41,12 +43,9 @@ from milp_verix.reporting.words.relevance import (
     relevance_facts,
     relevance_headline,
     relevance_outcome,
-)
-from milp_verix.reporting.words.sentences import (
-    contrast_sentence,
-    explanation_sentence,
     relevance_sentence,
 )
+from milp_verix.reporting.words.sentences import explanation_sentence
 from milp_verix.reporting.words.wording import (
     contrast_headline,
     contrast_outcome,
@@ -110,17 +109,17 @@ def _words(result: StoredResult) -> _Words:
 
 def title(result: StoredResult) -> str:
     """Return the headline of ``result``."""
-    return _words(result).title(result)
+    return printable(_words(result).title(result))
 
 
 def outcome(result: StoredResult) -> str:
     """Return the size of ``result`` and what is proven of it; empty for an enumeration."""
-    return _words(result).outcome(result)
+    return printable(_words(result).outcome(result))
 
 
 def sentence(result: StoredResult) -> str:
     """Return the claim of ``result`` in words."""
-    return _words(result).sentence(result)
+    return printable(_words(result).sentence(result))
 
 
 def facts_of(result: StoredResult) -> list[tuple[str, str]]:

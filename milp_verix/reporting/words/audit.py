@@ -1,5 +1,6 @@
 """Audits in words, and the facts about them."""
 
+from milp_verix.number_text import up
 from milp_verix.reporting.words.explanation import (
     about_facts,
     effort_facts,
@@ -11,14 +12,16 @@ from milp_verix.reporting.words.feature_labels import SHOWN, labels_of
 from milp_verix.reporting.words.sentences import (
     change_told,
     claim_text,
+    held_told,
     kept_values,
+    limit_parts,
     listed_texts,
     room_parts,
     rules_told,
     scope_sentences,
     stays_text,
 )
-from milp_verix.reporting.words.wording import becomes_text, counted, number, predicted_text
+from milp_verix.reporting.words.wording import becomes_text, counted, predicted_text
 from milp_verix.results.records.audit import AuditRecord, Minimum
 
 
@@ -27,20 +30,21 @@ def audit_headline(audit: AuditRecord) -> str:
     prediction = predicted_text(audit)
     features = f"{audit.size} of {counted(len(audit.groups), 'feature')}"
     if audit.sound is None:
-        return f"{prediction}: not known if {features} keep it"
-    kept = f"is kept by {features}, proven" if audit.sound else f"is not kept by {features}"
-    return f"{prediction} {kept}"
+        return f"{prediction}: not known if {features} keep it in the ball"
+    kept = f"is{' ' if audit.sound else ' not '}kept by {features} in the ball"
+    return f"{prediction} {kept}{', proven' if audit.sound else ''}"
 
 
 def audit_outcome(audit: AuditRecord) -> str:
     """Return how far the set is from a minimal one, or from a sound one, in words."""
     if audit.sound:
-        if audit.minimal:
-            return "minimal: no feature can be left out"
+        spare, held = _without_room(audit)
         undecided = f", {len(audit.unknown)} undecided" if audit.unknown else ""
-        if not audit.removable:
+        if spare:
+            return f"too large by {counted(len(spare), 'feature')}{undecided}"
+        if audit.unknown:
             return f"minimality is not known{undecided}"
-        return f"too large by {counted(len(audit.removable), 'feature')}{undecided}"
+        return f"minimal: no feature{' with room to change' if held else ''} can be left out"
     if not audit.completed:
         return "no completion is known"
     return f"sound with {_more(audit)}"
@@ -49,24 +53,12 @@ def audit_outcome(audit: AuditRecord) -> str:
 def soundness_text(audit: AuditRecord) -> str:
     """Return the answer on soundness with its proof, its witness or the obstacle."""
     if audit.sound:
-        proof = "" if audit.bound is None else f": no margin is above {number(audit.bound)}"
+        proof = "" if audit.bound is None else f": no margin is above {up(audit.bound)}"
         return f"yes, proven{proof}"
     if audit.counterexample is not None:
         changed = becomes_text(audit, audit.counterexample)
         return f"no: a counterexample ({changed}), run by the model itself"
     return f"not known: {audit.unknown_reason}"
-
-
-def minimality_text(audit: AuditRecord) -> str:
-    """Return whether features of a sound set can be left out, and how many."""
-    if audit.minimal:
-        return "yes: each feature has a counterfactual"
-    undecided = f"; {counted(len(audit.unknown), 'feature')} undecided" if audit.unknown else ""
-    if not audit.removable:
-        return f"not known{undecided}"
-    count = counted(len(audit.removable), "feature")
-    together = " together" if len(audit.removable) > 1 else ""
-    return f"no: {count} can be left out{together}, {len(audit.sound_set)} are left{undecided}"
 
 
 def completion_text(audit: AuditRecord) -> str:
@@ -82,6 +74,13 @@ def minimum_text(found: Minimum) -> str:
     if found.proven:
         return f"{counted(found.size, 'feature')}, proven"
     return f"{found.lower_bound} to {found.size} features"
+
+
+def _without_room(audit: AuditRecord) -> tuple[list[int], list[int]]:
+    """Return the features that can be left out, and those that stay as they are anyway."""
+    still = {*audit.still}
+    spare = [feature for feature in audit.removable if feature not in still]
+    return spare, [feature for feature in audit.removable if feature in still]
 
 
 def _more(audit: AuditRecord) -> str:
@@ -110,13 +109,17 @@ def audit_sentence(audit: AuditRecord) -> str:
 def _spare(audit: AuditRecord) -> list[str]:
     """Return sentences on the features that a sound set does not need."""
     labels, kept = labels_of(audit), audit.sound_set
-    told = []
-    if audit.removable:
-        names = [labels[feature] for feature in audit.removable]
-        spare = listed_texts(names, SHOWN, "other feature")
-        together = ", all at once" if len(names) > 1 else ""
-        told.append(f"It does so without {spare}, too{together}.")
-    elif audit.minimal and kept:
+    spare, held = _without_room(audit)
+    told = [f"{held_told(audit, held)}."] if held else []
+    if spare:
+        listed = listed_texts([labels[feature] for feature in spare], SHOWN, "other feature")
+        together = ", all at once" if len(spare) > 1 else ""
+        limits = "".join(f", {part}" for part in limit_parts(audit, spare))
+        told.append(f"It does so without {listed}, too{together}{limits}.")
+    elif kept and not audit.unknown and held:
+        others = "None of the others" if len(kept) > 1 else "The other one"
+        told.append(f"{others} can{'' if len(kept) > 1 else '’t'} be left out.")
+    elif kept and not audit.unknown:
         told.append("None of them can be left out." if len(kept) > 1 else "It can’t be left out.")
     if audit.unknown:
         names = [labels[feature] for feature in audit.unknown]
@@ -154,8 +157,9 @@ def audit_facts(audit: AuditRecord) -> list[tuple[str, str]]:
         ("sound", soundness_text(audit)),
     ]
     if audit.sound:
-        told.append(("minimal", minimality_text(audit)))
-        told += [("left out", labels.listed(audit.removable))] if audit.removable else []
+        told.append(("minimality", audit_outcome(audit)))
+        spare, _ = _without_room(audit)
+        told += [("left out", labels.listed(spare))] if spare else []
     else:
         told.append(("completion", completion_text(audit)))
         told += [("added", labels.listed(audit.added))] if audit.completed else []

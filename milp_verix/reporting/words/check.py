@@ -1,5 +1,6 @@
 """One check in words, and the facts about it."""
 
+from milp_verix.number_text import up
 from milp_verix.reporting.words.explanation import about_facts, effort_facts
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
 from milp_verix.reporting.words.sentences import (
@@ -11,7 +12,7 @@ from milp_verix.reporting.words.sentences import (
     scope_sentences,
     stays_text,
 )
-from milp_verix.reporting.words.wording import becomes_text, counted, number
+from milp_verix.reporting.words.wording import becomes_text, counted
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.kinds import FeatureSet
 from milp_verix.results.records.verdict import Verdict
@@ -33,9 +34,9 @@ def check_facts(about: Result, verdict: Verdict, free: FeatureSet) -> list[tuple
     """Return the facts about a check, as pairs of a name and a text."""
     answer, point = verdict.answer.name, _point(verdict)
     if verdict.bound is not None:
-        answer += f", proven: no margin is above {number(verdict.bound)}"
+        answer += f", proven: no margin is above {up(verdict.bound)}"
     elif point is not None:
-        answer += f": {becomes_text(about, point)}, run in onnxruntime"
+        answer += f": {becomes_text(about, point)}, run by the model itself"
     else:
         answer += f": {verdict.reason}"
     told = [

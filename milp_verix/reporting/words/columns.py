@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import floor
 
 from rich.table import Table
 from rich.text import Text
@@ -17,8 +18,9 @@ class ColumnUse:
 
     ``needed`` is the share of decisions of each class whose explanation has the column, in the
     order of the classes, ``open`` of all decisions in which it is not decided if it is needed,
-    ``no_part`` of those in which it is proven to be in no minimal explanation. ``typical`` tells
-    the values that are kept, or is empty.
+    ``no_part`` of those in which it is proven to be in no minimal explanation, ``still`` of those
+    in which it stays as it is, which proves nothing. ``typical`` tells the values that are kept,
+    or is empty.
     """
 
     name: str
@@ -26,6 +28,7 @@ class ColumnUse:
     in_all: float
     open: float
     no_part: float
+    still: float
     typical: str
 
 
@@ -47,43 +50,50 @@ class TableUse:
 
 
 def share_text(share: float) -> str:
-    """Return ``"40 %"``; a share near none or all is not rounded to it."""
+    """Return ``"40 %"``, rounded down; a share below 1 % is not told as none."""
     percent = 100 * share
     if 0 < percent < 1:
         return "under 1 %"
     if 99 < percent < 100:
         return "over 99 %"
-    return f"{percent:.0f} %"
+    return f"{floor(percent + 1e-9)} %"  # 29.000…, of 0.29
 
 
 def columns_headline(use: TableUse) -> str:
-    """Return ``"What 40 decisions need, by column"``."""
-    return f"What {counted(use.decisions, 'decision')} need, by column"
+    """Return ``"What explains 40 decisions, by column"``."""
+    return f"What explains {_decisions(use)}, by column"
 
 
 def columns_sentence(use: TableUse) -> str:
-    """Return the columns needed most often, and those that provably play no part anywhere."""
+    """Return the columns needed most often, and those with no part, or held, in all decisions."""
+    every = f"{_decisions(use)} ({use.asked})"
     top = [column for column in use.columns if column.in_all][:_TOLD]
     told = []
     if top:
         parts = [f"{column.name} in {share_text(column.in_all)}" for column in top]
-        told.append(f"Explanations of {_decisions(use)} have {joined(parts)} of the cases.")
+        told.append(f"Explanations of {every} have {joined(parts)} of the cases.")
+    else:
+        told.append(f"No column is in an explanation of {every}.")
     never = [column.name for column in use.columns if column.no_part == 1]
     if never:
         verb = "plays" if len(never) == 1 else "play"
         told.append(f"{_listed(never)} provably {verb} no part in any of them.")
-    return " ".join(told) or f"No column is in an explanation of {_decisions(use)}."
+    still = [column.name for column in use.columns if column.still == 1]
+    if still:
+        told.append(f"Nothing is proven of the part of {_listed(still)}, held in all of them.")
+    return " ".join(told)
 
 
 def columns_table(use: TableUse) -> Table:
     """Return a rich table with a row for each column."""
     table = Table(box=None, padding=(0, 2, 0, 0))
-    heads = ["column", *(f"needed: {name}" for name, _ in use.classes)]
-    for place, head in enumerate([*heads, "plays no part", "typical values"]):
-        right = 0 < place <= len(use.classes) + 1
+    heads = ["column", *(f"explains {name}" for name, _ in use.classes)]
+    heads += ["not decided", "plays no part", "stays as it is", "typical values"]
+    for place, head in enumerate(heads):
+        right = 0 < place < len(heads) - 1
         table.add_column(Text(head), justify="right" if right else "left")
     for column in use.columns:
-        shares = [*map(share_text, column.needed), share_text(column.no_part)]
+        shares = map(share_text, [*column.needed, column.open, column.no_part, column.still])
         table.add_row(*map(Text, [column.name, *shares, column.typical]))
     return table
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from milp_verix.number_text import nearest
 from milp_verix.reporting.words.fact_table import table_of_rows
 from milp_verix.reporting.words.wording import counted, joined
 from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
@@ -34,7 +35,7 @@ def _row(run: RunRecord, comparison: ComparisonRecord) -> tuple[str, ...]:
         answers = [run.size]
     elif comparison.task != "check":
         costs = (run.cost, run.bound)
-        told = ["–" if cost is None else f"{cost:g}".replace("inf", "none") for cost in costs]
+        told = ["–" if cost is None else nearest(cost, 6).replace("∞", "none") for cost in costs]
         answers = [*told, run.master or "–"]
     times = (run.seconds, inside.build_seconds, inside.solve_seconds, inside.resolve_seconds)
     return (
@@ -56,7 +57,7 @@ def table(comparison: ComparisonRecord) -> Table:
 
 def remarks(comparison: ComparisonRecord) -> list[str]:
     """Return the lines that go with the numbers: verdict, pairs left out, notes."""
-    found = [_verdict(comparison)]
+    found = _verdict(comparison)
     asked = narrowed(comparison.against, comparison.output, comparison.rules)
     found += [f"the question: {asked}"] if asked else []
     several = comparison.task in ("check", "explain")
@@ -87,12 +88,12 @@ def narrowed(against: Sequence[int] | None, output: int | None, rules: Sequence[
     return ", ".join([*told, *([counted(len(rules), "rule")] if rules else [])])
 
 
-def _verdict(comparison: ComparisonRecord) -> str:
+def _verdict(comparison: ComparisonRecord) -> list[str]:
     if not comparison.agree:
         every = (*comparison.disagreements, *comparison.conflicts)
-        return "\n".join(f"disagreement: {found}" for found in every)
+        return [f"disagreement: {found}" for found in every]
     unknown = sum(run.unknown for run in comparison.runs)
     left = f"; {unknown} answers are unknown" if unknown else ""
     if len(comparison.runs) == 1:
-        return f"one run, nothing to hold it against{left}"
-    return f"no two definite answers contradict each other{left}"
+        return [f"one run, nothing to hold it against{left}"]
+    return [f"no two definite answers contradict each other{left}"]

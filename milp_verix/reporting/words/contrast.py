@@ -1,5 +1,8 @@
-"""Facts about contrastive explanations and enumerations, as pairs of a name and a text."""
+"""Contrastive explanations and enumerations in words, and the facts about them."""
 
+from collections.abc import Callable
+
+from milp_verix.number_text import down, nearest, percent, up
 from milp_verix.reporting.words.explanation import (
     about_facts,
     effort_facts,
@@ -9,10 +12,12 @@ from milp_verix.reporting.words.explanation import (
 )
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.sentences import (
+    change_told,
     claim_text,
     compared,
-    contrast_sentence,
     decided,
+    kept_values,
+    limit_parts,
     room_parts,
     rules_told,
     scope_sentences,
@@ -23,11 +28,16 @@ from milp_verix.reporting.words.wording import (
     change_text,
     contrast_outcome,
     counted,
+    distance_text,
     joined,
     kept_text,
-    number,
+    less_text,
 )
-from milp_verix.results.records.contrast import Alternative, ContrastiveExplanationRecord
+from milp_verix.results.records.contrast import (
+    NEAREST_GAP,
+    Alternative,
+    ContrastiveExplanationRecord,
+)
 from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.kinds import FeatureSet
 
@@ -36,11 +46,68 @@ _SETS = 3
 _SHARES = "the sum of each change as a share of its radius, or of its domain if smaller"
 
 
+def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
+    """Return the change that is enough, and whether a smaller one is."""
+    if found.robust:
+        told = [claim_text([stays_text(found), *_limits(found, room_parts)])]
+    elif found.counterfactual is None:
+        none = f"No change was found that {change_text(found)}{limits_told(found)}"
+        told = [f"{none}; there may be one."]
+    else:
+        plain = found.against is None and found.delta is None
+        least = f"{less_text(found)} {'does that' if plain else change_text(found)}"
+        least = f"{'No' if found.proven else 'It is open if a'} {least}"
+        if found.distance is not None:
+            least = f"{'No such' if found.proven else 'It is open if such a'} change is nearer"
+            least += f"{at_costs(found)} by more than {percent(NEAREST_GAP)} %"
+        told = [change_told(found, found.counterfactual), f"{least}{limits_told(found)}."]
+    for other in found.alternatives:
+        changed = change_told(found, other.counterfactual)
+        told.append(f"Or: {changed[0].lower()}{changed[1:]}")
+    return " ".join([*told, *rules_told(found)])
+
+
+def limits_told(found: ContrastiveExplanationRecord) -> str:
+    """Return the limits of the changes that were sought, each behind a comma."""
+    return "".join(f", {part}" for part in _limits(found, limit_parts))
+
+
+def at_costs(found: ContrastiveExplanationRecord) -> str:
+    """Return ``" at the given costs"``, nothing where features have none."""
+    return " at the given costs" if found.costs else ""
+
+
+def _limits(found: ContrastiveExplanationRecord, parts: Callable[..., list[str]]) -> list[str]:
+    """Return how far features may move, as ``parts`` tells it, and what is held, as parts."""
+    free = [f for f in range(len(found.groups)) if f not in found.must_not]
+    held = [kept_values(found, found.must_not, "given")] if found.must_not else []
+    conditions = [*held, *directions_of(found)]
+    kept = [f"as long as {joined(conditions)}"] if conditions else []
+    return [*parts(found, free, bool(kept)), *kept]
+
+
+def directions_of(found: ContrastiveExplanationRecord) -> list[str]:
+    """Return ``["age only rises"]`` and the like: the one way in which features may change."""
+    if found.inputs is None:
+        return []
+    told = []
+    for direction, one, several in (("up", "rises", "rise"), ("down", "falls", "fall")):
+        names = [
+            feature.name
+            for number_, feature in enumerate(found.inputs.features)
+            if feature.only == direction and number_ not in {*found.must_not, *found.still}
+        ]
+        if names:
+            told.append(f"{joined(names)} only {one if len(names) == 1 else several}")
+    return told
+
+
 def contrast_facts(found: ContrastiveExplanationRecord) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
     told = [*words_facts(found, contrast_sentence), *about_facts(found)]
     if found.must_not:
         told.append(("held", labels_of(found).listed(found.must_not)))
+    told += [("direction", text) for text in directions_of(found)]
     if found.contrast is not None and found.counterfactual is not None:
         told += [
             ("contrast", f"{found.size} of {counted(len(found.groups), 'feature')}"),
@@ -51,9 +118,9 @@ def contrast_facts(found: ContrastiveExplanationRecord) -> list[tuple[str, str]]
             told += [("change", text) for text in change_texts(found, found.counterfactual)]
     if found.distance is not None:
         weighed = ", times its cost" if found.costs is not None else ""
-        told.append(("distance", f"{number(found.distance)}, {_SHARES}{weighed}"))
+        told.append(("distance", f"{distance_text(found)}, {_SHARES}{weighed}"))
     elif found.costs is not None and found.cost is not None:
-        told.append(("cost", number(found.cost)))
+        told.append(("cost", nearest(found.cost)))
     told.append(("minimum", contrast_outcome(found)))
     told += [("or", _alternative(found, other)) for other in found.alternatives]
     if not found.proven:
@@ -68,10 +135,11 @@ def _alternative(found: ContrastiveExplanationRecord, other: Alternative) -> str
     if found.inputs is not None:
         told = ", ".join(change_texts(found, other.counterfactual))
     what = "distance" if found.scales is not None else "cost"
-    cost = number(found.cost_of(other.contrast, other.counterfactual))
-    proof = "proven to be the least without the sets above"
+    found_cost = found.cost_of(other.contrast, other.counterfactual)
+    cost = up(found_cost) if found.scales is not None else nearest(found_cost)
+    proof = "proven to be the least that does not change all of a set above"
     if other.unknown_reason is not None:
-        proof = f"none below {number(other.lower_bound)}; open: {other.unknown_reason}"
+        proof = f"none below {down(other.lower_bound)}; open: {other.unknown_reason}"
     return f"{told} {becomes_text(found, other.counterfactual)}; {what} {cost}, {proof}"
 
 
@@ -134,7 +202,7 @@ def _smallest(found: EnumerationRecord) -> str:
     """Return the size of the smallest abductive set, or how to get it where it is not known."""
     if found.minimum is not None:
         size = counted(len(found.minimum), "feature")
-        return f"{size}, proven: no set of fewer keeps the prediction"
+        return f"{size}, proven: no explanation in the ball has fewer"
     least = counted(found.lower_bound, "feature")
     return (
         "not known: sets are not found in the order of their size, so explain may find a smaller "

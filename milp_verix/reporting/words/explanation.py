@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from math import inf
 from typing import TypeVar
 
+from milp_verix.number_text import down, exact, nearest
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.sentences import explanation_sentence
 from milp_verix.reporting.words.wording import (
@@ -14,7 +15,6 @@ from milp_verix.reporting.words.wording import (
     counted,
     joined,
     named_prediction,
-    number,
     outcome_of,
     outcome_text,
     prediction_text,
@@ -51,7 +51,6 @@ def facts(explanation: ExplanationRecord) -> list[tuple[str, str]]:
         *features_facts(explanation, explanation.explanation),
         ("outcome", outcome_text(explanation)),
         ("irrelevant", counted(len({*explanation.irrelevant} - {*explanation.still}), "feature")),
-        *still_facts(explanation),
         ("undecided", _undecided(explanation)),
         *_needed(explanation),
         *to_try(explanation, explanation.unknown_reasons.values(), explanation.bounds),
@@ -76,11 +75,12 @@ def words_facts(result: AnyResult, sentence: Callable[[AnyResult], str]) -> list
 
 
 def about_facts(result: Result) -> list[tuple[str, str]]:
-    """Return the network, the prediction and the ball that ``result`` is about."""
+    """Return the network, the prediction, the ball, and what stays as it is all over it."""
     return [
         ("model", f"{result.model.file} (SHA-256 {result.model.sha256[:12]}…)"),
         ("prediction", _prediction(result)),
         ("ball", ball_text(result) if result.inputs else f"{ball_text(result)}, {_domain(result)}"),
+        *still_facts(result),
     ]
 
 
@@ -95,8 +95,7 @@ def still_facts(result: Result) -> list[tuple[str, str]]:
 
 def question_facts(result: Result) -> list[tuple[str, str]]:
     """Return the network, the prediction and what narrows the question, without a ball."""
-    delta = [] if result.delta is None else [f"δ = {number(result.delta)}"]
-    asked = ", ".join([*restrictions(result), *delta])
+    asked = ", ".join(restrictions(result))
     return [*about_facts(result)[:2], *([("question", asked)] if asked else [])]
 
 
@@ -119,8 +118,8 @@ def _domain(result: Result) -> str:
 
 def _end(end: DomainEnd) -> str:
     if isinstance(end, tuple):
-        return f"({number(min(end))} … {number(max(end))} by coordinate)"
-    return number(end)
+        return f"({exact(min(end))} … {exact(max(end))} by coordinate)"
+    return exact(end)
 
 
 def to_try(
@@ -208,10 +207,10 @@ def _minimum(explanation: ExplanationRecord) -> str:
         return "not proven: no lower bound above 0 was found"
     asked = asked_text(explanation)
     if explanation.costs is not None:
-        cost = f"cost {number(explanation.cost, 6)}"
+        cost = f"cost {nearest(explanation.cost, 6)}"
         if explanation.proven:
             return f"yes, proven: {cost}, and no explanation{asked} is cheaper"
-        return f"not proven: {cost}, and none{asked} is below {number(least, 6)}"
+        return f"not proven: {cost}, and none{asked} is below {down(least, 6)}"
     if explanation.proven:
         return f"yes, proven: no explanation{asked} has fewer features"
     return f"not proven: none{asked} has fewer than {counted(int(least), 'feature')}"
@@ -231,7 +230,7 @@ def _counterfactuals(explanation: ExplanationRecord) -> str:
         for changed in found
         if not isinstance(changed, int)
     ]
-    return f"{len(found)}, moving an output by {number(min(moves))} to {number(max(moves))}"
+    return f"{len(found)}, moving an output by {nearest(min(moves))} to {nearest(max(moves))}"
 
 
 def _changes(explanation: ExplanationRecord) -> list[tuple[str, str]]:
@@ -296,7 +295,13 @@ def trace_lines(statistics: Statistics) -> list[str]:
         return []
     head = f"{'seconds':>9} {'best':>8} {'bound':>8}"
     points = statistics.search.trace
-    return [head, *(f"{seconds:9.2f} {best:8g} {bound:8g}" for seconds, best, bound in points)]
+    return [
+        head,
+        *(
+            f"{seconds:9.2f} {nearest(best, 6):>8} {down(bound, 6):>8}"
+            for seconds, best, bound in points
+        ),
+    ]
 
 
 def _solvers(statistics: Statistics) -> list[tuple[str, str]]:

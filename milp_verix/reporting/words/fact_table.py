@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from rich.table import Table
 from rich.text import Text
 
+from milp_verix.printable import printable
+
 
 def table_of(facts: Iterable[tuple[str, str]]) -> Table:
     """Return pairs of a name and a text as a table of two columns without lines.
@@ -16,7 +18,7 @@ def table_of(facts: Iterable[tuple[str, str]]) -> Table:
     table.add_column()
     for name, value in facts:
         # a file name may hold brackets, which rich would take for markup
-        table.add_row(Text(name), Text(value))
+        table.add_row(*(Text(printable(text)) for text in (name, value)))
     return table
 
 
@@ -26,5 +28,5 @@ def table_of_rows(heads: Iterable[str], rows: Iterable[Sequence[str]], texts: in
     for place, head in enumerate(heads):
         table.add_column(head, justify="right" if place >= texts else "left", no_wrap=True)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     return table

@@ -1,11 +1,9 @@
 """The importance of features in words, and the facts about it."""
 
-from math import ceil, floor
-
+from milp_verix.number_text import down, nearest, up
 from milp_verix.reporting.words.explanation import (
     about_facts,
     effort_facts,
-    still_facts,
     to_try,
 )
 from milp_verix.reporting.words.feature_labels import SHOWN, labels_of
@@ -15,7 +13,7 @@ from milp_verix.reporting.words.sentences import (
     listed_texts,
     scope_sentences,
 )
-from milp_verix.reporting.words.wording import counted, joined, number, predicted_text
+from milp_verix.reporting.words.wording import counted, joined, predicted_text
 from milp_verix.results.records.importance import ImportanceRecord
 
 NAMES = {
@@ -39,7 +37,7 @@ _TOLD = 5
 
 def importance_headline(found: ImportanceRecord) -> str:
     """Return the result in a line: ``"Decision “no”: importance of 13 features, exact"``."""
-    count = counted(len(found.groups), "feature")
+    count = counted(len(found.ranking), "feature")
     how = "exact" if found.exact else "in proven brackets"
     return f"{predicted_text(found)}: importance of {count} ({NAMES[found.index]}), {how}"
 
@@ -50,16 +48,15 @@ def importance_outcome(found: ImportanceRecord) -> str:
         return "exact, proven"
     widest = max(high - low for low, high in zip(found.lower, found.upper, strict=True))
     reason = found.unknown_reason or "unknown"
-    return f"proven brackets, {number(widest, 2)} wide at most: {reason}"
+    return f"proven brackets, {up(widest, 2)} wide at most: {reason}"
 
 
 def bracket_of(found: ImportanceRecord, feature: int) -> str:
     """Return ``"0.25"``, or ``"0.2 to 0.31"`` rounded outward."""
     low, high = found.lower[feature], found.upper[feature]
     if low == high:
-        return number(low, _DIGITS)
-    scale = 10**_DIGITS
-    return f"{number(floor(low * scale) / scale)} to {number(ceil(high * scale) / scale)}"
+        return nearest(low, _DIGITS)
+    return f"{down(low, _DIGITS)} to {up(high, _DIGITS)}"
 
 
 def importance_sentence(found: ImportanceRecord) -> str:
@@ -72,8 +69,8 @@ def importance_sentence(found: ImportanceRecord) -> str:
     named = told if len(told) == _TOLD + 1 else told[:_TOLD]
     parts = [joined([f"{bracket_of(found, one)} for {labels[one]}" for one in named])]
     if rest := told[len(named) :]:
-        most = ceil(max(found.upper[feature] for feature in rest) * 1000) / 1000
-        parts.append(f"at most {number(most)} for each of {len(rest)} other features")
+        most = up(max(found.upper[feature] for feature in rest), _DIGITS)
+        parts.append(f"at most {most} for each of {len(rest)} other features")
     if none:
         which = "the other feature" if len(none) == 1 else f"the other {len(none)} features"
         parts.append(f"0 for {which}")
@@ -96,12 +93,15 @@ def _misordered(found: ImportanceRecord) -> list[str]:
     if found.beside is None:
         return []
     pairs, labels = found.misordered, labels_of(found)
+    told = (
+        f"The given scores order {counted(len(pairs), 'pair') if pairs else 'no pair'} of features"
+    )
+    told += f" otherwise than proven of the {NAMES[found.index]} for {decided(found)}"
     if not pairs:
-        return ["The given scores contradict no order of features that is proven."]
+        return [f"{told}{compared(found)}."]
     first, second = max(pairs, key=lambda pair: found.lower[pair[1]] - found.upper[pair[0]])
     such = "" if len(pairs) == 1 else "such as "
-    wrong = f"The given scores order {counted(len(pairs), 'pair')} of features wrongly, proven"
-    return [f"{wrong}: {such}{labels[first]} before {labels[second]}."]
+    return [f"{told}{compared(found)}: {such}{labels[first]} before {labels[second]}."]
 
 
 def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
@@ -118,13 +118,12 @@ def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
     told += [(labels.short(feature), _row(found, feature)) for feature in shown]
     if len(ranking) > len(shown):
         rest = ranking[len(shown) :]
-        most = ceil(max(found.upper[feature] for feature in rest) * 1000) / 1000
-        told.append(("", f"{counted(len(rest), 'other feature')}: {number(most)} at most"))
-    told += still_facts(found)
+        most = up(max(found.upper[feature] for feature in rest), _DIGITS)
+        told.append(("", f"{counted(len(rest), 'other feature')}: {most} at most"))
     if found.beside is not None:
         pairs = [f"{labels[a]} before {labels[b]}" for a, b in found.misordered]
         listed = listed_texts(pairs, SHOWN, "other pair") if pairs else "none"
-        told.append(("ordered wrongly", f"by the given scores, proven: {listed}"))
+        told.append(("ordered otherwise", f"by the given scores than proven: {listed}"))
     kept, changed = (counted(len(some), "set") for some in (found.sufficient, found.contrasts))
     told.append(("known", f"sufficient for the prediction: {kept}; able to change it: {changed}"))
     told.append(("exact", "yes, proven" if found.exact else f"no: {found.unknown_reason}"))
@@ -134,5 +133,5 @@ def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
 
 
 def _row(found: ImportanceRecord, feature: int) -> str:
-    beside = "" if found.beside is None else f"; given {number(found.beside[feature], _DIGITS)}"
+    beside = "" if found.beside is None else f"; given {nearest(found.beside[feature], _DIGITS)}"
     return f"{bracket_of(found, feature)}{beside}"

@@ -45,7 +45,10 @@ def message_claim(explanation: ExplanationRecord) -> str | None:
 
 
 def marked_words(result: Result) -> list[tuple[str, bool]]:
-    """Return the text in parts, each with whether the answer names it; none for another input."""
+    """Return the text in parts, each with whether the answer names it; none for another input.
+
+    Words of the text whose places are not known are listed behind it.
+    """
     if result.inputs is None or result.inputs.passage is None:
         return []
     named: tuple[int, ...] = ()
@@ -53,4 +56,8 @@ def marked_words(result: Result) -> list[tuple[str, bool]]:
         named = (*result.explanation, *result.still)
     elif isinstance(result, ContrastiveExplanationRecord):
         named = result.contrast or ()
-    return result.inputs.passage.parts({*named})
+    passage, counts = result.inputs.passage, result.input.reshape(-1)
+    unplaced = [f for f in sorted(named) if counts[f] > 0 and not passage.spans[f]]
+    listed = [part for f in unplaced for part in ((", ", False), (result.inputs.names[f], True))]
+    behind = [(" [words: ", False), *listed[1:], ("]", False)] if listed else []
+    return [*passage.parts({*named}), *behind]

@@ -1,14 +1,22 @@
 """A decision in words for the person it is about: reasons, changes, and what is proven of them."""
 
-from collections.abc import Mapping, Sequence
-from math import inf
+from collections.abc import Sequence
 from typing import Any
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.labelled import values_by_label
+from milp_verix.number_text import percent
+from milp_verix.reporting.words.contrast import at_costs, contrast_sentence, limits_told
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
-from milp_verix.reporting.words.ranges import condition_text, ranges_sentence
-from milp_verix.reporting.words.sentences import directions_of
-from milp_verix.reporting.words.wording import counted, joined, named_prediction
+from milp_verix.reporting.words.ranges import condition_text, is_whole, ranges_sentence
+from milp_verix.reporting.words.sentences import (
+    becomes_told,
+    claim_text,
+    room_parts,
+    rules_told,
+    stays_text,
+)
+from milp_verix.reporting.words.wording import change_text, joined
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanationRecord
 from milp_verix.results.records.ranges import FeatureRange, RangesRecord
@@ -27,24 +35,25 @@ LIMITS = (
 )
 
 
-def ranked_ranges(found: RangesRecord, importance: Any) -> list[FeatureRange]:
-    """Return the ranges, the most important first.
+def reasons_of(found: RangesRecord, importance: Any) -> list[FeatureRange]:
+    """Return the ranges that say something, the most important first.
 
-    ``importance`` has a number for each feature: a mapping by name, a list, or an object with such
-    ``values``. Without it the narrowest range comes first, as a share of the feature's room or
-    words. Raises ``InputError`` for another value.
+    A range that is all of its feature's domain says nothing, nor does a feature that stays as it
+    is. ``importance`` has a number for each feature, by name or in a list, or is an object with
+    such ``values``, and ``feature_names`` if it has any. Without it the narrowest range comes
+    first, as a share of the feature's room or words. Raises ``InputError`` for another value.
     """
+    still = {*found.still}
+    told = [one for one in found.ranges if one.feature not in still and not is_whole(found, one)]
     if importance is None:
-        return sorted(found.ranges, key=lambda one: _share(found, one))
+        return sorted(told, key=lambda one: _share(found, one))
     given = importance
-    if not isinstance(given, Mapping) and hasattr(given, "values"):
-        given = given.values
-    names = found.feature_names or ()
+    if hasattr(given, "values") and not hasattr(given, "keys"):
+        names, given = getattr(given, "feature_names", None), given.values
+        given = given if names is None else dict(zip(names, given, strict=False))
+    given = values_by_label(given, found.feature_names, len(found.groups), "importance")
     try:
-        if isinstance(given, Mapping):
-            weights = [float(given[name]) if name in given else 0.0 for name in names]
-        else:
-            weights = [float(weight) for weight in given]
+        weights = [float(weight) for weight in given]
     except (TypeError, ValueError) as error:
         raise InputError(f"importance has a number for each feature: {error}") from error
     if len(weights) != len(found.groups):
@@ -52,7 +61,7 @@ def ranked_ranges(found: RangesRecord, importance: Any) -> list[FeatureRange]:
             f"importance has {len(weights)} numbers, expected one for each of "
             f"{len(found.groups)} features"
         )
-    return sorted(found.ranges, key=lambda one: -abs(weights[one.feature]))
+    return sorted(told, key=lambda one: -abs(weights[one.feature]))
 
 
 def reason_text(found: RangesRecord, one: FeatureRange) -> str:
@@ -63,22 +72,17 @@ def reason_text(found: RangesRecord, one: FeatureRange) -> str:
     return told if told.endswith(f" {here}") else f"{told} (here: {here})"
 
 
-def others_text(found: RangesRecord, shown: Sequence[FeatureRange]) -> str:
-    """Return the sentence on kept features that are no reason shown, and on all others."""
-    left = [one for one in found.ranges if one not in shown]
-    free = len(found.groups) - len(found.ranges)
-    told = ""
-    if left:
-        names = joined([labels_of(found)[one.feature] for one in left])
-        told = f"Beside these, {names} {'has' if len(left) == 1 else 'have'} a part in it. "
-    if free:
-        within = "" if min(found.radii or (inf,)) == inf else ", within the limits told below"
-        verb = "makes" if free == 1 else "make"
-        told += (
-            f"While these values stay as they are, the other {counted(free, 'item')} {verb} no "
-            f"difference{within}."
-        )
-    return told.strip()
+def others_text(found: RangesRecord, reasons: Sequence[FeatureRange], shown: int) -> str:
+    """Return the sentence on ``reasons`` beyond those ``shown``, and on all other features."""
+    kept = [one.feature for one in reasons]
+    told = []
+    if left := kept[shown:]:
+        names = joined([labels_of(found)[feature] for feature in left])
+        told.append(f"Beside these, {names} {'is' if len(left) == 1 else 'are'} kept, too.")
+    if free := [feature for feature in range(len(found.groups)) if feature not in kept]:
+        same = ["while these values stay as they are"] if kept else []
+        told.append(claim_text([*same, stays_text(found), *room_parts(found, free, bool(kept))]))
+    return " ".join([*told, *rules_told(found)])
 
 
 def changes_of(contrast: ContrastiveExplanationRecord) -> list[str]:
@@ -87,59 +91,49 @@ def changes_of(contrast: ContrastiveExplanationRecord) -> list[str]:
     if contrast.counterfactual is not None:
         points = [contrast.counterfactual, *(one.counterfactual for one in contrast.alternatives)]
     return [
-        f"With {joined(change_texts(contrast, point))}, the decision becomes "
-        f"{named_prediction(contrast, point.prediction)}."
+        f"With {joined(change_texts(contrast, point))}, {becomes_told(contrast, point)}."
         for point in points
     ]
 
 
 def least_text(contrast: ContrastiveExplanationRecord | None) -> str:
-    """Return what is proven of the changes."""
+    """Return what is proven of the changes, and within which limits they were sought."""
     if contrast is None:
         return "No change was looked for."
-    held = []
-    if contrast.must_not:
-        names = [labels_of(contrast)[feature] for feature in contrast.must_not]
-        held = [f"{joined(names)} {'stays as it is' if len(names) == 1 else 'stay as they are'}"]
-    conditions = [*held, *directions_of(contrast)]
-    within = f", as long as {joined(conditions)}" if conditions else ""
+    limits = limits_told(contrast)
     if contrast.robust:
-        return f"It is proven that no change in question leads to another decision{within}."
+        none = f"No change {change_text(contrast)}{limits}, by proof."
+        return " ".join([none, *rules_told(contrast)])
     if contrast.counterfactual is None:
-        return "No change was found that leads to another decision; there may be one."
-    several = "The first of these is" if contrast.alternatives else "This is"
+        return contrast_sentence(contrast)
+    if contrast.against is not None or contrast.delta is not None:
+        limits = f" that {change_text(contrast)}{limits}"
+    several = "The first of these" if contrast.alternatives else "This"
     if not contrast.proven:
-        return f"{several} the best that was found; a smaller change may exist{within}."
-    told = f"{several} the change of the fewest items{within}, by proof."
-    if contrast.scales is not None:
+        told = f"{several} is the best that was found{limits}; a smaller change may exist."
+    elif contrast.scales is None:
+        least = "cheapest change" if contrast.costs else "change of the fewest items"
+        told = f"{several} is the {least}{limits}, by proof."
+    else:
         told = (
-            f"{several} the nearest change{within}: none is nearer by more than "
-            f"{100 * NEAREST_GAP:g} %, by proof. A change counts as a share of the room that its "
-            "item has."
+            f"{several} is the nearest change{at_costs(contrast)}{limits}, by proof: none is "
+            f"nearer by more than {percent(NEAREST_GAP)} %. A change counts as a share of its "
+            "item's room."
         )
     others = [one for one in contrast.alternatives if one.unknown_reason is None]
-    if others and len(others) == len(contrast.alternatives):
+    if contrast.proven and others and len(others) == len(contrast.alternatives):
         told += " Each other one is the least that does not need all changes of one before it."
-    return told
+    return " ".join([told, *rules_told(contrast)])
 
 
 def proven_texts(
-    found: RangesRecord, contrast: ContrastiveExplanationRecord | None, certificate: str | None
+    found: RangesRecord, contrast: ContrastiveExplanationRecord | None, proof: str | None
 ) -> list[str]:
-    """Return what is proven, what was run, and where the proof is."""
+    """Return what is proven, what was run, and the ``proof`` in words."""
     told = [f"Proven: {ranges_sentence(found)}"]
     if contrast is not None and contrast.counterfactual is not None:
         told.append("Each change above was run through the model itself, with the decision told.")
-    if certificate is None:
-        told.append("No file with the proof was written beside this page.")
-    else:
-        file = found.model.file
-        told.append(
-            f"The proof of the first claim is the file {certificate}. Anybody who has the model "
-            "can check it, without the software that made it: "
-            f"verix-check {file} {certificate}"
-        )
-    return told
+    return [*told, proof or "No file with the proof was written beside this page."]
 
 
 def _share(found: RangesRecord, one: FeatureRange) -> float:

@@ -5,6 +5,7 @@ from math import floor
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share
+from milp_verix.number_text import down, exact, percent, up
 from milp_verix.reporting.words.explanation import (
     effort_facts,
     question_facts,
@@ -18,6 +19,8 @@ from milp_verix.reporting.words.sentences import (
     claim_text,
     compared,
     decided,
+    held_told,
+    limit_parts,
     listed_texts,
     room_parts,
     rules_told,
@@ -27,11 +30,9 @@ from milp_verix.reporting.words.wording import (
     counted,
     joined,
     kept_text,
-    number,
     outcome_text,
     predicted_text,
     radius_text,
-    rounded_down,
     seconds_text,
     tally,
 )
@@ -75,12 +76,12 @@ def bracket_text(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
     if feature is not None:
         return _feature_text(found, bracket, feature)
     factor, unit = unit_of(found)
-    lower, reach = number(factor * bracket.lower), number(factor * bracket.reach)
+    lower, reach = down(factor * bracket.lower), exact(factor * bracket.reach)
     if bracket.irrelevant:
         return f"irrelevant up to {reach}{unit}"
     if bracket.upper is None:
         return f"at least {lower}{unit}"
-    return f"{lower} to {number(factor * bracket.upper)}{unit}"
+    return f"{lower} to {up(factor * bracket.upper)}{unit}"
 
 
 def unit_of(found: RobustnessRadiiRecord) -> tuple[float, str]:
@@ -126,17 +127,17 @@ def _feature_text(found: RobustnessRadiiRecord, bracket: RadiusBracket, feature:
     if bracket.irrelevant:
         # other values of a category are all as far away
         alike = feature.unordered or len(feature.values) == 2 or not reach
-        limit = "" if alike else f" up to {number(reach)}{unit}"
+        limit = "" if alike else f" up to {exact(reach)}{unit}"
         return f"irrelevant{limit}"
     if feature.unordered or len(feature.values) == 2:
         return "not decided" if upper is None else "another value changes the prediction"
     if upper is None:
-        return f"at least {number(lower)}{unit}"
+        return f"at least {down(lower)}{unit}"
     if feature.whole and not lower:
-        return f"not even by {number(upper)}{unit}"
+        return f"not even by {up(upper)}{unit}"
     if feature.whole:
-        return f"by {number(lower)}{unit}, not by {number(upper)}"
-    return f"{number(lower)} to {number(upper)}{unit}"
+        return f"by {down(lower)}{unit}, not by {up(upper)}"
+    return f"{down(lower)} to {up(upper)}{unit}"
 
 
 def radii_headline(found: RobustnessRadiiRecord) -> str:
@@ -155,7 +156,7 @@ def radii_outcome(found: RobustnessRadiiRecord) -> str:
     open_ = sum(not bracket.settled for bracket in found.brackets)
     if open_:
         return f"{counted(open_, 'bracket')} wider than asked for"
-    return f"proven within {number(100 * found.tolerance)} %"
+    return f"proven within {percent(found.tolerance)} %"
 
 
 def sweep_sentence(sweep: EpsilonSweepRecord) -> str:
@@ -169,7 +170,8 @@ def sweep_sentence(sweep: EpsilonSweepRecord) -> str:
         told.append("None of them can be left out.")
     elif unknown := [len(level.unknown) for level in sweep.levels if level.unknown]:
         told.append(f"At some radii up to {counted(max(unknown), 'feature')} may not be needed.")
-    return " ".join([*told, *rules_told(first)])
+    held = [f"This holds {part}." for part in limit_parts(first, first.still)]
+    return " ".join([*told, *held, *rules_told(first)])
 
 
 def radii_sentence(found: RobustnessRadiiRecord) -> str:
@@ -198,7 +200,7 @@ def _bracket_told(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[
 def _reach_told(found: RobustnessRadiiRecord, bracket: RadiusBracket, *, others: bool) -> list[str]:
     """Return how far the features of a bracket may move, rounded down, as parts of a sentence."""
     factor, _ = unit_of(found)
-    lower = rounded_down(factor * bracket.lower) / factor
+    lower = float(down(factor * bracket.lower)) / factor
     radii = None
     if found.inputs is not None and found.scale is not None:
         radii = tuple(lower * scale for scale in found.scale)
@@ -209,17 +211,22 @@ def _reach_told(found: RobustnessRadiiRecord, bracket: RadiusBracket, *, others:
 def _alone(found: RobustnessRadiiRecord) -> list[str]:
     """Return the features that never matter alone, and the proven radii of the least robust."""
     labels = labels_of(found)
-    still, never = {*found.still}, [f for f in found.irrelevant if f not in found.still]
+    still = {*found.still}
+    every = [b for b in found.brackets if b.features[0] not in still]
+    whole = {b.features[0] for b in every if b.irrelevant and not limit_parts(found, b.features)}
     parts = []
-    if never:
-        names = listed_texts([labels[feature] for feature in never], SHOWN, "other feature")
-        parts.append(f"{names} by as much as was asked about")
-    near = [b for b in found.brackets if not b.irrelevant and b.features[0] not in still]
+    if whole:
+        names = [labels[feature] for feature in sorted(whole)]
+        verb = "is" if len(names) == 1 else "are"
+        parts.append(f"whatever {listed_texts(names, SHOWN, 'other feature')} {verb}")
+    near = [b for b in every if b.features[0] not in whole]
     near.sort(key=lambda one: (one.lower, one.features))
     moving = [one for one in near if _proven_told(found, one)]
     parts += [f"{labels[b.features[0]]} by up to {_proven_told(found, b)}" for b in moving[:_TOLD]]
     if len(moving) > _TOLD:
-        parts.append(f"{counted(len(moving) - _TOLD, 'other feature')} by radii of their own")
+        others = counted(len(moving) - _TOLD, "other feature")
+        own = "a radius of its own" if len(moving) == _TOLD + 1 else "radii of their own"
+        parts.append(f"{others} by {own}")
     told = []
     if parts:
         told.append(f"If one feature changes alone, {stays_text(found)}: {'; '.join(parts)}.")
@@ -228,6 +235,8 @@ def _alone(found: RobustnessRadiiRecord) -> list[str]:
         weakest = [labels[one.features[0]] for one in weak]
         listed = listed_texts(weakest, SHOWN, "other feature")
         told.append(f"A change of {listed} alone is enough for another prediction.")
+    if not every:
+        return [f"{held_told(found, found.still)}."]
     return told or [f"No radius is proven at which {stays_text(found)}."]
 
 
@@ -235,10 +244,10 @@ def _proven_told(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
     """Return the proven radius of one feature in its unit, rounded down; empty for none."""
     feature = single_feature(found, bracket)
     if feature is None:
-        return number(rounded_down(bracket.lower)) if bracket.lower else ""
-    lower = rounded_down(feature_ends(found, bracket)[0])
+        return down(bracket.lower) if bracket.lower else ""
+    lower = feature_ends(found, bracket)[0]
     unit = f" {feature.unit}" if feature.unit else ""
-    return f"{number(lower)}{unit}" if lower and not feature.unordered else ""
+    return f"{down(lower)}{unit}" if lower and not feature.unordered else ""
 
 
 def sweep_facts(sweep: EpsilonSweepRecord) -> list[tuple[str, str]]:
@@ -289,12 +298,12 @@ def _together(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[tupl
     chosen = f"{len(bracket.features)} of {counted(count, 'feature')}"
     if len(bracket.features) < count:
         chosen += f": {labels_of(found).listed(bracket.features)}"
-    told = [("free", chosen), ("radius", bracket_text(found, bracket))]
+    told = [("free", chosen), *still_facts(found), ("radius", bracket_text(found, bracket))]
     factor, unit = unit_of(found)
-    fixed = f"{number(factor * bracket.lower, 6)}{unit}"
+    fixed = f"{down(factor * bracket.lower, 6)}{unit}"
     told.append(("proven", f"{kept_text(found)} up to {fixed}"))
     if bracket.counterfactual is not None and bracket.upper is not None:
-        far = f"{number(factor * bracket.upper, 6)}{unit}"
+        far = f"{up(factor * bracket.upper, 6)}{unit}"
         told.append(("counterfactual", f"at the distance {far}"))
         if found.inputs is not None:
             told += [("change", text) for text in change_texts(found, bracket.counterfactual)]
@@ -307,7 +316,7 @@ def _each(found: RobustnessRadiiRecord) -> list[tuple[str, str]]:
     never = sorted({*found.irrelevant} - {*found.still})
     told = [(labels.unit, f"listed as {labels.axes} from 0")] if labels.axes else []
     count = f"{len(never)} of {counted(len(found.groups), 'feature')}"
-    told.append(("irrelevant", f"{count}, up to the largest radius asked about"))
+    told.append(("irrelevant", f"{count}, within {radius_text(found)}"))
     if never:
         told.append(("", labels.listed(never)))
     told += still_facts(found)

@@ -1,30 +1,34 @@
 """Ranges in words: a sentence, and facts for tables.
 
-An end is told with few digits, rounded into the range, so that what is said is proven.
+An end is told so that what is said is proven; see :mod:`milp_verix.number_text`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from dataclasses import replace
+from math import inf
 
 from milp_verix.inputs.features import Feature
+from milp_verix.number_text import exact, percent_of, range_end
 from milp_verix.reporting.words.explanation import about_facts, effort_facts, words_facts
 from milp_verix.reporting.words.feature_labels import SHOWN, FeatureLabels, labels_of
-from milp_verix.reporting.words.sentences import claim_text, room_parts, rules_told, stays_text
+from milp_verix.reporting.words.sentences import (
+    claim_text,
+    compared,
+    kept_parts,
+    room_parts,
+    rules_told,
+    stays_text,
+)
 from milp_verix.reporting.words.wording import (
     counted,
     joined,
     named_prediction,
-    number,
     outcome_of,
     predicted_text,
     tally,
 )
 from milp_verix.results.records.ranges import FeatureRange, RangesRecord
 
-_DIGITS = 4
-_SEEN = 7
-"""Digits of the numbers that people write, and of float32, in which many trees are stored."""
 _WORDS = 6
 """So many words are listed; of a range with more those that it lacks, if these are fewer."""
 _LISTED = 24
@@ -41,7 +45,7 @@ def ranges_outcome(found: RangesRecord) -> str:
     if found.unknown_reason is not None:
         return f"nothing is proven: {found.unknown_reason}"
     if found.maximal:
-        return "proven, and maximal: no range can be wider with the others as they are"
+        return "proven, and maximal: no range can be a step wider with the others as they are"
     reasons = [
         beyond.unknown_reason
         for one in found.ranges
@@ -59,11 +63,22 @@ def ranges_sentence(found: RangesRecord) -> str:
     """
     if found.unknown_reason is not None:
         return f"No ranges are proven to keep the prediction: {found.unknown_reason}."
-    free = tuple(f for f in range(len(found.groups)) if f not in found.explanation)
-    parts = [stays_text(found), *room_parts(found, free, bool(found.explanation))]
-    if found.ranges:
-        parts = [f"as long as {joined(_conditions(found))}", *parts]
-    return " ".join([claim_text(parts), *_covered(found), *rules_told(found)])
+    return " ".join([_claim(found), *_covered(found), *rules_told(found)])
+
+
+def _claim(found: RangesRecord, *, values: bool = False) -> str:
+    """Return the claim, with the ``values`` of features that stay as they are."""
+    kept, near = {*found.explanation}, found
+    if found.inputs is not None and found.radii is not None:  # rules may tie others to ranges
+        reach = (inf if f in kept else radius for f, radius in enumerate(found.radii))
+        near = replace(found, radii=tuple(reach))
+    free = tuple(f for f in range(len(found.groups)) if f not in kept)
+    held = tuple(f for f in free if f in near.still) if values else ()
+    conditions = _conditions(found) if found.ranges else []
+    conditions += kept_parts(found, held) if held else []
+    moving = [f for f in free if f not in held]
+    parts = [stays_text(found), *room_parts(near, moving, bool(conditions))]
+    return claim_text([*([f"as long as {joined(conditions)}"] if conditions else []), *parts])
 
 
 def ranges_facts(found: RangesRecord) -> list[tuple[str, str]]:
@@ -80,7 +95,7 @@ def ranges_facts(found: RangesRecord) -> list[tuple[str, str]]:
     told.append(("outcome", ranges_outcome(found)))
     if found.rows is not None and found.coverage is not None:
         share = f"{found.inside} of {counted(found.rows, 'row')}"
-        told.append(("coverage", f"{share} ({percent(found.inside or 0, found.rows)} %)"))
+        told.append(("coverage", f"{share} ({percent_of(found.inside or 0, found.rows)} %)"))
     return told + effort_facts(found)
 
 
@@ -88,73 +103,38 @@ def range_text(found: RangesRecord, one: FeatureRange) -> str:
     """Return a range alone: ``"31 to 47 years"``, ``"sales or tech-support"``, ``"all"``."""
     if one.words is not None:
         return joined(one.words, "or")
-    ends, unit = inward(found, one), _unit(found, one)
-    low, high = (end.told for end in ends)
+    ((low, above), (high, below)), unit = ends_told(found, one), _unit(found, one)
     if low == high:
         return f"{low}{unit}"
-    return f"{'above ' * ends[0].strict}{low} to {'below ' * ends[1].strict}{high}{unit}"
+    return f"{'above ' * above}{low} to {'below ' * below}{high}{unit}"
 
 
-def percent(part: int, whole: int) -> str:
-    """Return a share in per cent with two digits, rounded down: 100 is all of it."""
-    exact = Decimal(100 * part) / Decimal(whole or 1)
-    unit = Decimal(1).scaleb(min(exact.adjusted() - 1, 0) if exact else 0)
-    text = f"{exact.quantize(unit, rounding=ROUND_FLOOR):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+def ends_told(found: RangesRecord, one: FeatureRange) -> tuple[tuple[str, bool], ...]:
+    """Return the ends of a range in words, and whether each number told is just outside.
 
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """An end of a range with few digits; ``strict`` if the number told is just outside."""
-
-    told: str
-    strict: bool = False
-
-
-def inward(found: RangesRecord, one: FeatureRange) -> tuple[End, End]:
-    """Return the ends of a range with few digits, rounded into it and not beyond the input.
-
-    An end at a threshold of trees is told as people write it, ``below 31`` and not
-    ``at most 30.999998``: no number with seven digits lies between the two.
+    Ends of the domain are told as they were given, others with few digits as
+    :func:`~milp_verix.number_text.range_end` does.
     """
-    assert one.lower is not None
-    assert one.upper is not None
-    group = found.groups[one.feature]
+    group, kind = found.groups[one.feature], _kind(found, one)
     x = float(found.input.reshape(-1)[group[0]]) if len(group) == 1 else 0.0
-    return _rounded(one.lower, x, ROUND_CEILING), _rounded(one.upper, x, ROUND_FLOOR)
-
-
-def _rounded(end: float, x: float, towards: str) -> End:
-    exact, up = Decimal(end), towards == ROUND_CEILING
-    if not exact:
-        return End("0")
-    for digits in range(_DIGITS, 18):
-        unit = min(Decimal(1).scaleb(exact.adjusted() - digits + 1), Decimal(1))
-        told = exact.quantize(unit, rounding=towards)
-        inside = told <= Decimal(x) if up else told >= Decimal(x)
-        true = told >= exact if up else told <= exact
-        if digits == _DIGITS and told != exact:
-            outside = exact.quantize(unit, rounding=ROUND_FLOOR if up else ROUND_CEILING)
-            if abs(outside - exact) < Decimal(1).scaleb(min(exact.adjusted() - _SEEN + 1, -2)):
-                return End(_without_zeros(outside), strict=True)
-        if inside and true:
-            return End(_without_zeros(told))
-    return End(repr(end))
-
-
-def _without_zeros(value: Decimal) -> str:
-    text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    given = (kind.lower, kind.upper) if kind is not None else found.domain
+    limits = [limit[group[0]] if isinstance(limit, tuple) else limit for limit in given]
+    return tuple(
+        (exact(end), False)
+        if end == limit and len(group) == 1
+        else range_end(end, x, found.input.dtype)
+        for end, limit in zip((one.lower or 0.0, one.upper or 0.0), limits, strict=True)
+    )
 
 
 def rules_sentence(rules: Sequence[RangesRecord], covered: Sequence[int], rows: int) -> str:
     """Return ``"These 12 rules prove 71 % of the decisions on 45222 rows."``."""
     if not rules:
         return f"No rule was found that covers any of the {counted(rows, 'row')}."
-    share = percent(covered[-1], rows)
+    share = percent_of(covered[-1], rows)
     which = "This rule proves" if len(rules) == 1 else f"These {len(rules)} rules prove"
     what = "decisions" if rules[0].class_names else "predictions"
-    return f"{which} {share} % of the {what} on {counted(rows, 'row')}."
+    return f"{which} {share} % of the {what}{compared(rules[0])} on {counted(rows, 'row')}."
 
 
 def rules_facts(
@@ -164,9 +144,14 @@ def rules_facts(
     told = [("rules", rules_sentence(rules, covered, rows))]
     before = 0
     for place, (rule, after) in enumerate(zip(rules, covered, strict=True), 1):
-        added = f"adds {percent(after - before, rows)} %"
+        added = f"adds {percent_of(after - before, rows)} %"
         decision = named_prediction(rule, rule.prediction)
-        told.append((f"{place}: {decision}", f"{joined(_conditions(rule))} ({added})"))
+        told.append(
+            (
+                f"{place}: {decision}",
+                " ".join([_claim(rule, values=True), *rules_told(rule), f"({added})"]),
+            )
+        )
         before = after
     return told
 
@@ -176,7 +161,7 @@ def _fact(found: RangesRecord, one: FeatureRange) -> str:
     if len(found.groups[one.feature]) > 1 and one.ordered:
         told = f"each value changed by {told}"
     if one.ordered and (one.lower, one.upper) != (one.least, one.most) and one.words is None:
-        told += f", of {number(one.least or 0.0)} to {number(one.most or 0.0)}"
+        told += f", of {exact(one.least or 0.0)} to {exact(one.most or 0.0)}"
     return told + "".join(f"; {text}" for text in _next(found, one))
 
 
@@ -185,7 +170,7 @@ def _next(found: RangesRecord, one: FeatureRange) -> list[str]:
     kind = _kind(found, one)
     told: dict[str, list[str]] = {}
     for beyond in one.beyond:
-        value = number(beyond.value)
+        value = exact(found.input.dtype.type(beyond.value))
         if kind is not None and one.words is not None:
             words = kind.values
             place = int(beyond.value)
@@ -212,7 +197,7 @@ def _covered(found: RangesRecord) -> list[str]:
     after = "keep it"
     if found.delta is None and found.against is None:
         after = f"get {named_prediction(found, found.prediction)}"
-    share = f"{percent(found.inside, found.rows)} % of the {rows} given"
+    share = f"{percent_of(found.inside, found.rows)} % of the {rows} given"
     if found.inside == 1:
         return [f"One of the {rows} given is such an input."]
     return [f"{share} are such inputs, and all {after}, proven."]
@@ -234,20 +219,36 @@ def condition_text(found: RangesRecord, one: FeatureRange, labels: FeatureLabels
         name = name.replace(", ", " ")
     if one.words is not None:
         return f"{name} is {_words(found, one)}"
-    unit, ends = _unit(found, one), inward(found, one)
-    low, high = (end.told for end in ends)
+    ((low, above), (high, below)), unit = ends_told(found, one), _unit(found, one)
     if len(found.groups[one.feature]) > 1:
         return f"{name} changes by {low} to {high}"
-    least = f"{'above' if ends[0].strict else 'at least'} {low}"
-    most = f"{'below' if ends[1].strict else 'at most'} {high}"
+    least = f"{'above' if above else 'at least'} {low}"
+    most = f"{'below' if below else 'at most'} {high}"
     both = f"between {low} and {high}"
+    limits = _domain(found, one.feature)
     told = {
         (True, True): f"anything from {low} to {high}",
         (True, False): most,
         (False, True): least,
-        (False, False): f"{least} and {most}" if ends[0].strict or ends[1].strict else both,
-    }[one.lower == one.least, one.upper == one.most]
+        (False, False): f"{least} and {most}" if above or below else both,
+    }[one.lower == limits[0], one.upper == limits[1]]
     return f"{name} is {low if low == high else told}{unit}"
+
+
+def _domain(found: RangesRecord, feature: int) -> tuple[float, float]:
+    """Return the ends that the domain has for a feature of one coordinate."""
+    if found.inputs is not None:
+        return found.inputs.features[feature].lower, found.inputs.features[feature].last
+    place = found.groups[feature][0]
+    low, high = (end[place] if isinstance(end, tuple) else end for end in found.domain)
+    return low, high
+
+
+def is_whole(found: RangesRecord, one: FeatureRange) -> bool:
+    """Return whether a range is all of its feature's domain, as the description has it."""
+    if one.words is not None and found.inputs is not None:
+        return len(one.words) == len(found.inputs.features[one.feature].values) > 1
+    return (one.lower, one.upper) == _domain(found, one.feature)
 
 
 def _words(found: RangesRecord, one: FeatureRange) -> str:

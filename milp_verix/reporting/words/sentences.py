@@ -4,26 +4,25 @@ A sentence claims no more than its result: features that stay, the room that all
 rules that hold, and what was left undecided.
 """
 
+from collections.abc import Sequence
 from math import inf
+
+import numpy as np
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
+from milp_verix.number_text import apart, exact, percent
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.message_words import message_claim
 from milp_verix.reporting.words.wording import (
-    change_text,
     counted,
     joined,
     named_prediction,
     norm_text,
-    number,
-    radius_text,
     rivals_text,
 )
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.relevance import RelevanceRecord
 
 _NAMED = 3
 """So many free features are called by their names, more are counted."""
@@ -51,93 +50,17 @@ def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
     return " ".join([change_told(result, found), *rules_told(result)])
 
 
-def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
-    """Return the change that is enough, and whether a smaller one is."""
-    conditions = directions_of(found)
-    if found.must_not:
-        conditions = [kept_values(found, found.must_not, "given"), *conditions]
-    kept = [f"as long as {joined(conditions)}"] if conditions else []
-    if found.robust:
-        free = tuple(f for f in range(len(found.groups)) if f not in found.must_not)
-        parts = [stays_text(found), *room_parts(found, free, others=bool(kept)), *kept]
-        return " ".join([claim_text(parts), *rules_told(found)])
-    if found.counterfactual is None:
-        held = "".join(f" {text}" for text in kept)
-        none = f"No change was found that {change_text(found)}{held}; there may be one."
-        return " ".join([none, *rules_told(found)])
-    told = change_told(found, found.counterfactual)
-    if found.proven:
-        least = "No cheaper change" if found.costs else "No change of fewer features"
-        least += " does that" if found.against is None else f" {change_text(found)}"
-        if found.distance is not None:
-            least = f"No such change is nearer by more than {100 * NEAREST_GAP:g} %"
-        told += f" {' '.join([least, *kept])}."
-    elif kept:
-        told += f" Changes were sought {kept[0]}."
-    for other in found.alternatives:
-        changed = change_told(found, other.counterfactual)
-        told += f" Or: {changed[0].lower()}{changed[1:]}"
-    return " ".join([told, *rules_told(found)])
-
-
-def directions_of(found: ContrastiveExplanationRecord) -> list[str]:
-    """Return ``["age only rises"]`` and the like: the one way in which features may change."""
-    if found.inputs is None:
-        return []
-    told = []
-    for direction, one, several in (("up", "rises", "rise"), ("down", "falls", "fall")):
-        names = [
-            feature.name
-            for number_, feature in enumerate(found.inputs.features)
-            if feature.only == direction and number_ not in found.must_not
-        ]
-        if names:
-            told.append(f"{joined(names)} only {one if len(names) == 1 else several}")
-    return told
-
-
-def relevance_sentence(found: RelevanceRecord) -> str:
-    """Return the part of the protected features, and the people that prove it."""
-    known = found.counterfactual is not None or found.relevant is not None
-    return " ".join([_part(found), *(scope_sentences(found) if known else rules_told(found))])
-
-
 def scope_sentences(result: Result) -> list[str]:
     """Return sentences on the changes and the inputs that a claim is about."""
-    ball = radius_text(result)
-    within = [] if ball == "whole domain" else [f"Changes are within {ball}."]
-    return [*within, *rules_told(result)]
+    limits = limit_parts(result, tuple(range(len(result.groups))))
+    return [*([f"This holds {', '.join(limits)}."] if limits else []), *rules_told(result)]
 
 
-def _part(found: RelevanceRecord) -> str:
-    names = joined([labels_of(found)[feature] for feature in found.features])
-    several = len(found.features) > 1
-    play, them = ("play", "one of them") if several else ("plays", "it")
-    point = found.counterfactual
-    if point is None or found.free is None:
-        if found.relevant is None:
-            where = f"{names} {play} a part in {decided(found)}{compared(found)}"
-            return f"It is open if {where}: {found.unknown_reason}."
-        keeping = "keeping " if found.delta is not None else ""
-        where = f"In {keeping}{decided(found)}{compared(found)}"
-        if {*found.features} <= {*found.still}:
-            stay, which = ("stay as they are", "them") if several else ("stays as it is", "it")
-            return f"{where}, {names} {stay}: no input in question changes {which}."
-        return f"{where}, {names} {play} no part: no minimal explanation contains {them}."
-    if found.necessary:
-        return change_told(found, point, " alone")
-    decide = f"{'decide' if several else 'decides'}{_between(found)}"
-    told = f"Together with other changes, {names} {decide}. "
-    if found.unchanged is None or found.inputs is None:
-        return told + change_told(found, point)
-    protected = {found.inputs.names[feature] for feature in found.features}
-    changes = change_texts(found, point)
-    others, own = (
-        [text for text in changes if (text.split(":")[0] in protected) is kind]
-        for kind in (False, True)
-    )
-    with_others = f"With {listed_texts(others, _CHANGES, 'other change')}, {stays_text(found)}."
-    return f"{told}{with_others} With {joined(own)} as well, {_becomes(found, point)}."
+def held_told(result: Result, features: Sequence[int]) -> str:
+    """Return ``"sex stays as it is: no input in question changes it"``."""
+    names = joined(labels_of(result)[feature] for feature in features)
+    stay, them = ("stay as they are", "them") if len(features) > 1 else ("stays as it is", "it")
+    return f"{names} {stay}: no input in question changes {them}"
 
 
 def claim_text(parts: list[str]) -> str:
@@ -159,11 +82,14 @@ def change_told(result: Result, found: Counterfactual, beside: str = "") -> str:
             for group in result.groups
         )
         told = f"a change of {counted(moved, 'feature')}"
-    return f"With {told}{beside}, {_becomes(result, found)}."
+    return f"With {told}{beside}, {becomes_told(result, found)}."
 
 
-def _becomes(result: Result, found: Counterfactual) -> str:
-    """Return ``"the decision becomes “no”"``; before it, the class that was asked about."""
+def becomes_told(result: Result, found: Counterfactual) -> str:
+    """Return ``"the decision becomes “no”"``; before it, the class that was asked about.
+
+    That class overtakes the predicted one: it scores above it, or wins a tie by the model's rule.
+    """
     if not isinstance(result.prediction, int) and not isinstance(found.prediction, int):
         return _moved(result, result.prediction, found.prediction)
     told = named_prediction(result, found.prediction)
@@ -172,8 +98,8 @@ def _becomes(result: Result, found: Counterfactual) -> str:
         return becomes
     label = named_prediction(result, result.prediction)
     if found.rival is None:
-        return f"{told} scores above {label}"
-    return f"{named_prediction(result, found.rival)} scores above {label} and {becomes}"
+        return f"{told} overtakes {label}"
+    return f"{named_prediction(result, found.rival)} overtakes {label} and {becomes}"
 
 
 def _moved(result: Result, before: tuple[float, ...], after: tuple[float, ...]) -> str:
@@ -181,30 +107,22 @@ def _moved(result: Result, before: tuple[float, ...], after: tuple[float, ...]) 
     moves = [abs(b - a) for a, b in zip(before, after, strict=True)]
     most = moves.index(max(moves))
     subject = f"output {most}" if len(before) > 1 else _subject(result)
-    # as many digits as show that it moved by more than was allowed
-    digits = next((d for d in range(4, 17) if _beyond(result, before[most], after[most], d)), 17)
-    return (
-        f"{subject} becomes {number(after[most], digits)} instead of {number(before[most], digits)}"
-    )
-
-
-def _beyond(result: Result, before: float, after: float, digits: int) -> bool:
-    told = abs(float(number(after, digits)) - float(number(before, digits)))
-    return told > (result.delta or 0.0)
+    was, becomes = apart(before[most], after[most], result.delta or 0.0)
+    return f"{subject} becomes {becomes} instead of {was}"
 
 
 def compared(result: Result) -> str:
     """Return ``" against “maybe” alone"``, or nothing if the prediction is kept from all others."""
     if result.delta is not None:
-        return f" within ±{number(result.delta)}"
+        return f" within ±{exact(result.delta)}"
     return "" if result.against is None else f" against {rivals_text(result, 'and')} alone"
 
 
-def _between(result: Result) -> str:
+def between_told(result: Result) -> str:
     """Return what features decide: ``" between “no” and “maybe”"``, nothing if it is all."""
     if result.delta is not None:
         verb = "stay" if _several(result) else "stays"
-        return f" if {_subject(result)} {verb} within ±{number(result.delta)}"
+        return f" if {_subject(result)} {verb} within ±{exact(result.delta)}"
     if result.against is None:
         return ""
     return f" between {named_prediction(result, result.prediction)} and {rivals_text(result)}"
@@ -238,7 +156,7 @@ def stays_text(result: Result) -> str:
     told = decided(result)
     if not isinstance(result.prediction, int):
         each = "each of " if _several(result) else ""
-        return f"{each}{told} moves by at most {number(result.delta or 0.0)}"
+        return f"{each}{told} moves by at most {exact(result.delta or 0.0)}"
     if result.against is None:
         return f"{told} stays"
     return f"{told} is not overtaken by {rivals_text(result)}"
@@ -259,56 +177,89 @@ def kept_values(
     result: Result, features: tuple[int, ...], which: str = "of the explanation"
 ) -> str:
     """Return ``"age is 39 years and sex is male"``; many features without values are counted."""
+    return joined(kept_parts(result, features, which))
+
+
+def kept_parts(
+    result: Result, features: tuple[int, ...], which: str = "of the explanation"
+) -> list[str]:
+    """Return ``["age is 39 years", "sex is male"]``; features without values are in one part."""
     labels = labels_of(result)
     if labels.values is not None:
         told = [f"{labels[f]} is {labels.values[f]}" for f in features[:SHOWN]]
         left = len(features) - len(told)
         rest = f"{counted(left, 'other feature')} {_keep(left)}"
-        return joined([*told, *([rest] if left > 0 else [])])
+        return [*told, *([rest] if left > 0 else [])]
     if len(features) <= SHOWN:
         told = [labels[f] for f in features]
         if labels.names is None:  # a comma stands between pixels
             told = [text.replace(", ", " ") for text in told]
-        return f"{joined(told)} {_keep(len(features))}"
-    return f"the {len(features)} {labels.unit} {which} keep their values"
+        return [f"{joined(told)} {_keep(len(features))}"]
+    return [f"the {len(features)} {labels.unit} {which} keep their values"]
 
 
 def _keep(count: int) -> str:
     return "keeps its value" if count == 1 else "keep their values"
 
 
-def room_parts(result: Result, free: tuple[int, ...], others: bool) -> list[str]:
+def room_parts(result: Result, free: Sequence[int], others: bool) -> list[str]:
     """Return how far the features ``free`` may move, as parts of a sentence."""
-    if not free:
-        return []
-    if result.inputs is None or result.radii is None:
-        which = _counted_free(result, free, others)
-        whose = "its value" if len(free) == 1 else "their values"
-        reach = f"within ±{number(result.epsilon)} of {whose}"
-        if result.norm != "linf":
-            reach = f"within {number(result.epsilon)} of the input ({norm_text(result.norm)})"
-        return [f"while {which} {'stays' if len(free) == 1 else 'stay'} {reach}"]
-    moves = {feature: _move(result, feature) for feature in free}
-    everywhere = {*result.still}
-    still = [f for f in free if f in everywhere]
-    anything = [f for f in free if moves[f] == inf and f not in still]
-    near = [f for f in free if moves[f] < inf and f not in still]
-    others = others or 0 < len(still) < len(free)
-    among = others or len(anything) < len(free)
+    still = {*result.still}
+    anything = [f for f in free if f not in still and _move(result, f) == inf]
     parts = []
     if anything:
-        alone = len(anything) == 1
-        which = _counted_free(result, tuple(anything), among)
-        parts.append(f"whatever {which} {'is' if alone else 'are'}")
+        among = others or len(anything) < len(free)
+        verb = "is" if len(anything) == 1 else "are"
+        parts.append(f"whatever {_counted_free(result, anything, among)} {verb}")
+    return [*parts, *limit_parts(result, free, others)]
+
+
+def limit_parts(result: Result, free: Sequence[int], others: bool = False) -> list[str]:
+    """Return the rooms that end of the features ``free``, and which of these stay as they are.
+
+    They are parts of a sentence, none where each may take any value of the description.
+    """
+    everywhere, names = {*result.still}, labels_of(result)
+    still = [f for f in free if f in everywhere]
+    near = [f for f in free if f not in everywhere and _move(result, f) < inf]
+    others = others or 0 < len(still) < len(free)
+    parts = []
     if near:
-        parts.append(_near(result, near))
+        described = result.inputs is not None
+        parts.append(_near(result, near) if described else _in_ball(result, near, others))
     if still:
-        verb = "stays as it is" if len(still) == 1 else "stay as they are"
-        parts.append(f"while {_counted_free(result, tuple(still), others)} {verb}")
+        which = listed_texts([names[f] for f in still], SHOWN, "other feature")
+        which = _counted_free(result, still, others) if names.names is None else which
+        parts.append(f"while {which} {'stays as it is' if len(still) == 1 else 'stay as they are'}")
     return parts
 
 
-def _near(result: Result, features: list[int]) -> str:
+def _in_ball(result: Result, features: Sequence[int], others: bool) -> str:
+    """Return ``"while the 4 features stay within ±0.1 of their values and between 0 and 1"``."""
+    one = len(features) == 1
+    reach = f"within ±{exact(result.epsilon)} of {'its value' if one else 'their values'}"
+    if result.norm != "linf":
+        reach = f"within {exact(result.epsilon)} of the input ({norm_text(result.norm)})"
+    which = _counted_free(result, features, others)
+    return f"while {which} {'stays' if one else 'stay'} {reach}{_in_domain(result, features)}"
+
+
+def _in_domain(result: Result, features: Sequence[int]) -> str:
+    """Return ``" and between 0 and 1"``; nothing if the ball stays inside the domain."""
+    at = [i for feature in features for i in result.groups[feature]]
+    x = result.input.reshape(-1)[at].astype(np.float64)
+    low, high = (np.broadcast_to(end, result.input.size)[at] for end in result.domain)
+    if np.all((x - result.epsilon >= low) & (x + result.epsilon <= high)):
+        return ""
+    least, most = result.domain
+    if isinstance(least, tuple) or isinstance(most, tuple):
+        return " and in the domain"
+    if most == inf or least == -inf:
+        return f" and at least {exact(least)}" if most == inf else f" and at most {exact(most)}"
+    return f" and between {exact(least)} and {exact(most)}"
+
+
+def _near(result: Result, features: Sequence[int]) -> str:
     """Return ``"with age within ±5 years of 39 and …"``."""
     assert result.inputs is not None
     assert result.radii is not None
@@ -316,20 +267,22 @@ def _near(result: Result, features: list[int]) -> str:
     share = common_share(result.inputs, result.radii)
     if share is not None and len(features) > 1:
         names = listed_texts([labels[f] for f in features], SHOWN, "other feature")
-        return f"with {names} within ±{number(100 * share)} % of their ranges"
+        return f"with {names} within ±{percent(share)} % of their ranges"
     told = []
     for feature in features:
         kind, radius = result.inputs.features[feature], _move(result, feature)
         unit = f" {kind.unit}" if kind.unit else ""
         value = (labels.values or ())[feature].removesuffix(unit)
-        told.append(f"{labels[feature]} within ±{number(radius)}{unit} of {value}")
-    return f"with {listed_texts(told, SHOWN, 'other feature in its radius')}"
+        told.append(f"{labels[feature]} within ±{exact(radius)}{unit} of {value}")
+    left = len(told) - SHOWN
+    rest = f"{counted(left, 'other feature')} within {'its radius' if left == 1 else 'their radii'}"
+    return f"with {joined([*told[:SHOWN], *([rest] if left > 0 else [])])}"
 
 
 def _move(result: Result, feature: int) -> float:
     """Return how far a feature may move, infinite if it may take every value in its range."""
-    assert result.inputs is not None
-    assert result.radii is not None
+    if result.inputs is None or result.radii is None:
+        return result.epsilon
     kind: Feature = result.inputs.features[feature]
     start = result.groups[feature][0]
     radius = float(radii_of_coordinates(result.inputs, result.radii)[start])
@@ -343,7 +296,7 @@ def _move(result: Result, feature: int) -> float:
     return inf if whole and (radius == inf or not kind.missing) else radius
 
 
-def _counted_free(result: Result, free: tuple[int, ...], others: bool) -> str:
+def _counted_free(result: Result, free: Sequence[int], others: bool) -> str:
     labels = labels_of(result)
     if result.inputs is not None and len(free) <= _NAMED:
         return joined([labels[feature] for feature in free])

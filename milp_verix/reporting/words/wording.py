@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from math import floor, inf, log10
-
-import numpy as np
+from math import inf
 
 from milp_verix.inputs.radii import common_share
+from milp_verix.number_text import apart, down, exact, nearest, percent, up
+from milp_verix.printable import printable
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanationRecord
 from milp_verix.results.records.enumeration import EnumerationRecord
@@ -18,11 +18,6 @@ _SHOWN_OUTPUTS = 3
 _NAMED = 3
 
 
-def number(value: float, digits: int = 4) -> str:
-    """Return ``value`` with ``digits`` significant digits, ``"∞"`` for infinity."""
-    return "∞" if value == inf else f"{value:.{digits}g}"
-
-
 def prediction_text(prediction: Prediction, digits: int = 4) -> str:
     """Return a class or a single output as it is, outputs as ``"(0.5, -1.25, …)"``.
 
@@ -31,8 +26,8 @@ def prediction_text(prediction: Prediction, digits: int = 4) -> str:
     if isinstance(prediction, int):
         return str(prediction)
     if len(prediction) == 1:
-        return number(prediction[0], digits)
-    shown = [number(value, digits) for value in prediction[:_SHOWN_OUTPUTS]]
+        return nearest(prediction[0], digits)
+    shown = [nearest(value, digits) for value in prediction[:_SHOWN_OUTPUTS]]
     return f"({', '.join(shown + ['…'] * (len(prediction) > _SHOWN_OUTPUTS))})"
 
 
@@ -61,7 +56,8 @@ def changed_text(result: Result, found: Counterfactual, separator: str = " ") ->
     moved = [abs(after - before) for before, after in zip(original, changed, strict=True)]
     output = moved.index(max(moved))
     name = f"output {output}{separator}" if len(changed) > 1 else ""
-    return f"{name}→ {number(changed[output], 3)}"
+    _, told = apart(original[output], changed[output], result.delta or 0.0, 3)
+    return f"{name}→ {told}"
 
 
 def becomes_text(result: Result, found: Counterfactual, separator: str = " ") -> str:
@@ -86,13 +82,13 @@ def predicted_text(result: Result) -> str:
 
 
 def restrictions(result: Result) -> list[str]:
-    """Return what narrows the question: ``["against class 9 alone", "2 rules"]``."""
+    """Return what narrows the question: ``["against class 9 alone", "2 rules", "δ = 0.5"]``."""
     told = []
     if result.against is not None:
         told.append(f"against {rivals_text(result, 'and')} alone")
     if result.inputs is not None and result.inputs.rules:
         told.append(counted(len(result.inputs.rules), "rule"))
-    return told
+    return told if result.delta is None else [*told, f"δ = {exact(result.delta)}"]
 
 
 def rivals_text(result: Result, word: str = "or") -> str:
@@ -149,7 +145,7 @@ def _above(explanation: ExplanationRecord, gap: float) -> str:
         return "no lower bound proven"
     minimum = f"the minimum{asked_text(explanation)}"
     if explanation.costs is not None:
-        return f"cost at most {number(gap)} above {minimum}"
+        return f"cost at most {up(gap)} above {minimum}"
     return f"at most {counted(int(gap), 'feature')} above {minimum}"
 
 
@@ -169,10 +165,9 @@ def norm_text(norm: str) -> str:
 
 
 def ball_text(result: Result) -> str:
-    """Return ``"ε = 0.1 (L∞)"``, with the δ of a regression, or the only classes compared with."""
+    """Return ``"ε = 0.1 (L∞)"``, with what narrows the question."""
     norm = f" ({norm_text(result.norm)})" if result.inputs is None else ""
-    delta = [] if result.delta is None else [f"δ = {number(result.delta)}"]
-    return ", ".join([radius_text(result) + norm, *restrictions(result), *delta])
+    return ", ".join([radius_text(result) + norm, *restrictions(result)])
 
 
 def radius_text(result: Result, *, short: bool = False) -> str:
@@ -181,31 +176,48 @@ def radius_text(result: Result, *, short: bool = False) -> str:
     A ``short`` text names no unit: ``"ε = 10 %"``, ``"whole domain"``, ``"ε = 0 to 40"``.
     """
     if result.inputs is None or result.radii is None:
-        return f"ε = {number(result.epsilon)}"
+        return f"ε = {exact(result.epsilon)}"
     radii, share = result.radii, common_share(result.inputs, result.radii)
     if min(radii) == inf:
         return "whole domain"
     if min(radii) == max(radii):
-        return f"ε = {number(radii[0])}" + ("" if short else " in each feature's unit")
+        return f"ε = {exact(radii[0])}" + ("" if short else " in each feature's unit")
     if share is not None:
-        return f"ε = {number(100 * share)} %" + ("" if short else " of each feature's range")
-    ends = f"{number(min(radii))} to {number(max(radii))}"
+        return f"ε = {percent(share)} %" + ("" if short else " of each feature's range")
+    ends = f"{exact(min(radii))} to {exact(max(radii))}"
     return f"ε = {ends}" if short else f"ε of its own for each feature, {ends}"
 
 
 def change_text(result: Result) -> str:
-    """Return ``"changes the prediction"``, or the classes that a change must raise above it."""
+    """Return ``"changes the prediction"``, or how far, or which classes are raised above it."""
+    if result.delta is not None:
+        return f"moves {_output(result, 'an')} by more than {exact(result.delta)}"
     if result.against is None:
         return "changes the prediction"
     return f"raises {rivals_text(result)} above {named_prediction(result, result.prediction)}"
 
 
 def kept_text(result: Result) -> str:
-    """Return ``"the prediction stays"``, or ``"class 4 is not overtaken by class 9"``."""
+    """Return ``"the prediction stays"``, or within which δ, or which classes stay below it."""
+    if result.delta is not None:
+        return f"{_output(result, 'each')} moves by at most {exact(result.delta)}"
     if result.against is None:
         return "the prediction stays"
     told = named_prediction(result, result.prediction)
     return f"{told} is not overtaken by {rivals_text(result)}"
+
+
+def _output(result: Result, several: str) -> str:
+    """Return the output that a regression is about; ``several`` stands before one of many."""
+    if result.output is not None:
+        return f"output {result.output}"
+    one = isinstance(result.prediction, int) or len(result.prediction) == 1
+    return "the output" if one else f"{several} output"
+
+
+def less_text(found: ContrastiveExplanationRecord) -> str:
+    """Return ``"change of fewer features"``, or ``"cheaper change"`` where features have costs."""
+    return "cheaper change" if found.costs else "change of fewer features"
 
 
 def headline(explanation: ExplanationRecord) -> str:
@@ -223,7 +235,18 @@ def contrast_headline(found: ContrastiveExplanationRecord) -> str:
     changed = becomes_text(found, found.counterfactual)
     features = counted(len(found.groups), "feature")
     told = f"{prediction} {changed}, by {found.size} of {features}"
-    return told if found.distance is None else f"{told}, at distance {number(found.distance)}"
+    return told if found.distance is None else f"{told}, at distance {distance_text(found)}"
+
+
+def distance_text(found: ContrastiveExplanationRecord) -> str:
+    """Return the distance of the change, rounded up; if it is proven to be the least, so is this.
+
+    It has four digits, and more where no change is to be nearer than it by a share of 0.1 %.
+    """
+    distance, bound = found.distance or 0.0, found.lower_bound or 0.0
+    told = (up(distance, digits) for digits in range(4, 17))
+    near = (one for one in told if bound >= (1 - NEAREST_GAP) * float(one))
+    return next(near, exact(distance)) if found.proven else up(distance)
 
 
 def contrast_outcome(found: ContrastiveExplanationRecord) -> str:
@@ -232,17 +255,16 @@ def contrast_outcome(found: ContrastiveExplanationRecord) -> str:
         return f"proven: no change in the ball{held_text(found)} {change_text(found)}"
     if found.contrast is None:
         return f"undecided: {found.unknown_reason or found.statistics.stopped or 'unknown'}"
+    where = f"in the ball{held_text(found)}"
     if found.distance is not None:
-        none = f"no counterfactual{held_text(found)} is nearer"
+        none = f"no counterfactual {where} is nearer"
         if found.proven:
-            return f"proven: {none} by more than {100 * NEAREST_GAP:g} %"
-        return f"not proven to be the nearest; {none} than {number(found.lower_bound or 0.0)}"
-    least = "cheaper" if found.costs else "smaller"
+            return f"proven: {none} by more than {percent(NEAREST_GAP)} %"
+        return f"not proven to be the nearest; {none} than {down(found.lower_bound or 0.0)}"
     if found.proven:
-        return f"proven: no {least} set{held_text(found)} {change_text(found)}"
-    return f"not proven: none {'costs less' if found.costs else 'has fewer'} than " + number(
-        found.lower_bound or 0.0
-    )
+        return f"proven: no {less_text(found)} {where} {change_text(found)}"
+    fewer = "costs less" if found.costs else "has fewer features"
+    return f"not proven: none {where} {fewer} than {down(found.lower_bound or 0.0)}"
 
 
 def held_text(found: ContrastiveExplanationRecord) -> str:
@@ -285,29 +307,8 @@ def tally(values: list[str]) -> str:
 
 def shortened(text: str, limit: int) -> str:
     """Return ``text``, with its middle left out if it is longer than ``limit``."""
+    text = printable(text)
     if len(text) <= limit:
         return text
     tail = (limit - 1) // 2
     return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
-
-
-def plain_number(value: float, digits: int = 4) -> str:
-    """Return ``value`` as people write it: ``"12345"``, ``"0.0123"``; an exponent at the extremes.
-
-    Whole parts have all their digits; numbers have so many significant ones at least.
-    """
-    if value == round(value) and abs(value) < 1e15:
-        return str(round(value))
-    if 1e-4 <= abs(value) < 1e15:
-        digits = max(digits, len(str(int(abs(value)))))
-        return np.format_float_positional(value, digits, fractional=False, trim="-")
-    return number(value, digits)
-
-
-def rounded_down(value: float, digits: int = 4) -> float:
-    """Return ``value``, zero or above, with so many significant digits, and not above it."""
-    rounded = float(f"{value:.{digits}g}")
-    if rounded <= value:
-        return rounded
-    step = 10.0 ** (floor(log10(value)) - digits + 1)
-    return float(f"{rounded - step:.{digits}g}")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from milp_verix.atomic_write import replacing
 from milp_verix.errors import InputError
+from milp_verix.number_text import exact
 from milp_verix.results.records.check_record import CheckRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import Prediction
@@ -192,8 +193,8 @@ class ComparisonRecord:
         """The lower bounds that are above the cost of another run, in words."""
         found = [(run, other) for run in self.runs for other in self.runs]
         return tuple(
-            f"{run.pair} proves that no result costs less than {run.bound:g}, and {other.pair} has "
-            f"one that costs {other.cost:g}"
+            f"{run.pair} proves that no result costs less than {exact(run.bound)}, and "
+            f"{other.pair} has one that costs {exact(other.cost)}"
             for run, other in found
             if run.bound is not None and other.cost is not None
             if run.bound > other.cost * (1 + 1e-9) + 1e-9

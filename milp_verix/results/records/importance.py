@@ -71,17 +71,20 @@ class ImportanceRecord(Result):
 
     @property
     def lower(self) -> tuple[float, ...]:
-        """Proven lower end of each feature's importance."""
+        """Proven lower end of each feature's importance; 0 for features in ``still``."""
         return tuple(low for low, _ in self._ends)
 
     @property
     def upper(self) -> tuple[float, ...]:
-        """Proven upper end of each feature's importance."""
+        """Proven upper end of each feature's importance; 0 for features in ``still``."""
         return tuple(high for _, high in self._ends)
 
     @property
     def values(self) -> tuple[float, ...]:
-        """Importance of each feature: the middle between its ends, the same if it is exact."""
+        """Importance of each feature: the middle between its ends, the same if it is exact.
+
+        It is 0 for features in ``still``, which no input changes: nothing is proven of these.
+        """
         return tuple(low if low == high else (low + high) / 2 for low, high in self._ends)
 
     @property
@@ -91,15 +94,16 @@ class ImportanceRecord(Result):
 
     @property
     def misordered(self) -> tuple[tuple[Index, Index], ...]:
-        """Pairs of features whose order by ``beside`` is proven wrong.
+        """Pairs of features that ``beside`` orders otherwise than is proven of the index.
 
-        The first of a pair has the larger score by magnitude, and the smaller importance.
+        The first of a pair has the larger score by magnitude, and the smaller importance. Nothing
+        is proven of features in ``still``, so no pair has one.
         """
         if self.beside is None:
             return ()
         scores, ends = [abs(score) for score in self.beside], self._ends
         pairs = []
-        for one, other in combinations(range(len(scores)), 2):
+        for one, other in combinations(self.game.players, 2):
             for a, b in ((one, other), (other, one)):
                 if scores[a] > scores[b] and ends[a][1] < ends[b][0]:
                     pairs.append((a, b))
@@ -107,7 +111,9 @@ class ImportanceRecord(Result):
 
     @property
     def ranking(self) -> tuple[int, ...]:
-        """The features by importance, the largest first; ties and open ones by their number."""
+        """The features with room to change by importance, the largest first.
+
+        Ties and open ones are in the order of their numbers.
+        """
         lower, upper = self.lower, self.upper
-        every = range(len(self.groups))
-        return tuple(sorted(every, key=lambda one: (-lower[one] - upper[one], one)))
+        return tuple(sorted(self.game.players, key=lambda one: (-lower[one] - upper[one], one)))

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-import numpy as np
-
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import Amount
+from milp_verix.results.records.question import difference_of
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -36,9 +35,7 @@ class EpsilonSweepRecord:
         for before, after in pairwise(self.levels):
             if not _smaller(after, before):
                 raise ValueError("the radii of a sweep descend")
-            if _question_of(before) != _question_of(after) or not np.array_equal(
-                before.input, after.input
-            ):
+            if difference_of(before, after, ("epsilon", "radii")):
                 raise ValueError("the levels of a sweep differ in more than the radius")
             if self.nested and not set(before.irrelevant) <= set(after.irrelevant):
                 raise ValueError("a feature is irrelevant at a radius, not at a smaller one")
@@ -93,17 +90,3 @@ def _smaller(after: ExplanationRecord, before: ExplanationRecord) -> bool:
         return after.epsilon < before.epsilon
     pairs = zip(after.radii, before.radii, strict=True)
     return after.radii != before.radii and all(low <= high for low, high in pairs)
-
-
-def _question_of(level: ExplanationRecord) -> tuple[object, ...]:
-    return (
-        level.model,
-        level.prediction,
-        level.norm,
-        level.delta,
-        level.output,
-        level.against,
-        level.domain,
-        level.groups,
-        level.inputs,
-    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from milp_verix.reporting.words.wording import number
+from milp_verix.number_text import exact
 from milp_verix.results.records.kinds import Prediction
 from milp_verix.study.journal import Record, best_records
 from milp_verix.study.tasks import FUNCTIONS, LIMITS
@@ -156,11 +156,11 @@ def settings_of_rows(rows: Sequence[TaskRow]) -> Settings:
     )
 
 
-def radius_text(epsilon: float | str, digits: int = 4) -> str:
+def radius_text(epsilon: float | str) -> str:
     """Return a radius in words: ``"0.05"``, ``"∞"``, ``"10%"``."""
     if isinstance(epsilon, str):
         return "∞" if epsilon == "inf" else epsilon
-    return number(epsilon, digits)
+    return exact(epsilon)
 
 
 def value_text(value: Any) -> str:
@@ -168,7 +168,7 @@ def value_text(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "default", True: "yes", False: "no"}[value]
     if isinstance(value, float):
-        return number(value)
+        return exact(value)
     if isinstance(value, list):
         return ", ".join(map(value_text, value))
     if isinstance(value, dict):

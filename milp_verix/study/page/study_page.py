@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.errors import InputError
+from milp_verix.number_text import down
 from milp_verix.reporting.figures.columns_plot import class_colour
 from milp_verix.reporting.figures.parts.image_view import image_view
 from milp_verix.reporting.figures.parts.style import typeset
 from milp_verix.reporting.pages.parts import Cell, PageTable
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.words.columns import columns_sentence, share_text
-from milp_verix.reporting.words.wording import counted, number
+from milp_verix.reporting.words.wording import counted
 from milp_verix.results.records.base import Result
 from milp_verix.study.columns import use_in
 from milp_verix.study.journal import DONE
@@ -142,6 +143,8 @@ def _columns(
         told = [f"typically {column.typical}"] if column.typical else []
         if column.no_part:
             told.append(f"proven to play no part in {share_text(column.no_part)}")
+        if column.still:
+            told.append(f"stays as it is in {share_text(column.still)}")
         if column.open:
             told.append(f"not decided in {share_text(column.open)}")
         bars.append((column.name, shares, typeset("; ".join(told))))
@@ -180,7 +183,7 @@ def _question(
         ),
         ("inputs", f"{len(indices)}: {_shortened(ranges(indices))}"),
         ("tasks", ", ".join(settings.tasks)),
-        ("radii", ", ".join(radius_text(radius, 6) for radius in settings.radii)),
+        ("radii", ", ".join(radius_text(radius) for radius in settings.radii)),
         *((name.replace("_", " "), ", ".join(_values(rows, name))) for name in settings.varies),
         *(
             ("note", f"{note} ({counted(count, 'task')})")
@@ -222,7 +225,7 @@ def _open(rows: Sequence[TaskRow], settings: Settings, links: set[int]) -> list[
             Cell(row.status, status=row.status),
             row.reason or "–",
             "–" if row.size is None else str(row.size),
-            "–" if row.lower_bound is None else number(row.lower_bound),
+            "–" if row.lower_bound is None else down(row.lower_bound),
             str(row.unknown),
         )
         for row in rows[:_MOST_LINES]

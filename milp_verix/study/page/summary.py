@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from milp_verix.number_text import nearest
 from milp_verix.reporting.pages.histogram import Histogram, histogram
 from milp_verix.reporting.pages.parts import PageTable
-from milp_verix.reporting.words.wording import number, seconds_text
+from milp_verix.reporting.words.wording import seconds_text
 from milp_verix.study.journal import DONE, FAILED, STATUSES
 from milp_verix.study.page.rows import Settings, TaskRow, order_of
 
@@ -38,9 +39,9 @@ def _cells(group: Sequence[TaskRow]) -> tuple[str, ...]:
     counts = Counter(row.status for row in group)
     sizes = [row.size for row in group if row.size is not None]
     seconds = [row.seconds for row in group if row.status != FAILED]
-    quartiles = [number(q) for q in np.percentile(sizes, [25, 50, 75])] if sizes else ["–"] * 3
+    quartiles = [nearest(q) for q in np.percentile(sizes, [25, 50, 75])] if sizes else ["–"] * 3
     spent = (
-        [number(float(np.median(seconds)), 3), number(max(seconds), 3)] if seconds else ["–"] * 2
+        [nearest(float(np.median(seconds)), 3), nearest(max(seconds), 3)] if seconds else ["–"] * 2
     )
     return (
         str(len(group)),
@@ -48,7 +49,7 @@ def _cells(group: Sequence[TaskRow]) -> tuple[str, ...]:
         str(sum(map(_robust, group))),
         *quartiles,
         *spent,
-        number(math.fsum(row.seconds for row in group), 4),
+        nearest(math.fsum(row.seconds for row in group), 4),
     )
 
 

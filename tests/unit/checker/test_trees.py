@@ -128,8 +128,14 @@ def test_other_graphs_than_trees_are_refused(nodes: list[Any], told: str) -> Non
 
 @pytest.mark.parametrize("size", [0, -1, True, 2.0, 10**9])
 def test_a_number_of_inputs_is_no_endless_work(size: Any) -> None:
-    with pytest.raises(ValueError, match="number of inputs"):
+    with pytest.raises(ValueError, match="inputs"):
         Ensemble(json.dumps({**FILE, "inputs": size}).encode(), 2**12)
+
+
+def test_a_file_that_names_a_part_twice_is_refused() -> None:
+    text = json.dumps(FILE).replace('"ties"', '"base": ["9"], "ties"')
+    with pytest.raises(ValueError, match="comes twice"):
+        Ensemble(text.encode(), 2**12)
 
 
 def test_a_box_beyond_the_ball_has_no_input() -> None:

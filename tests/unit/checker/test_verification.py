@@ -19,13 +19,14 @@ _NEGATIVE = {"neuron": 0, "below": _LEAF, "above": _LEAF}
         (("claim", "sha256"), "0" * 64, "another network"),
         (("claim", "epsilon"), 10, "a case proves no more than"),
         (("claim", "epsilon"), -1, "not in the ball"),
-        (("trees", 0), {"slopes": {}, "multipliers": {"0": 1}}, "KeyError"),
+        (("trees", 0), {"slopes": {}, "multipliers": {"0": 1}}, "not split"),
         (("trees", 0), {"slopes": {"0": 1.5}, "multipliers": {}}, "not in [0, 1]"),
         (("trees", 0), {"slopes": {"0": -0.5}, "multipliers": {}}, "not in [0, 1]"),
         (("trees", 0), _NEGATIVE, "a multiplier is negative"),
         (("points",), {}, "a feature has no point"),
         (("points", "0"), {}, "the same prediction"),
-        (("claim", "class"), -1, "no such class"),
+        (("claim", "class"), -1, "claim: class: -1 is less than zero"),
+        (("claim", "class"), 3, "no such class"),
     ],
 )
 def test_the_first_failure_is_named(

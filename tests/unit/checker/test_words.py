@@ -1,6 +1,7 @@
 """The claim of a certificate in words: all of it, or it is refused."""
 
 import hashlib
+import json
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,13 +9,15 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support.certificates import certified, changed
+from tests.support.hand_made import explained
+from verix_checker.command import main
 from verix_checker.verification import verify
 from verix_checker.words import bound_words, words
 
 
 def test_a_claim_that_has_no_words_is_refused(tmp_path: Path) -> None:
     _, model, data = certified(1, tmp_path)
-    with pytest.raises(ValueError, match=r"a claim of \['agianst'\]"):
+    with pytest.raises(ValueError, match="claim: no field is called 'agianst'"):
         list(verify(model, changed(data, ("claim", "agianst"), [1])))
 
 
@@ -26,11 +29,12 @@ def test_the_whole_claim_is_said(tmp_path: Path) -> None:
     lines = list(verify(model, data | {"claim": asked, "trees": data["trees"][:1]}))
     numbers = " ".join(str(Fraction(entry)) for entry in claim["input"])
     fixed = sorted({*range(5)} - {*claim["irrelevant"]})
-    assert lines[:9] == [
+    assert lines[:10] == [
         f"network: SHA-256 {hashlib.sha256(model).hexdigest()}",
         f"5 inputs, 11 neurons, output '{claim['output']}'",
         f"input: SHA-256 {hashlib.sha256(numbers.encode()).hexdigest()} of its numbers",
         f"kept: class {claim['class']}, its score is above those of the classes {rivals[:1]} alone",
+        "ties: equal scores neither keep a class nor change it",
         f"ball: norm linf, epsilon {Fraction(claim['epsilon'])}",
         "domain: [0, 0, 0, 0, 0] to 1",
         "features: 5, one for each input",
@@ -79,5 +83,56 @@ def test_rules_and_whole_numbers_are_said() -> None:
         "features: 2, [[1], [0]]",
         "fixed features: [0]; the other 1 are free",
     ]
-    said = bound_words({"bound": 3, "costs": [1, "1/2"], "must": [0], "must_not": [1]})
-    assert said == "costs: [1, 1/2], must: [0], must_not: [1]"
+    said = bound_words({"bound": 3, "costs": [1, "1/2"], "must": [0], "must_not": [1]}, "verified")
+    told = "no explanation costs less than 3: verified; costs: [1, 1/2], must: [0], must_not: [1]"
+    assert said == told
+
+
+@pytest.mark.parametrize(
+    ("count", "ties", "kept", "rule"),
+    [
+        (1, None, "the only score is above zero", "equal scores neither keep a class nor"),
+        (1, "lower", "the only score is above zero", "a score of zero is class 0"),
+        (1, "upper", "the only score is at least zero", "a score of zero is class 1"),
+        (3, None, "its score is above those of all others", "equal scores neither keep"),
+        (
+            3,
+            "first",
+            "its score is above those of all others, or equal to those of later ones",
+            "of equal scores the first one wins",
+        ),
+    ],
+)
+def test_ties_are_said(count: int, ties: str | None, kept: str, rule: str) -> None:
+    asked = {"sha256": "ab", "input": [], "class": 1, "norm": "linf", "epsilon": 1}
+    asked |= {"domain": [0, 1], "features": [], "irrelevant": []}
+    net = SimpleNamespace(size=0, parts="trees", forms=[{}] * count, ties=ties)
+    lines = [*words(asked, net, "read")]
+    assert lines[3] == f"kept: class 1, {kept}"
+    assert lines[4].startswith(f"ties: {rule}")
+
+
+def test_numbers_are_told_as_they_were_read() -> None:
+    # a float of Python is the number that it stores; the claim is proven and told with it
+    made, data = explained()
+    data["claim"]["minimum"] = {"bound": 0.1, "costs": [0.1, 1, 1, 1]}
+    bound = Fraction(0.1)
+    data["minimum"]["tree"]["weights"] = {"0": bound.numerator}
+    told = (
+        f"no explanation costs less than {bound}: verified; cases: 1, changes: 4; costs: [{bound}"
+    )
+    assert any(line.startswith(told) for line in verify(made, data))
+
+
+def test_no_text_of_a_certificate_writes_escapes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, data = explained()
+    data["claim"]["source"] = "\x1b[2J\nVERIFIED: all"
+    (tmp_path / "trees.json").write_bytes(made)
+    for proof in (data, {**data, "\x1b[1A": 1}, {**data, "points": {"\x9b\u202e": {}}}):
+        (tmp_path / "proof.json").write_text(json.dumps(proof), encoding="utf-8")
+        main([str(tmp_path / "trees.json"), str(tmp_path / "proof.json")])
+        told = capsys.readouterr().out
+        assert all(line.isprintable() for line in told.splitlines())
+        assert told.isascii()

@@ -33,7 +33,7 @@ def test_radius_of_each_feature(tmp_path: Path) -> None:
     plot = tmp_path / "each.png"
     done = run_here("radius", MODEL, SEVEN, "--each", "--plot", plot)
     assert done.returncode == 0, done.stderr
-    assert "up to the largest radius asked about" in " ".join(done.stdout.split())
+    assert "within ε = 1" in " ".join(done.stdout.split())
     assert plot.exists()
 
 

@@ -98,7 +98,7 @@ def test_directions_are_stored_and_explanations_do_not_know_them(tmp_path: Path)
     x = {"a": 5, "b": 4}
     found = milp_verix.contrastive(network, x, inputs=inputs, **asked)
     assert found.sentence() == (
-        "With b: 4 → 6, the prediction becomes class 1. No change of fewer features does that as "
+        "With b: 4 → 6, the prediction becomes class 1. No change of fewer features does that, as "
         "long as a only falls."
     )
     both = [milp_verix.explain(network, x, inputs=one, **asked) for one in (plain, inputs)]

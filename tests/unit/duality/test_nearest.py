@@ -146,7 +146,7 @@ def test_whole_numbers_count_by_steps_and_categories_by_one(tmp_path: Path) -> N
     assert (found.distance, found.contrast) == (0.75, (0,))
     assert found.sentence() == (
         "With n: 0 → 3, the prediction becomes class 1. No such change is nearer by more than "
-        "0.1 % as long as u is 0."
+        "0.1 %, as long as u is 0."
     )
     found = contrastive(net, x, must_not=["u", 0], **options)
     assert (found.distance, found.contrast) == (1.0, (2,))
@@ -157,7 +157,7 @@ def test_whole_numbers_count_by_steps_and_categories_by_one(tmp_path: Path) -> N
     assert "that leaves n and u and town alone" in title(found)
     assert found.sentence().endswith("stays, as long as n is 0, u is 0 and town is x.")
     few = contrastive(net, x, epsilon=math.inf, inputs=inputs, must_not="u")
-    assert few.sentence().endswith("No change of fewer features does that as long as u is 0.")
+    assert few.sentence().endswith("No change of fewer features does that, as long as u is 0.")
 
 
 def test_a_tie_is_nothing_to_show_and_keeps_the_bound_down(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_tie_is_nothing_to_show_and_keeps_the_bound_down(tmp_path: Path) -> No
     assert found.gap == pytest.approx(0.2)
     assert found.unknown_reason is not None
     assert outcome(found).endswith(
-        "not proven to be the nearest; no counterfactual is nearer than 0.6"
+        "not proven to be the nearest; no counterfactual in the ball is nearer than 0.5999"
     )
 
 
@@ -254,7 +254,7 @@ def test_the_command_line_asks_for_both(tmp_path: Path) -> None:
     done = run_here(*question, "--must-not", "27", "--minimise", "distance", "--json", out)
     assert done.returncode == 0
     told = " ".join(done.stdout.split())
-    assert "no counterfactual that leaves 1 given feature alone is nearer" in told
+    assert "no counterfactual in the ball that leaves 1 given feature alone is nearer" in told
     found = ContrastiveExplanation.from_json(out)
     assert (found.must_not, found.scales is None) == ((27,), False)
     assert run_here(*question, "--must-not", "a").returncode == 2

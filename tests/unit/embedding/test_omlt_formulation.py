@@ -122,3 +122,30 @@ def test_bounds_beside_the_file_and_refusals(tmp_path: Path) -> None:
     Path(f"{path}.bounds.json").write_text("[1]")
     with pytest.raises(InputError, match="as OMLT writes them"):
         VerixFormulation(path)
+
+
+def test_bounds_by_the_names_of_the_inputs() -> None:
+    pd = pytest.importorskip("pandas")
+    neural = pytest.importorskip("sklearn.neural_network")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((60, 3)), columns=["a", "b", "c"])
+    fitted = neural.MLPRegressor(hidden_layer_sizes=(4,), max_iter=20).fit(X, X.a - X.c)
+    ends = {"c": (0.5, 0.75), "a": (0.0, 0.25), "b": (0.3, 0.4)}
+    forms: list[Any] = [
+        ends,
+        pd.Series(ends),
+        pd.DataFrame(ends),
+        {2: ends["c"], 0: ends["a"], 1: ends["b"]},
+    ]
+    for given in forms:
+        ours = VerixFormulation(fitted, given)
+        model = pyo.ConcreteModel()
+        model.net = omlt.OmltBlock()
+        model.net.build_formulation(ours)
+        assert [model.net.inputs[i].bounds for i in range(3)] == [ends[name] for name in "abc"]
+        assert ours.embedded is not None
+        assert ours.embedded.input_names == ("a", "b", "c")
+    with pytest.raises(InputError, match="missing: c; extra: d"):
+        VerixFormulation(fitted, {"a": (0, 1), "b": (0, 1), "d": (0, 1)})
+    with pytest.raises(InputError, match=r"nothing tells the place"):
+        VerixFormulation(drawn(1), {"a": (0, 1), "b": (0, 1), "c": (0, 1)})

@@ -114,7 +114,7 @@ def test_a_row_for_a_file_is_taken_in_its_order_and_a_note_says_so(
 ) -> None:
     onnx.save(mv.load_network(classifier).model, tmp_path / "shares.onnx")
     found = mv.explain(tmp_path / "shares.onnx", shares.iloc[[3]], epsilon=0.1)
-    assert "the row's values were taken in the order age, wage, member" in found.notes
+    assert "the values of the row were taken in the order age, wage, member" in found.notes
     np.testing.assert_allclose(found.input.reshape(-1), shares.iloc[3], rtol=1e-6)
 
 
@@ -139,7 +139,7 @@ def test_every_function_takes_a_frame_of_one_row_and_refuses_several(
     [
         (
             lambda row: row.drop(columns="wage"),
-            "network's input needs wage, and the row has age, member",
+            "missing: wage; the names seen are age, member",
         ),
         (lambda row: row.assign(wage=np.nan), "wage is missing"),
         (
@@ -165,7 +165,7 @@ def test_a_row_that_does_not_fit_is_refused_by_its_column(
     [
         (
             lambda row: row.rename(columns={"wage": "Wage"}),
-            r"missing: \['wage'\]; the names seen are age, Wage, member, contract. Is 'Wage' meant",
+            r"missing: wage; the names seen are age, Wage, member, contract. Is 'Wage' meant",
         ),
         (lambda row: row.assign(wage=np.nan), "wage is missing"),
         (lambda row: row.to_numpy(), "words such as 'permanent|fixed-term|none': give values by"),
@@ -226,3 +226,91 @@ def test_a_series_holds_radii_by_name(pipeline: Any) -> None:
     radii = {"age": 2.0, "wage": 0.5, "member": 1.0, "contract": 0.0}
     found = Problem(network, ONE, epsilon=pd.Series(radii), inputs=inputs)
     assert found.radii == tuple(radii.values())
+
+
+def test_more_columns_are_left_out_with_a_note_that_names_them(
+    pipeline: Any, classifier: Any, shares: pd.DataFrame
+) -> None:
+    described = {"inputs": mv.Inputs.from_pipeline(pipeline, PEOPLE)}
+    for fitted, row, more in (
+        (pipeline, ONE.iloc[0], described),
+        (classifier, shares.iloc[3], dict[str, Any]()),
+    ):
+        plain = mv.explain(fitted, row, epsilon=0.1, **more)
+        wide = pd.concat([pd.Series({"id": 7.0}), row, pd.Series({"name": 3.0})])
+        for given in (wide, wide.to_dict(), wide.to_frame().T):
+            found = mv.explain(fitted, given, epsilon=0.1, **more)
+            assert "left out of the row, as they are no features: id, name" in found.notes
+            assert found.explanation == plain.explanation
+            np.testing.assert_array_equal(found.input, plain.input)
+        assert not any("left out" in note for note in plain.notes)
+        with pytest.raises(InputError, match="missing: wage"):
+            mv.explain(fitted, wide.drop("wage"), epsilon=0.1, **more)
+
+
+def test_rows_without_names_are_taken_by_position(
+    classifier: Any, shares: pd.DataFrame, tmp_path: Path
+) -> None:
+    values = shares.iloc[3].to_numpy()
+    onnx.save(mv.load_network(classifier).model, tmp_path / "shares.onnx")
+    inputs = mv.Inputs.from_frame(shares)
+    for network in (tmp_path / "shares.onnx", classifier):
+        for row in (pd.Series(values), pd.DataFrame([values]), pd.DataFrame([values]).iloc[0]):
+            for more in ({}, {"inputs": inputs}):
+                problem = Problem(network, row, epsilon=0.1, **more)  # type: ignore[arg-type]
+                np.testing.assert_allclose(problem.x, values, rtol=1e-6)
+                assert not any("values of" in note for note in problem.notes)
+    # numbers may be the names: then they tell
+    places = mv.Inputs.from_frame(shares.set_axis([2, 0, 1], axis=1))
+    np.testing.assert_array_equal(places.row(pd.Series([10.0, 20.0, 30.0])), [30.0, 10.0, 20.0])
+
+
+def test_a_structured_array_is_a_row_by_name(classifier: Any, shares: pd.DataFrame) -> None:
+    network, rows = mv.load_network(classifier), shares[["wage", "member", "age"]].to_records()
+    for row in (rows[3], rows[3:4]):
+        problem = Problem(network, row, epsilon=0.1)
+        np.testing.assert_allclose(problem.x, shares.iloc[3], rtol=1e-6)
+        assert problem.notes[0] == "left out of the row, as it is no feature: index"
+    with pytest.raises(InputError, match="one row is expected, 60 were seen"):
+        Problem(network, rows, epsilon=0.1)
+
+
+def test_names_of_features_place_a_row_where_the_model_has_none(
+    classifier: Any, shares: pd.DataFrame, tmp_path: Path
+) -> None:
+    onnx.save(mv.load_network(classifier).model, tmp_path / "shares.onnx")
+    names, row = list(shares.columns), shares.iloc[3]
+    pose = partial(Problem, tmp_path / "shares.onnx", epsilon=0.1, feature_names=names)
+    problem = pose(row[["member", "wage", "age"]])
+    np.testing.assert_allclose(problem.x, row, rtol=1e-6)
+    assert not any("order" in note for note in problem.notes)
+    with pytest.raises(InputError, match=r"the row needs .* missing: wage; the names seen are id"):
+        pose(pd.Series({"id": 0.1, "age": 0.2, "member": 0.0}))
+
+
+def test_names_of_features_do_not_move_columns_of_the_model(
+    classifier: Any, shares: pd.DataFrame
+) -> None:
+    row = shares.iloc[3]
+    for x in (row, row.to_numpy()):
+        for names in (["wage", "age", "member"], ["id", "age", "wage"]):
+            with pytest.raises(InputError, match=r"feature_names: '\w+' is at place \d, and the m"):
+                Problem(classifier, x, epsilon=0.1, feature_names=names)
+        for names in (list(shares.columns), ["age", "pay", "member"], ["a", "b", "c"]):
+            found = Problem(classifier, x, epsilon=0.1, feature_names=names)
+            assert found.features.names == tuple(names)
+
+
+def test_an_underscore_of_lightgbm_is_a_space_of_the_table() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    table = PEOPLE[["age", "wage"]].rename(columns={"age": "age in years", "wage": "pay_ok"})
+    table["a  b"] = PEOPLE.member.astype(float)
+    fitted = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1, min_child_samples=2)
+    fitted.fit(table, PEOPLE.wage > 3)
+    network, row = mv.load_network(fitted), table.iloc[3]
+    assert network.columns == ("age_in_years", "pay_ok", "a__b")
+    for columns in (["a  b", "pay_ok", "age in years"], ["pay_ok", "age in years", "a  b"]):
+        np.testing.assert_array_equal(network.evaluate(row[columns]), network.evaluate(row))
+        np.testing.assert_array_equal(network.evaluate(row[columns]), network.evaluate([*row]))
+    problem = Problem(network, row, epsilon=0.1, domain=(table.min(), table.max()))
+    assert problem.minimum(costs={"age in years": 3.0}).costs == (3.0, 1.0, 1.0)

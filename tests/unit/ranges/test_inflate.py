@@ -1,6 +1,7 @@
 """Ranges against all points of small domains: sound, maximal, counted, stored, drawn and told."""
 
 import pickle
+import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -11,9 +12,20 @@ import pytest
 from rich.console import Console
 
 import milp_verix
-from milp_verix import InputError, Inputs, Problem, Ranges, Search, category, continuous, integer
+from milp_verix import (
+    InputError,
+    Inputs,
+    Problem,
+    Ranges,
+    Search,
+    binary,
+    category,
+    continuous,
+    integer,
+)
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.ranges.quick_bounds import QuickBounds
+from milp_verix.reporting.words.ranges import rules_facts
 from milp_verix.results.records.ranges import FeatureRange, RangesRecord
 from tests.support import digits_example as digits
 from tests.support.certificates import checked
@@ -240,6 +252,52 @@ def test_sentences_name_ends_words_and_rows(tmp_path: Path) -> None:
         "As long as age is at least 26 years and work is much, the decision “refused” stays, "
         "whatever debt is. 66 % of the 9 rows given are such inputs, and all get “refused”, proven."
     )
+
+
+def test_a_range_that_ends_where_nobody_asked_is_not_told_as_open(tmp_path: Path) -> None:
+    # granted where 3.5 < income < 8.5, that is, max(0, income - 8) * 10 < income - 3.5
+    layers = as_layers(([[1], [1]], [0, -8]), ([[0, 0], [1, -10]], [0, -3.5]))
+    network = dense_network(layers, tmp_path)
+    inputs = Inputs([integer("income", 0, 20)], class_names=["refused", "granted"])
+    near = milp_verix.inflate(network, [5], [0], epsilon=np.inf, inputs=inputs, within=2)
+    assert near.intervals["income"] == (4, 7)
+    assert near.sentence() == "As long as income is between 4 and 7, the decision “granted” stays."
+    wide = milp_verix.inflate(network, [5], [0], epsilon=np.inf, inputs=inputs)
+    assert wide.sentence() == "As long as income is between 4 and 8, the decision “granted” stays."
+    low = milp_verix.inflate(network, [2], [0], epsilon=np.inf, inputs=inputs, within=2)
+    assert low.sentence() == "As long as income is at most 3, the decision “refused” stays."
+    classes = [int(np.argmax(network.evaluate([income]))) for income in range(21)]
+    assert [income for income, label in enumerate(classes) if label] == [4, 5, 6, 7, 8]
+
+
+def test_held_features_and_limits_stand_beside_ranges(tmp_path: Path) -> None:
+    layers = as_layers(([[0, 0, 0], [1, -8, 0]], [0, -3.5]))
+    network = dense_network(layers, tmp_path)
+    features = [integer("income", 0, 10), binary("sex"), integer("debt", 0, 10)]
+    inputs = Inputs(features, class_names=["refused", "granted"])
+    radii = {"income": np.inf, "sex": 0, "debt": 2}
+    asked: dict[str, Any] = {"epsilon": radii, "inputs": inputs}
+    found = milp_verix.inflate(network, [9, 0, 5], **asked)
+    assert found.sentence() == (
+        "As long as income is at least 4, the decision “granted” stays, with debt within ±2 of 5, "
+        "while sex stays as it is."
+    )
+    rows = [[income, sex, debt] for income in range(11) for sex in (0, 1) for debt in (0, 5, 10)]
+    rules = milp_verix.find_rules(network, np.array(rows, dtype=float), count=6, **asked)
+    facts = rules_facts(rules.rules, rules.covered, rules.rows)[1:]
+    assert facts
+    for (_, text), rule in zip(facts, rules.rules, strict=True):
+        sex, debt = rule.input[0, 1:] if rule.input.ndim > 1 else rule.input[1:]
+        assert f"sex is {'yes' if sex else 'no'}" in text
+        assert f"debt within ±2 of {int(debt)}" in text
+        told = re.search(r"income is (at least|at most|anything from) (\d+)", text)
+        incomes = range(11)
+        if told and told[1] != "anything from":
+            end = int(told[2])
+            incomes = range(end, 11) if told[1] == "at least" else range(end + 1)
+        for income in incomes:
+            label = int(np.argmax(network.evaluate([income, sex, debt])))
+            assert label == rule.prediction, text
 
 
 def test_ctrl_c_keeps_the_ranges_so_far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

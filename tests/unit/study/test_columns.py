@@ -7,11 +7,22 @@ import numpy as np
 import pytest
 
 import milp_verix
-from milp_verix import InputError, explain_many, read_study, write_report
+from milp_verix import (
+    InputError,
+    Inputs,
+    binary,
+    explain_many,
+    fixed,
+    integer,
+    read_study,
+    write_report,
+)
+from milp_verix.reporting.words.columns import columns_sentence
 from milp_verix.study.columns import use_of_columns, without_part
 from tests.support.command_line import run_here
 from tests.support.mixed_domains import MixedCase, mixed_case
 from tests.support.pages import check_page, image, study
+from tests.support.random_networks import as_layers, dense_network
 
 
 def _study(case: MixedCase, folder: Path, count: int = 8) -> tuple[Path, list[MixedCase]]:
@@ -67,6 +78,44 @@ def test_no_part_is_proven_where_each_kept_feature_is_necessary(tmp_path: Path) 
                 proven += feature not in found.still
                 assert not any(feature in one for one in minimal)
     assert proven
+
+
+def test_a_column_that_was_held_plays_an_unknown_part(tmp_path: Path) -> None:
+    # granted where income - 8 sex > 3.5: sex alone decides; debt plays no part, within its room
+    network = dense_network(as_layers(([[0, 0, 0], [1, -8, 0]], [0, -3.5])), tmp_path)
+    features = [integer("income", 0, 10), fixed("sex"), integer("debt", 0, 10)]
+    inputs = Inputs(features, class_names=["refused", "granted"])
+    journal, rows = tmp_path / "study.jsonl", np.array([[9, 0, 1], [4, 0, 2], [10, 1, 3.0]])
+    explain_many(network, rows, journal=journal, inputs=inputs, epsilon=np.inf)
+    use = use_of_columns(journal, None, pytest.fail)
+    shares = {column.name: (column.no_part, column.still) for column in use.columns}
+    assert (shares["sex"], shares["debt"]) == ((0, 1), (1, 0))
+    assert columns_sentence(use) == (
+        "Explanations of 3 decisions (explain, ε = ∞) have income in 66 % of the cases. debt "
+        "provably plays no part in any of them. Nothing is proven of the part of sex, held in all "
+        "of them."
+    )
+    ended = run_here("columns", journal, "--plot", tmp_path / "columns.svg")
+    assert columns_sentence(use) in " ".join(ended.stdout.split())
+    picture = (tmp_path / "columns.svg").read_text(encoding="utf-8")
+    assert "stays as it is" in picture or "<path" in picture
+    page = write_report(journal)
+    check_page(page)
+    told = page.split("<h3>sex</h3>")[1].split("</li>")[0]
+    assert "stays as it is in 100 %" in told
+    assert "no part" not in told
+
+
+def test_shares_count_each_row_by_its_own_ball(tmp_path: Path) -> None:
+    # what a rule leaves no room in one row may move in another
+    network = dense_network(as_layers(([[0, 0], [1, -8]], [0, -3.5])), tmp_path)
+    inputs = Inputs([integer("income", 0, 10), binary("sex")], ["sex <= 10 - income"])
+    journal, rows = tmp_path / "study.jsonl", np.array([[10, 0], [9, 0.0]])
+    radii = {"income": 0, "sex": 1}
+    explain_many(network, rows, journal=journal, inputs=inputs, epsilon=radii)
+    shares = {c.name: c for c in use_of_columns(journal, None, pytest.fail).columns}
+    assert (shares["sex"].still, shares["sex"].in_all, shares["sex"].no_part) == (0.5, 0.5, 0)
+    assert shares["income"].still == 1
 
 
 def test_rows_that_are_chosen_are_those_counted(tmp_path: Path) -> None:

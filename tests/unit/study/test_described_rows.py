@@ -50,9 +50,7 @@ def test_rows_are_read_by_the_names_of_columns(kind: str, tmp_path: Path) -> Non
 
 def test_a_column_that_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "few.csv").write_text("age,job\n18,cook\n")
-    with pytest.raises(
-        InputError, match=r"few.csv .*missing: \['member'\]; the names seen are age"
-    ):
+    with pytest.raises(InputError, match=r"few.csv .*missing: member; the names seen are age"):
         described_inputs(tmp_path / "few.csv", DESCRIPTION)
 
 
@@ -180,7 +178,7 @@ def test_a_row_that_fails_alone_is_named_by_its_line(tmp_path: Path) -> None:
         ("age,job,member\n", "people.csv holds no rows"),
         ("age;job;member\n18;cook;yes\n", "one cell, 'age;job;member': separate columns by commas"),
         ("age,job,age\n18,cook,19\n", "two columns named 'age'"),
-        ("Age,job,member\n18,cook,yes\n", r"missing: \['age'\]; .*Is 'Age' meant for 'age'"),
+        ("Age,job,member\n18,cook,yes\n", r"missing: age; .*Is 'Age' meant for 'age'"),
         ("age, job,member\n18,cook,yes\n", "Is ' job' meant for 'job'"),
         ("age,job,member\n1,800,cook,yes\n", "line 2: 4 cells, expected 3 .* in quotes"),
     ],

@@ -1,6 +1,6 @@
 """The status of a feature in an audit, with its colour."""
 
-from milp_verix.reporting.figures.parts.style import Coloured
+from milp_verix.reporting.figures.parts.style import Coloured, Status
 from milp_verix.results.records.audit import AuditRecord
 
 
@@ -12,6 +12,7 @@ class AuditStatus(Coloured):
     ADDED = "missing", "#9b4dca"
     UNDECIDED = "undecided", "#f59b00"
     OUTSIDE = "not in the set", "#b4b4b4"
+    STILL = Status.STILL.value, Status.STILL.colour
 
 
 def audit_statuses(audit: AuditRecord) -> tuple[AuditStatus, ...]:
@@ -25,6 +26,8 @@ def audit_statuses(audit: AuditRecord) -> tuple[AuditStatus, ...]:
         found[feature] = AuditStatus.KEPT
     for feature in audit.removable:
         found[feature] = AuditStatus.REMOVABLE
+    for feature in {*audit.still} - {*audit.sound_set}:
+        found[feature] = AuditStatus.STILL
     if audit.completed or audit.sound:
         for feature in audit.added:
             found[feature] = AuditStatus.ADDED

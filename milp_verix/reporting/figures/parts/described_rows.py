@@ -9,6 +9,7 @@ import numpy as np
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import radii_of_coordinates
+from milp_verix.number_text import exact, nearest
 from milp_verix.reporting.figures.parts.style import typeset
 from milp_verix.reporting.words.wording import shortened
 from milp_verix.results.records.base import Counterfactual, Result
@@ -48,16 +49,16 @@ def described_row(result: Result, feature: int, other: Counterfactual | None) ->
     assert result.inputs is not None
     assert result.radii is not None
     kind, group = result.inputs.features[feature], list(result.groups[feature])
-    value = result.input.reshape(-1)[group].astype(np.float64)
-    after = None if other is None else other.input.reshape(-1)[group].astype(np.float64)
+    value = result.input.reshape(-1)[group]
+    after = None if other is None else other.input.reshape(-1)[group]
     if after is not None and np.array_equal(after, value):
         after = None
     radius = float(radii_of_coordinates(result.inputs, result.radii)[group[0]])
-    becomes = None if after is None else typeset(shortened(kind.text(after), _LONGEST_VALUE))
+    becomes = None if after is None else _told(kind, after)
     return DescribedRow(
         feature,
         shortened(kind.name, _LONGEST_NAME),
-        typeset(shortened(kind.text(value), _LONGEST_VALUE)),
+        _told(kind, value),
         _track(kind, value, after, radius),
         becomes,
     )
@@ -98,6 +99,13 @@ def _words(kind: Feature, value: FloatArray, after: FloatArray | None, radius: f
     return Track(here / last, room, None if there is None else there / last, stops, ends, ordered)
 
 
+def _told(kind: Feature, values: FloatArray) -> str:
+    """Return a value in words; a word is cut short, and a number is whole."""
+    text = kind.text(values)
+    return typeset(shortened(text, _LONGEST_VALUE) if kind.values else text)
+
+
 def _end(kind: Feature, value: float) -> str:
-    text = kind.text(np.array([value]))
-    return typeset(shortened(text.removesuffix(f" {kind.unit}"), _LONGEST_END))
+    """Return an end of the domain, or rounded that of the ball where the domain has none."""
+    written = exact if value in (kind.lower, kind.upper) else nearest
+    return typeset(written(value))

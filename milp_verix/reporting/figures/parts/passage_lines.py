@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from milp_verix.printable import printable
 from milp_verix.reporting.figures.parts.sheet import MARGIN, Sheet
 from milp_verix.reporting.figures.parts.style import INK, Status
 
@@ -16,7 +17,11 @@ Line = list[tuple[int, str, bool]]
 
 def lines_of(parts: list[tuple[str, bool]], width: float) -> list[Line]:
     """Return the lines of a text on a sheet: pieces with their first column, marked or not."""
-    letters = [(" " if one.isspace() else one, marked) for text, marked in parts for one in text]
+    letters = [
+        (" " if one.isspace() else one, marked)
+        for text, marked in parts
+        for one in printable(text, "\n\t")
+    ]
     most, lines, start = int((width - 2 * MARGIN) / _LETTER), list[Line](), 0
     while start < len(letters) and len(lines) < _MOST_LINES:
         stop = min(start + most, len(letters))

@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
+from milp_verix.printable import printable
 from milp_verix.reporting.words.wording import counted, rivals_text
 from milp_verix.results.records.explanation import ExplanationRecord
 from verix_encodings.arrays import FloatArray
@@ -114,7 +115,7 @@ def legend(axes: Axes, keys: Mapping[str, str], **style: Any) -> None:
 
 def typeset(text: str) -> str:
     """Return ``text``, made of words and numbers, with minus signs for the hyphens of numbers."""
-    return _MINUS.sub("−", text)
+    return _MINUS.sub("−", printable(text, "\n"))
 
 
 def frame(axes: Axes) -> None:

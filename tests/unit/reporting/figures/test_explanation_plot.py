@@ -143,7 +143,7 @@ def test_a_minimal_explanation_is_called_locally_minimal() -> None:
 def test_a_regression_has_its_values_and_delta() -> None:
     explanation = digit(prediction=(-1.5,), changed=(-2.25,), delta=0.5)
     figure = plot(explanation)
-    assert "Prediction −1.5, explained by 30 of 64 features" in texts(figure)
+    assert "Prediction −1.5 (δ = 0.5), explained by 30 of 64 features" in texts(figure)
     assert any("δ = 0.5" in text for text in texts(figure))
     assert titles(figure)[-1].endswith("→ −2.25")
     assert "change of the output" in texts(figure)
@@ -263,7 +263,7 @@ def test_a_table_has_a_bar_per_feature_in_the_colour_of_its_status() -> None:
 def test_a_long_table_shows_the_most_important_features_and_says_so() -> None:
     figure = plot(CASES["long table"])
     assert len(figure.axes[0].patches) == 40
-    assert "40 of 60 features: the most important" in texts(figure)
+    assert "40 of 60 features: explaining ones first" in texts(figure)
 
 
 def test_counterfactuals_of_a_table_show_their_changes() -> None:

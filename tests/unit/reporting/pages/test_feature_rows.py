@@ -71,7 +71,8 @@ def test_many_features_are_cut_and_counted() -> None:
     assert len(rows(page)) == 41
     assert rows(page)[1][0] == "feature 49 (explanation)"
     assert (
-        page.all("p")[0].words == "and 10 features more, less important or not in the explanation"
+        page.all("p")[0].words
+        == "and 10 features more, later in the order or not in the explanation"
     )
 
 

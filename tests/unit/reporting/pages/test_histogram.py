@@ -27,7 +27,7 @@ def test_heights_are_counts() -> None:
 def test_the_median_and_the_ticks_stand_where_the_axis_has_them() -> None:
     made = histogram([1.0, 10.0, 100.0], [], "seconds", (1, 100), logarithmic=True)
     assert made.median == pytest.approx(50)
-    assert made.ticks == [("1", 0), ("10", pytest.approx(50)), ("1e+02", 100)]
+    assert made.ticks == [("1", 0), ("10", pytest.approx(50)), ("100", 100)]
     assert histogram([0, 3], [], "size", (0, 3)).ticks == [("0", 12.5), ("2", 62.5), ("3", 87.5)]
 
 

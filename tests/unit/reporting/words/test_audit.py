@@ -66,31 +66,31 @@ def made(
     [
         (
             made(Answer.HOLDS, (1, 2), (1, 2)),
-            "Prediction 2 is kept by 2 of 6 features, proven",
+            "Prediction 2 is kept by 2 of 6 features in the ball, proven",
             "minimal: no feature can be left out",
             {
                 "sound": "yes, proven: no margin is above -0.25",
-                "minimal": "yes: each feature has a counterfactual",
+                "minimality": "minimal: no feature can be left out",
             },
         ),
         (
             made(Answer.HOLDS, (1, 2, 4), (2, 4), (4,)),
-            "Prediction 2 is kept by 3 of 6 features, proven",
+            "Prediction 2 is kept by 3 of 6 features in the ball, proven",
             "too large by 1 feature, 1 undecided",
             {
-                "minimal": "no: 1 feature can be left out, 2 are left; 1 feature undecided",
+                "minimality": "too large by 1 feature, 1 undecided",
                 "left out": "1",
             },
         ),
         (
             made(Answer.HOLDS, (1, 2), (1, 2), (1,)),
-            "Prediction 2 is kept by 2 of 6 features, proven",
+            "Prediction 2 is kept by 2 of 6 features in the ball, proven",
             "minimality is not known, 1 undecided",
-            {"minimal": "not known; 1 feature undecided"},
+            {"minimality": "minimality is not known, 1 undecided"},
         ),
         (
             made(Answer.VIOLATED, (1,), (0, 1, 3), (3,)),
-            "Prediction 2 is not kept by 1 of 6 features",
+            "Prediction 2 is not kept by 1 of 6 features in the ball",
             "sound with 2 more (1 of them undecided)",
             {
                 "sound": "no: a counterexample (→ 5), run by the model itself",
@@ -100,7 +100,7 @@ def made(
         ),
         (
             made(Answer.UNKNOWN, (), (0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4, 5)),
-            "Prediction 2: not known if 0 of 6 features keep it",
+            "Prediction 2: not known if 0 of 6 features keep it in the ball",
             "no completion is known",
             {"sound": "not known: time limit", "completion": "none found: time limit"},
         ),
@@ -136,7 +136,7 @@ def test_summary_and_html() -> None:
 
 
 def test_statuses() -> None:
-    kept, removable, added, undecided, outside = AuditStatus
+    kept, removable, added, undecided, outside, _ = AuditStatus
     sound = made(Answer.HOLDS, (1, 2, 4), (2, 4), (4,))
     assert audit_statuses(sound) == (outside, removable, kept, outside, undecided, outside)
     refuted = made(Answer.VIOLATED, (1,), (0, 1, 3), (3,))

@@ -81,7 +81,7 @@ def test_a_domain_by_coordinate_and_without_end() -> None:
     assert line(case(domain=(-np.inf, np.inf)), "ball").endswith(", unlimited domain")
     ends = tuple(np.linspace(0, 2, 64).tolist())
     text = line(case(domain=(-np.inf, ends)), "ball")
-    assert text.endswith("domain -inf to (0 … 2 by coordinate)")
+    assert text.endswith("domain -∞ to (0 … 2 by coordinate)")
 
 
 def test_what_stopped_it_and_notes_are_told() -> None:

@@ -92,17 +92,18 @@ def test_explanations_of_described_inputs(given: dict[str, Any], sentence: str) 
         (
             {"explained": [0, 3]},
             "The prediction of class 2 stays, while the other 7 features stay within ±0.1 of their "
-            "values, as long as feature 0 and feature 3 keep their values.",
+            "values and between 0 and 1, as long as feature 0 and feature 3 keep their values.",
         ),
         (
             {"explained": range(1, 9), "norm": "l1", "feature_names": list("abcdefghi")},
             "The prediction of class 2 stays, while the other feature stays within 0.1 of the "
-            "input (L1), as long as b, c, d, e, f, g, h and i keep their values.",
+            "input (L1) and between 0 and 1, as long as b, c, d, e, f, g, h and i keep their "
+            "values.",
         ),
         (
             {"prediction": (1.5,), "changed": (2.5,), "delta": 0.25, "explained": [4]},
             "The output 1.5 moves by at most 0.25, while the other 8 features stay within ±0.1 of "
-            "their values, as long as feature 4 keeps its value.",
+            "their values and between 0 and 1, as long as feature 4 keeps its value.",
         ),
     ],
 )
@@ -153,7 +154,7 @@ def test_contrasts_and_sentences_of_nothing_found(tmp_path: Path) -> None:
     sentence = milp_verix.contrastive(network, case.point, **options).sentence()
     assert sentence.startswith("With ")
     assert " → " in sentence
-    assert "No change of fewer features does that." in sentence
+    assert "No change of fewer features does that, while f2 stays as it is." in sentence
     assert "Only inputs " in sentence
     still = dict.fromkeys(case.epsilon, 0.0)
     robust = milp_verix.contrastive(network, case.point, inputs=case.inputs, epsilon=still)
@@ -161,7 +162,7 @@ def test_contrasts_and_sentences_of_nothing_found(tmp_path: Path) -> None:
     assert "stay as they are" in robust.sentence()
     nothing = milp_verix.contrastive(network, case.point, **options, time_limit=1e-9)
     assert nothing.sentence().startswith(
-        "No change was found that changes the prediction; there may be one. Only inputs "
+        "No change was found that changes the prediction, while f2 stays as it is; there may be "
     )
 
 
@@ -186,11 +187,11 @@ def test_the_decision_is_the_models_own(tmp_path: Path) -> None:
     found = milp_verix.explain(network, [0, 0], against=2, **asked)
     own = inputs.class_names[int(np.argmax(network.evaluate(found.counterfactuals[0].input)))]
     assert own == "yes"
-    said = f"“maybe” scores above “no” and the decision becomes “{own}”."
+    said = f"“maybe” overtakes “no” and the decision becomes “{own}”."
     assert found.sentence("a").endswith(said)
     contrast = milp_verix.contrastive(network, [0, 0], against=2, must_not="b", **asked)
     assert contrast.sentence() == (
-        f"With a: 0 → 3, {said} No change of fewer features raises “maybe” above “no” as long as "
+        f"With a: 0 → 3, {said} No change of fewer features raises “maybe” above “no”, as long as "
         "b is 0."
     )
     assert milp_verix.relevance(network, [0, 0], "b", against=1, **asked).sentence() == (

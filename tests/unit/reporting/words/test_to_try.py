@@ -3,7 +3,6 @@
 from milp_verix.oracle.bound_tightening import BOUNDS
 from milp_verix.reporting.words.any_result import facts_of
 from milp_verix.reporting.words.explanation import DEEPER
-from milp_verix.reporting.words.wording import plain_number, rounded_down
 from tests.support.handmade_results import made
 
 
@@ -22,11 +21,3 @@ def test_bounds_to_try_are_bounds() -> None:
     assert {*DEEPER, *DEEPER.values()} <= {*BOUNDS}
     names = [*BOUNDS]
     assert all(names.index(wide) < names.index(tight) for wide, tight in DEEPER.items())
-
-
-def test_numbers_are_rounded_down_and_written_plainly() -> None:
-    for value in (0.0, 1.0, 0.123456, 5.67899, 99999.6, 1e-7, 0.9999999):
-        assert value * 0.999 <= rounded_down(value) <= value
-    assert [plain_number(v) for v in (12345.0, -0.25, 0.000123456, 1e-9, 123456.789, 1e20)] == [
-        *("12345", "-0.25", "0.0001235", "1e-09", "123457", "1e+20")
-    ]

@@ -19,6 +19,7 @@ from milp_verix.reporting.words.explanation import facts
 from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import dump, load
+from tests.support.described_results import described
 from tests.support.digits_example import explained, images, network
 from tests.support.random_networks import as_layers, dense_network
 
@@ -207,3 +208,16 @@ def test_a_file_that_is_not_there_or_cannot_be_written(tmp_path: Path) -> None:
         Explanation.from_json(tmp_path / "absent.json")
     with pytest.raises(InputError, match="cannot write"):
         explained().to_json(tmp_path / "no" / "folder.json")
+
+
+def test_words_with_six_digits_of_earlier_versions_are_read() -> None:
+    found = described()
+    x = found.input.copy()
+    x[1] = -1234.56789
+    told = json.loads(replace(found, input=x).to_json())
+    assert told["words"]["wage"] == "-1234.5679"  # of float32
+    told["words"]["wage"] = "-1234.57"
+    assert Explanation.from_json(json.dumps(told)).words["wage"] == "-1234.5679"
+    told["words"]["wage"] = "-1234.5"
+    with pytest.raises(InputError, match=r"words\.wage"):
+        Explanation.from_json(json.dumps(told))

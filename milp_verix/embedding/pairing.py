@@ -1,0 +1,141 @@
+"""Which of the entries given is which input or output of a network: by key, or in order.
+
+Keys are the network's names, or else places: whole numbers or tuples of them, from 0 or from 1
+without a gap. Entries of lists and arrays are in the network's order. Other keys are refused, since
+the order of a dictionary is no contract.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from milp_verix.embedding.host import Host
+from milp_verix.errors import InputError
+from milp_verix.image_shape import is_flat, shape_seen
+from milp_verix.inputs.features import word_of
+from milp_verix.inputs.names import different_names, listed
+from milp_verix.loaded_model import LoadedModel
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The inputs or the outputs of a network: ``what`` they are, their shape and their names.
+
+    ``names`` is None where none are known. ``underscored`` names have underscores for spaces, as
+    LightGBM stores them.
+    """
+
+    what: str
+    shape: tuple[int, ...]
+    names: tuple[str, ...] | None
+    underscored: bool = False
+
+    def name(self, key: Hashable) -> str:
+        """Return the network's name that a key means, or else the key as a text."""
+        text = word_of(key)
+        spaced = self.underscored and text not in (self.names or ())
+        return text.replace(" ", "_") if spaced else text
+
+
+def sides_of(network: LoadedModel, names: Sequence[str] | None = None) -> tuple[Side, Side]:
+    """Return inputs, by the names that ``network`` stores or else ``names``, and outputs by class.
+
+    A single score is that of the second class. Raises ``InputError`` unless ``names`` are one for
+    each input, and those of the network where it stores them.
+    """
+    classes, size = network.facts.class_names, network.output_size
+    outputs = Side("outputs", (size,), (classes[1:] if size == 1 else classes) or None)
+    inputs = Side("inputs", network.input_shape, network.columns, "LightGBM" in network.runtime)
+    if names is None:
+        return inputs, outputs
+    told = tuple(map(inputs.name, names))
+    # LightGBM numbers the columns of arrays, which have no names
+    numbers = tuple(f"Column_{place}" for place in range(network.input_size))
+    stored = None if network.columns == numbers else network.columns
+    other = different_names(stored or told, told)
+    if other or not len(told) == len({*told}) == network.input_size:
+        raise InputError(
+            f"names are {listed(told, 5)}, expected one for each of {network.input_size} inputs, "
+            f"none twice, and the network's own if it stores any{other and f'; {other}'}"
+        )
+    return replace(inputs, names=stored or told), outputs
+
+
+def paired(host: Host, given: Any, side: Side) -> dict[str, Any]:
+    """Return the entries given, in the network's order, by their own names or else numbers.
+
+    Raises ``InputError`` for keys that are neither names nor places.
+    """
+    while (pairs := host.keyed(given)) is None:
+        if (parts := host.parts(given)) is None or len(parts) != 1:
+            return {str(place): one for place, one in enumerate(_flat(host, given, side))}
+        (given,) = parts  # a list of one row
+    keys: list[Hashable] = []
+    groups: list[list[Any]] = []
+    for key, value in pairs:
+        group = _flat(host, value, side)
+        several = isinstance(key, str) and len(group) != 1  # entries of one of several inputs
+        keys += [f"{key}[{place}]" for place in range(len(group))] if several else [key]
+        groups += [[one] for one in group] if several else [group]
+    order = order_of(keys, side)
+    names = [side.name(keys[place]) for place in order]
+    entries = [one for place in order for one in groups[place]]
+    named = {*names} == {*(side.names or ())} and len(entries) == len(names)
+    return dict(zip(names if named else map(str, range(len(entries))), entries, strict=True))
+
+
+def order_of(keys: Sequence[Hashable], side: Side) -> list[int]:
+    """Return the places of ``keys`` in the network's order; ``InputError`` for other keys."""
+    places = {side.name(key): place for place, key in enumerate(keys)}
+    if len(places) < len(keys):
+        raise InputError(f"two entries of {side.what} have one name: {listed([*map(str, keys)])}")
+    if side.names is not None and {*places} == {*side.names}:
+        return [places[name] for name in side.names]
+    if (order := _by_number(keys, side.shape)) is not None:
+        return order
+    if side.names is not None:
+        raise InputError(
+            f"{side.what} are given by other names than the network's, which has one for each "
+            f"coordinate; {different_names(side.names, places)}"
+        )
+    if len(keys) == prod(side.shape) == 1:
+        return [0]
+    names = ", or names=[…] in that order" if side.what == "inputs" else ""
+    raise InputError(
+        f"{side.what} have the keys {listed(places, 5)}, and nothing tells the place of each: give "
+        f"one mapping by all names that the network stores, or, if it stores none, a list in the "
+        f"network's order{names}"
+    )
+
+
+def _flat(host: Host, given: Any, side: Side) -> list[Any]:
+    """Return entries one by one; keys inside of a list can only be places."""
+    if (pairs := host.keyed(given)) is None:
+        parts = host.parts(given)
+    else:
+        order = order_of([key for key, _ in pairs], Side(side.what, (0,), None))
+        parts = [pairs[place][1] for place in order]
+    return [given] if parts is None else [one for part in parts for one in _flat(host, part, side)]
+
+
+def _by_number(keys: Sequence[Hashable], shape: tuple[int, ...]) -> list[int] | None:
+    """Return the order of keys that are all places without a gap, None for others.
+
+    Raises ``InputError`` for tuples that are places in a tensor of another ``shape``.
+    """
+    rows = [key if isinstance(key, tuple) else (key,) for key in keys]
+    whole = all(isinstance(n, Integral) and not isinstance(n, bool) for row in rows for n in row)
+    if not rows or not whole or len({*map(len, rows)}) > 1:
+        return None
+    numbers = np.array(rows, dtype=np.float64)
+    first = numbers.min(axis=0)
+    sizes = tuple(int(size) for size in numbers.max(axis=0) - first + 1)
+    if not np.isin(first, (0, 1)).all() or len(rows) != prod(sizes):
+        return None
+    if len(sizes) > 1 and shape and not is_flat(shape):
+        shape_seen(sizes, shape)
+    return [int(place) for place in np.lexsort(numbers.T[::-1])]

@@ -1,0 +1,90 @@
+"""Arguments with an entry for each feature, understood by the labels that they come with.
+
+A mapping, a Series, a DataFrame of one row: each value goes to the feature of its label, wherever
+it stands. A label is a name, or the index of a feature. Without labels, the order tells.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from milp_verix.errors import InputError
+from milp_verix.inputs.frame import is_frame
+from milp_verix.inputs.names import different_names, listed, meant, same_names, shown
+from milp_verix.inputs.one_row import counts, row_of
+
+_OTHERS = "*"
+"""The label that stands for all features that are not named."""
+
+
+def values_by_label(
+    given: Any, names: Sequence[str] | None, count: int, what: str, others: Any = None
+) -> Any:
+    """Return the values of ``count`` features in their order; values without labels as they are.
+
+    ``names`` are those of the features, if they have any, ``what`` is the name of the argument, and
+    ``others`` the value of a feature that is not named; None if all must be. Raises ``InputError``
+    for labels that are no features, and for features without a label.
+    """
+    if is_frame(given) and counts([*map(str, given.columns)]):
+        return given.to_numpy()[0] if len(given) == 1 else given.to_numpy()
+    try:
+        row = row_of(given)
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from error
+    if row is None:
+        return given
+    known = dict.fromkeys(map(str, range(count)) if names is None else names)
+    if (
+        not isinstance(given, Mapping)
+        and counts([*row])
+        and (names is None or not {*row} & {*names})
+    ):
+        return np.asarray(given)
+    if _OTHERS in row and _OTHERS not in known:
+        others = row.pop(_OTHERS)
+    by_index = {str(place): name for place, name in enumerate(known) if str(place) not in known}
+    labels = {by_index.get(label, label): value for label, value in row.items()}
+    found = same_names(known, labels)
+    used = {*found.values()}
+    unknown = [label for label in labels if label not in used]
+    if names is None and unknown:
+        raise InputError(
+            f"{what} has the labels {listed(unknown, 5)}, and the features have no names: give a "
+            "list in the order of the features, or their names by feature_names"
+        )
+    if unknown or len(labels) < len(row) or (others is None and len(found) < count):
+        told = different_names(known if others is None else found, [*found, *unknown])
+        close = meant(unknown[0], [name for name in known if name not in found]) if unknown else ""
+        told = f"{told}{close}" or "two labels are of one feature"
+        raise InputError(
+            f"{what} by name has a value for each feature, or '*' for the others; {told}"
+        )
+    return [labels[found[name]] if name in found else others for name in known]
+
+
+def features_listed(given: Any, names: Sequence[str] | None, count: int, what: str) -> Any:
+    """Return a list of features as it is; of a mask the indices of the features that are True.
+
+    A mask has True or False for each feature, by name or in their order. Other arguments
+    and errors are those of :func:`values_by_label`; numbers by name are refused, too.
+    """
+    if hasattr(given, "iloc") and not is_frame(given):
+        values = given.tolist()
+        texts = [all(isinstance(one, str) for one in ones) for ones in (values, given.index)]
+        if not values or (not _flags(values) and (texts[0] or not texts[1])):
+            return values
+    found = values_by_label(given, names, count, what)
+    mask = found is not given or isinstance(found, np.ndarray)
+    if mask and np.shape(found) == (count,) and _flags(found):
+        return np.flatnonzero(found).tolist()
+    if found is not given and isinstance(found, list):
+        raise InputError(
+            f"{what} lists features, or has True or False for each by name; got {shown(given)}"
+        )
+    return found
+
+
+def _flags(values: Iterable[Any]) -> bool:
+    return all(isinstance(one, bool | np.bool_) for one in values)

@@ -1,0 +1,91 @@
+"""A description and the network that it is about: put in its order by names, and refused elsewhere.
+
+Where the two meet, the features of the description get their places in the network's input.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from milp_verix.errors import InputError
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.names import listed
+from milp_verix.inputs.one_row import features_left_out
+from milp_verix.inputs.placement import refuse_arrays
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain
+from milp_verix.problem.options import InputLike
+
+_NO_NAMES = "the model stores no names of columns: described features were taken in their order"
+
+
+def placed(
+    described: Inputs, network: LoadedModel, x: InputLike, row: Mapping[str, Any] | None
+) -> tuple[Inputs, InputLike, tuple[str, ...]]:
+    """Return the description and the input in the order of the network's columns, and notes.
+
+    ``row`` has the values of ``x`` by name, if it has names. Notes tell of a network without names,
+    and of values that are left out. Raises ``InputError`` for columns of other names, and for an
+    array ``x`` whose order is not that of the columns.
+    """
+    found, extra = network.described(described), tuple[str, ...]()
+    if row is None:
+        refuse_arrays(found.places != described.places)
+    else:
+        x, extra = found.row(row), features_left_out(found.features, [*row], "the row")
+    unnamed = described.passage is None and network.columns_for(described.names) is None
+    return found, x, (_NO_NAMES,) * unnamed + extra
+
+
+def refuse_beside(
+    inputs: Inputs, network: LoadedModel, domain: Domain, others: tuple[object, ...]
+) -> None:
+    """Raise ``InputError`` for inputs of another size, or arguments that they replace."""
+    if inputs.size != network.input_size:
+        raise InputError(
+            f"the inputs described have {inputs.size} coordinates, those of the model "
+            f"{network.input_size} (shape {network.input_shape}): one for each feature, and one "
+            "for each value of a one-hot block; Inputs.from_pipeline(pipeline, frame) describes "
+            "the columns of a pipeline"
+        )
+    classes = max(network.output_size, 2)  # one score decides between two
+    known = network.facts.class_names
+    if inputs.class_names != known and sorted(inputs.class_names) == sorted(known):
+        raise InputError(
+            f"the classes of the network are {', '.join(known)}, in this order; the inputs "
+            f"described name them in another: {', '.join(inputs.class_names)}"
+        )
+    if inputs.class_names and len(inputs.class_names) != classes:
+        raise InputError(
+            f"the inputs described name {len(inputs.class_names)} classes, the network has "
+            f"{classes}: give a name for each, or leave class_names out"
+        )
+    _refuse_other_words(inputs, network)
+    if domain is not UNIT_DOMAIN or any(other is not None for other in others):
+        raise InputError(
+            "inputs describe the domain, the features and their names: leave domain, features, "
+            "feature_names and image_shape out"
+        )
+
+
+def with_missing_of(inputs: Inputs, network: LoadedModel) -> LoadedModel:
+    """Return trees with the missing values of a description; a network without any as it is."""
+    if isinstance(network, OnnxNetwork) and not inputs.missing:
+        return network
+    from milp_verix.tree_reader.missing_values import with_missing  # it loads all readers of trees
+
+    return with_missing(network, inputs.missing)
+
+
+def _refuse_other_words(inputs: Inputs, network: LoadedModel) -> None:
+    """Raise ``InputError`` for a word with another code than the network's."""
+    for feature, group in zip(inputs.features, inputs.groups, strict=True):
+        known = network.words.get(int(group[0]), ())
+        told = len(feature.values) - feature.missing
+        for word, code in zip(feature.values[:told], feature.codes, strict=False) if known else ():
+            if not (0 <= code < len(known) and known[code] == word):
+                raise InputError(
+                    f"{feature.name}: the word {word!r} has the code {code} in the inputs "
+                    f"described; the network knows the words {listed(list(known))}, coded 0, 1, … "
+                    f"in this order. Give them as categories={{{feature.name!r}: [...]}}"
+                )
