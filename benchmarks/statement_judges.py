@@ -143,7 +143,7 @@ class Texts:
                 refute(f"{shown(point)} changes the prediction")
             return
         referee.becomes(point, after)
-        if "scores above" in after.text:
+        if " overtakes " in after.text:
             self.asked = replace(self.asked, against=(after.texts("CLASS")[0],))
 
     def _inside(self, tree: Tree) -> Rooms:

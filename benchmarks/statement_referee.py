@@ -178,13 +178,14 @@ class Referee:
     def becomes(self, point: pd.DataFrame, after: Tree) -> None:
         """Refute what a change leads to: a class, a value, a class above another one."""
         found, classes = self.rows.case.predict(point)[0], after.texts("CLASS")
-        if "scores above" in after.text:
+        if " overtakes " in after.text:
             rival, own = classes[:2]
             classes = classes[2:]
             if own != self.rows.prediction:
                 refute(f"the row is predicted {self.rows.prediction!r}, not {own!r}")
-            if not self.rows.differs(point, replace(self.asked, against=(rival,)))[0]:
-                refute(f"{rival!r} does not score above {own!r} at {shown(point)}")
+            compared = replace(self.asked, against=(rival,))
+            if not self.rows.differs(point, compared)[0] and not self.rows.tied(point, compared):
+                refute(f"{rival!r} does not overtake {own!r} at {shown(point)}")
         numbers = after.texts("NUMBER", "OUTPUTS")
         if self.rows.case.classes and numbers:
             classes = [self.rows.case.classes[int(numbers[0])]]
