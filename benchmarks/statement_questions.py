@@ -41,20 +41,31 @@ class Question:
     texts: Callable[[], Iterable[Told]]
 
 
-def questions(case: Case, rng: Rng, folder: Path) -> list[Question]:
-    """Return questions about two rows that satisfy the rules, each with two sets of radii."""
+def questions(case: Case, rng: Rng, folder: Path, *, small: bool = False) -> list[Question]:
+    """Return questions about two rows that satisfy the rules, each with two sets of radii.
+
+    ``small`` ones are about one row, with one set, and every second of them.
+    """
     fits = np.ones(len(case.frame), dtype=bool)
     for rule in case.rules.values():
         fits &= rule(case.frame)
     network = case.model if case.message else mv.load_network(case.model)
     rows = [0] if case.message else rng.permutation(np.flatnonzero(fits)).tolist()
+    if case.scores is not None and rng.random() < 0.5:  # rows whose classes tie come first
+        best = np.sort(np.atleast_2d(case.scores(case.frame).T).T, axis=1)[:, -2:]
+        rows.sort(key=lambda row: float(np.ptp(best[row])) > 0 if best.shape[1] > 1 else 0)
+    many = 1 if small else 2
     found = [
-        one for row in rows[:2] for _ in range(2) for one in _About(case, network, row, rng).asked()
+        one
+        for row in rows[:many]
+        for _ in range(many)
+        for one in _About(case, network, row, rng).asked()
     ]
     if case.message:
-        return found
+        return found[::2] if small else found
     about = _About(case, network, rows[0], rng)
-    return [*found, about.study(rows[:3], folder), about.rules(), *about.commands(folder)]
+    found += [about.study(rows[:3], folder), about.rules(), *about.commands(folder)]
+    return found[int(rng.integers(2)) :: 2] if small else found
 
 
 class _About:

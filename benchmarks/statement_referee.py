@@ -242,8 +242,8 @@ class Referee:
                 high = numbers[0]
             else:
                 low = numbers[0]
-            low = float(np.nextafter(low, np.inf)) if "above" in text else low
-            high = float(np.nextafter(high, -np.inf)) if "below" in text else high
+            low = beyond(low, np.inf) if "above" in text else low
+            high = beyond(high, -np.inf) if "below" in text else high
             room = Room(column, low, high)
         if own and not room.holds(self.rows.own[name]):
             refute(f"{name} is {self.rows.own[name]!r} in the row, which is not {text}")
@@ -314,6 +314,11 @@ class Referee:
             refute(f"nothing is said of {left}, or the number of other columns is wrong")
         others = {**self.own(self.names), **(default or {})}
         return {name: found.get(name, others[name]) for name in self.names}, kept
+
+
+def beyond(end: float, towards: float) -> float:
+    """Return the first number beyond an end that float32 tells from it."""
+    return float(np.nextafter(np.float32(end), np.float32(towards)))
 
 
 def covers(tree: Tree, inside: int, rows: int) -> None:

@@ -62,8 +62,8 @@ class Tally:
         return self.false.total() + self.unreadable.total() + self.tracebacks
 
 
-def judged(seed: int) -> Tally:
-    """Return what is read in the answers about one seed."""
+def judged(seed: int, *, small: bool = False) -> Tally:
+    """Return what is read in the answers about one seed; of a ``small`` part, about one row."""
     tally = Tally()
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -71,7 +71,7 @@ def judged(seed: int) -> Tally:
         rng = np.random.default_rng([84, seed])
         seen: set[tuple[str, str]] = set()
         where = f"seed {seed} ({made.kind})"
-        posed = answered(tally, where, lambda: questions(made, rng, Path(folder)))
+        posed = answered(tally, where, lambda: questions(made, rng, Path(folder), small=small))
         for question in posed or ():
             asked = f"{where}, row {question.row}, {question.told}"
             texts = answered(tally, asked, lambda q=question: [*q.texts()])
@@ -120,9 +120,9 @@ def judge_texts(
     for told, tree in trees:
         page = pages[told.row]
         for one in page.judge_of(told.table, pages.values()).judge(tree):
-            kind = f"{told.place}: {one.kind}"
-            tally.read[kind] += 1
-            tally.distinct[kind] += (where, one.text) not in seen
+            kind = one.kind if one.put else "texts that claim nothing of the model"
+            tally.read[kind] += one.put
+            tally.distinct[kind] += one.put and (where, one.text) not in seen
             seen.add((where, one.text))
             if one.why is not None:
                 tally.false[kind] += 1

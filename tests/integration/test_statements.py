@@ -1,0 +1,220 @@
+"""What results say is read back by the page on sentences alone, and put to the user's predict."""
+
+import ast
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milp_verix.number_text import nearest
+from tests.support.repository import PYTHON_PATH, ROOT
+
+BENCHMARKS = ROOT / "benchmarks"
+KINDS = 22
+"""The number of kinds of models: so many seeds have each of them."""
+OPEN = {
+    1: "against= compares the winners of a single tree's leaves, not its shares",
+    4: "rows are counted in the exact ranges, not in those told",
+    6: "the picture of the importance of held features",
+    7: "the picture of the importance of held features",
+    10: "words of XGBoost that are not ASCII",
+}
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import statement_reader
+    import statements
+
+    return SimpleNamespace(judged=statements.judged, reader=statement_reader)
+
+
+def known(seed: int) -> Any:
+    marks = [pytest.mark.xfail(strict=True, reason=OPEN[seed])] if seed in OPEN else []
+    return pytest.param(seed, marks=marks)
+
+
+@pytest.mark.parametrize("seed_of_kind", map(known, range(KINDS)))
+def test_statements_are_readable_and_true(seed_of_kind: int, judge: SimpleNamespace) -> None:
+    found = judge.judged(seed_of_kind, small=True)
+    assert not found.wrong, "\n".join(found.told)
+    assert found.read.total() > 50
+
+
+@pytest.mark.nightly
+def test_all_statements_are_readable_and_true(
+    statement_seed: int, judge: SimpleNamespace
+) -> None:
+    found = judge.judged(statement_seed)
+    assert not found.wrong, "\n".join(found.told)
+
+
+def test_the_reader_needs_the_standard_library_alone() -> None:
+    code = "import sys, statement_reader as r; print(len(r.grammar()), *sys.modules)"
+    path = f"{PYTHON_PATH}:{BENCHMARKS}"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": path},
+    )
+    count, *modules = done.stdout.split()
+    assert int(count) > 50
+    others = {name.partition(".")[0] for name in modules} - sys.stdlib_module_names
+    assert others == {"statement_reader"}
+
+
+@pytest.mark.parametrize("name", ["reader", "rooms", "referee", "judges"])
+def test_judges_use_nothing_of_the_library(name: str) -> None:
+    tree = ast.parse((BENCHMARKS / f"statement_{name}.py").read_text(encoding="utf-8"))
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(str(node.module))
+    assert not {one for one in found if one.startswith(("milp_verix", "verix"))}
+
+
+def test_names_are_read_by_the_words_of_the_table(judge: SimpleNamespace) -> None:
+    names = ("a", "a and b", "b is c", "x, y", "as long as")
+    lexicon = judge.reader.Lexicon(names, ("no", "no and yes"), ("years",), ("a “b” c",))
+    text = (
+        "The decision “a “b” c” stays, whatever a and b and as long as are, with x, y within "
+        "±5 years of 3, as long as b is c is no and yes and a is 7 years."
+    )
+    tree = judge.reader.read(text, lexicon)
+    assert [one.texts("NAME") for one in tree.all("free")] == [["a and b", "as long as"]]
+    assert [one.texts("NAME", "WORD") for one in tree.all("given")][0] == ["b is c", "no and yes"]
+    assert tree.texts("CLASS") == ["a “b” c"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The decision “no” stays.  ",
+        "The decision “maybe” stays.",
+        "The decision “no” stays, whatever height is.",
+        "The decision “no” stays, probably.",
+        "With age: 3 → red, the decision becomes “no”.",
+    ],
+)
+def test_other_forms_are_not_read(text: str, judge: SimpleNamespace) -> None:
+    lexicon = judge.reader.Lexicon(("age",), ("blue",), (), ("no",))
+    with pytest.raises(judge.reader.UnreadableError):
+        judge.reader.read(text, lexicon)
+
+
+def _rounded(text: str, digits: int) -> str:
+    try:
+        return nearest(float(text), digits)
+    except ValueError:  # a word
+        return text
+
+
+def _after(change: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return lambda right: lambda *args, **options: change(right(*args, **options))
+
+
+def _always(value: Any) -> Callable[[Any], Callable[..., Any]]:
+    return lambda right: lambda *args, **options: value
+
+
+FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], tuple[int, ...]]] = {
+    "names of other columns": (
+        {
+            "milp_verix.reporting.words.feature_labels.FeatureLabels.__getitem__": lambda right: (
+                lambda labels, feature: right(labels, (feature + 1) % len(labels.names))
+            )
+        },
+        (2, 3),
+    ),
+    "a rounded value": (
+        {
+            "milp_verix.inputs.features.Feature.text": lambda right: (
+                lambda feature, values, *_: right(feature, values, lambda one: nearest(one, 2))
+            )
+        },
+        (11, 19),
+    ),
+    "a rounded end of a range": (
+        {
+            "milp_verix.reporting.words.ranges.range_end": lambda right: (
+                lambda end, x, kind: (nearest(end, 2), False)
+            )
+        },
+        (2, 4),
+    ),
+    "no limits in a sentence": (
+        {"milp_verix.reporting.words.sentences.limit_parts": _always([])},
+        (0, 3),
+    ),
+    "no limits of a contrast": (
+        {"milp_verix.reporting.words.contrast.limit_parts": _always([])},
+        (8, 14),
+    ),
+    "no directions of a contrast": (
+        {"milp_verix.reporting.words.contrast.directions_of": _always([])},
+        (17, 19),
+    ),
+    "held columns that count as free": (
+        {
+            "milp_verix.results.records.base.still_features": _always(()),
+            "milp_verix.reporting.words.sentences._move": _always(np.inf),
+        },
+        (3, 13),
+    ),
+    "the name of another class": (
+        {
+            "milp_verix.reporting.words.sentences.named_prediction": lambda right: (
+                lambda found, label, *more: right(found, label ^ 1, *more)
+                if isinstance(label, int)
+                else right(found, label, *more)
+            )
+        },
+        (2, 3),
+    ),
+    "a share of rows that is too large": (
+        {
+            "milp_verix.reporting.words.ranges.percent_of": lambda right: (
+                lambda part, whole: right(min(part + 3, whole), whole)
+            )
+        },
+        (2, 3),
+    ),
+    "a radius that is too large": (
+        {"milp_verix.reporting.words.radius.down": _after(lambda text: _rounded(text, 1))},
+        (13, 16),
+    ),
+    "a tie": (
+        {
+            "milp_verix.problem.question.Threshold.predicted": lambda right: (
+                lambda question, outputs: int(float(outputs[0]) >= question.threshold)
+            ),
+            "milp_verix.problem.question.Threshold.changed": lambda right: (
+                lambda question, outputs: bool(question.label) != (float(outputs[0]) >= 0)
+            ),
+        },
+        (154,),
+    ),
+}
+"""Where a fault is planted, what it does, and seeds whose small part meets it."""
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_planted_faults_are_found(
+    name: str, judge: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places, seeds = FAULTS[name]
+    for place, fault in places.items():
+        owner, _, attribute = place.rpartition(".")
+        target = pkgutil.resolve_name(owner)
+        monkeypatch.setattr(target, attribute, fault(getattr(target, attribute)))
+    assert any(judge.judged(seed, small=True).false for seed in seeds)
