@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
-from milp_verix.results.few_digits import Condition, Point, in_few_digits, replaced
+from milp_verix.results.few_digits import Condition, Point, first_changed, in_few_digits, replaced
 from milp_verix.results.plain_tree_points import plain_tree_point
 from milp_verix.results.public import Audit, Explanation
 from milp_verix.results.records.base import Counterfactual
@@ -91,15 +91,11 @@ def _told(problem: PosedProblem, found: Counterfactual, point: Point) -> Counter
 
 def _plain_point(problem: PosedProblem, point: Point, allowed: Condition) -> Point:
     """Return a described input near ``point`` that changes as few of its features as is found."""
-    inputs, network = problem.inputs, problem.network
+    inputs = problem.inputs
     assert inputs is not None
 
     def counts(candidate: Point) -> bool:
-        moved = np.flatnonzero(candidate != problem.x)
-        inside = problem.ball.contains(candidate, moved)
-        return (
-            inside and problem.question.changed(network.evaluate(candidate)) and allowed(candidate)
-        )
+        return first_changed(problem, candidate[None], allowed) is not None
 
     groups = [group for group in inputs.groups if np.any(point[group] != problem.x[group])]
     point = _put_back(point, problem.x, groups, counts)
