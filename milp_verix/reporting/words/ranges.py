@@ -77,7 +77,7 @@ def _claim(found: RangesRecord, *, values: bool = False) -> str:
     conditions = _conditions(found) if found.ranges else []
     conditions += kept_parts(found, held) if held else []
     moving = [f for f in free if f not in held]
-    parts = [stays_text(found), *room_parts(near, moving, bool(conditions))]
+    parts = [stays_text(found), *room_parts(near, moving, bool(conditions), centres=values)]
     return claim_text([*([f"as long as {joined(conditions)}"] if conditions else []), *parts])
 
 

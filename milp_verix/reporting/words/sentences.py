@@ -4,7 +4,7 @@ A sentence claims no more than its result: features that stay, the room that all
 rules that hold, and what was left undecided.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import inf
 
 import numpy as np
@@ -202,19 +202,32 @@ def _keep(count: int) -> str:
     return "keeps its value" if count == 1 else "keep their values"
 
 
-def room_parts(result: Result, free: Sequence[int], others: bool) -> list[str]:
-    """Return how far the features ``free`` may move, as parts of a sentence."""
-    still = {*result.still}
+def room_parts(
+    result: Result,
+    free: Sequence[int],
+    others: bool,
+    *,
+    one_way: Collection[int] = (),
+    centres: bool = False,
+) -> list[str]:
+    """Return how far the features ``free`` may move, as parts of a sentence.
+
+    Those that change ``one_way`` alone are not told to take any value. With ``centres`` each radius
+    is told with the value that it is around.
+    """
+    still = {*result.still, *one_way}
     anything = [f for f in free if f not in still and _move(result, f) == inf]
     parts = []
     if anything:
         among = others or len(anything) < len(free)
         verb = "is" if len(anything) == 1 else "are"
         parts.append(f"whatever {_counted_free(result, anything, among)} {verb}")
-    return [*parts, *limit_parts(result, free, others)]
+    return [*parts, *limit_parts(result, free, others, centres)]
 
 
-def limit_parts(result: Result, free: Sequence[int], others: bool = False) -> list[str]:
+def limit_parts(
+    result: Result, free: Sequence[int], others: bool = False, centres: bool = False
+) -> list[str]:
     """Return the rooms that end of the features ``free``, and which of these stay as they are.
 
     They are parts of a sentence, none where each may take any value of the description.
@@ -226,7 +239,7 @@ def limit_parts(result: Result, free: Sequence[int], others: bool = False) -> li
     parts = []
     if near:
         described = result.inputs is not None
-        parts.append(_near(result, near) if described else _in_ball(result, near, others))
+        parts.append(_near(result, near, centres) if described else _in_ball(result, near, others))
     if still:
         which = listed_texts([names[f] for f in still], SHOWN, "other feature")
         which = _counted_free(result, still, others) if names.names is None else which
@@ -259,13 +272,13 @@ def _in_domain(result: Result, features: Sequence[int]) -> str:
     return f" and between {exact(least)} and {exact(most)}"
 
 
-def _near(result: Result, features: Sequence[int]) -> str:
+def _near(result: Result, features: Sequence[int], centres: bool) -> str:
     """Return ``"with age within ±5 years of 39 and …"``."""
     assert result.inputs is not None
     assert result.radii is not None
     labels = labels_of(result)
     share = common_share(result.inputs, result.radii)
-    if share is not None and len(features) > 1:
+    if share is not None and len(features) > 1 and not centres:
         names = listed_texts([labels[f] for f in features], SHOWN, "other feature")
         return f"with {names} within ±{percent(share)} % of their ranges"
     told = []
