@@ -50,7 +50,7 @@ class Origin:
 class _Pickler(pickle.Pickler):
     """Writes functions and classes by their identity: those of a notebook have no other name.
 
-    A booster of LightGBM is written by its identity, too, with numbers that each fit changes: all its
+    A booster of LightGBM is written by its identity, too, with what each fit changes: all of its
     text takes 3 ms for 100 trees, a tenth of an explanation. Trees and library are run beside each
     other anyway, which shows other changes.
     """
