@@ -8,7 +8,6 @@ from typing import Any
 from milp_verix.argument_kinds import PATH, checked, instance_of
 from milp_verix.arguments import integer_of, path_of
 from milp_verix.atomic_write import write_atomically
-from milp_verix.certification.stored import proof_told
 from milp_verix.errors import InputError
 from milp_verix.reporting.comparison_files import write_json
 from milp_verix.reporting.pages.comparison_page import StoredComparison, comparison_page, from_csv
@@ -146,6 +145,8 @@ def write_notice(
             )
     proof = None
     if certificate is not None:
+        from milp_verix.certification.stored import proof_told  # it loads the checker
+
         near = [] if path is None else [Path(path).parent]
         proof = proof_told(Path(certificate), ranges, [*near, Path()])
     text = notice_page(ranges, contrast, importance, proof)

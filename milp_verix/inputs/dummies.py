@@ -20,16 +20,10 @@ SEPARATORS = ("_", "=", ".", ":", "-")
 def block_names(feature: Feature, given: Collection[str]) -> list[str]:
     """Return a name for each word of a block, with the separator that most columns ``given`` have.
 
-    Raises ``InputError`` where all words have columns with two separators.
+    Raises ``InputError`` where two columns may be meant.
     """
     blocks = [[f"{feature.name}{sign}{word}" for word in feature.values] for sign in SEPARATORS]
-    counts = [len(same_names(names, given)) for names in blocks]
-    if counts.count(len(feature.values)) > 1:
-        raise InputError(
-            f"{feature.name} has several columns for each word, such as "
-            f"{listed([names[0] for names in blocks if names[0] in given])}: drop all but one block"
-        )
-    return blocks[counts.index(max(counts))]
+    return max(blocks, key=lambda names: len(same_names(names, given)))
 
 
 def columns_of(features: Sequence[Feature], given: Collection[str]) -> dict[str, list[str]]:
@@ -72,17 +66,21 @@ def blocks_in(frame: Any, prefixes: Collection[str]) -> dict[str, dict[str, str]
     """
     found, owners = dict[str, dict[str, str]](), dict[str, str]()
     for prefix in sorted(prefixes, key=len, reverse=True):
-        signs, end = tuple(f"{prefix}{sign}" for sign in SEPARATORS), len(prefix) + 1
-        names = [one for one in frame.columns if one.startswith(signs) and len(one) > end]
-        wrong = _wrong_row(frame[names]) if names else ""
-        if not names or (prefix in frame.columns and (wrong or len(names) == 1)):
+        end = len(prefix) + 1
+        begun = [one for one in frame.columns if one[:end] in {prefix + s for s in SEPARATORS}]
+        blocks = [[one for one in begun if one[:end] == prefix + sign] for sign in SEPARATORS]
+        wrongs = {tuple(names): _wrong_row(frame[names]) for names in blocks if names}
+        whole = [names for names, wrong in wrongs.items() if not wrong]
+        names = next(iter(whole or wrongs), ())
+        if not names or (prefix in frame.columns and (not whole or len(names) == 1)):
             continue
+        wrong = wrongs[names]
         if prefix in frame.columns:
             wrong = f"{prefix} is a column, too: drop one of them"
         elif shared := [name for name in names if name in owners]:
             wrong = f"{shared[0]} may be a word of {owners[shared[0]]}, too: rename it"
-        elif len({name[:end] for name in names}) > 1:
-            wrong = "they have several separators: rename or drop some of them"
+        elif len(whole) > 1:
+            wrong = f"so have {listed(whole[1], 5)}, with another separator: drop one of them"
         if wrong:
             raise InputError(f"the columns {listed(names, 5)} have the prefix {prefix}; {wrong}")
         found[prefix] = {name: name[end:] for name in names}

@@ -59,9 +59,8 @@ def features_among(
 ) -> dict[str, list[str]]:
     """Return the columns of each feature; ``InputError`` unless all are among those ``given``."""
     columns = columns_of(features, given)
-    if len(columns) < len(features):
-        found = [name for name in columns if name not in given]
-        refuse_missing_names([one.name for one in features], [*given, *found], what)
+    missing = [one.name for one in features if one.name not in columns]
+    refuse_missing_names(missing, [*given], what)
     return columns
 
 

@@ -8,7 +8,7 @@ order; numbers are in the order of the model.
 from collections.abc import Collection, Sequence
 
 from milp_verix.errors import InputError
-from milp_verix.inputs.dummies import SEPARATORS, block_names
+from milp_verix.inputs.dummies import block_names
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.names import different_names, listed, same_names
 
@@ -29,7 +29,7 @@ def places_in(features: Sequence[Feature], columns: Sequence[str]) -> Places:
             raise InputError(f"two {what} are named {twice!r}: rename one of them")
     found = same_names(columns, names)
     missing = [name for name in columns if name not in found]
-    extra = [name for name in names if name not in found.values()]
+    extra = sorted({*names} - {*found.values()}, key=names.index)
     if missing or extra:
         raise InputError(
             "the inputs described are not the columns that the model was fitted on "
@@ -61,24 +61,16 @@ def _names(feature: Feature, columns: Sequence[str]) -> list[str]:
 
 def _remedy(features: Sequence[Feature], missing: Collection[str], extra: Collection[str]) -> str:
     """Return what to do about names of columns that are ``missing`` and ``extra``."""
-    split = [
-        one.name
-        for one in features
-        if one.name in extra and one.values and any(_begins(name, one.name) for name in missing)
-    ]
+    words = [one.name for one in features if one.values and one.name in extra]
+    split = [one for one in words if any(name.startswith(one) for name in missing)]
     if split:
         return f"the model has a column for each word: one_hot={split!r} describes such blocks"
-    joined = [one.name for one in features if one.one_hot and one.name in missing]
-    if joined:
-        return f"the model has one column for all words: leave {listed(joined)} out of one_hot"
     blocks = [one.name for one in features if one.one_hot]
-    if any(_begins(name, block) for block in blocks for name in (*missing, *extra)):
+    if joined := [one for one in blocks if one in missing]:
+        return f"the model has one column for all words: leave {listed(joined)} out of one_hot"
+    if any(name.startswith(tuple(blocks)) for name in (*missing, *extra)):
         return (
             "a block has a column for each word that the model knows, and no others (get_dummies "
             "without drop_first)"
         )
     return "describe the columns of the model, by their names, and no others"
-
-
-def _begins(name: str, prefix: str) -> bool:
-    return any(name.startswith(f"{prefix}{sign}") for sign in SEPARATORS)

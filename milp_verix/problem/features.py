@@ -162,8 +162,14 @@ def make_features(
     return _listed(given, size)
 
 
-def named(features: Features, names: Sequence[str] | NDArray[Any] | None) -> Features:
-    """Return ``features`` with ``names``, one for each; ``InputError`` for another number."""
+def named(
+    features: Features, names: Sequence[str] | NDArray[Any] | None, columns: Sequence[str] = ()
+) -> Features:
+    """Return ``features`` with ``names``, one for each.
+
+    Raises ``InputError`` for another number of names, and for the name of one of the network's
+    ``columns`` at another one.
+    """
     if names is None:
         return features
     try:
@@ -177,6 +183,12 @@ def named(features: Features, names: Sequence[str] | NDArray[Any] | None) -> Fea
             f"shape {given.shape} and dtype {given.dtype}"
         )
     refuse_surrogates(given.tolist(), "feature_names")
+    for name, group in zip(given.tolist(), features.groups, strict=True):
+        if columns and len(group) == 1 and columns[group[0]] != name and name in columns:
+            raise InputError(
+                f"feature_names calls the model's column {columns[group[0]]!r} by the name of "
+                f"another one, {name!r}: the order is {listed(columns)}"
+            )
     return replace(features, names=tuple(given.tolist()))
 
 

@@ -237,7 +237,8 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
         ball = make_described_ball(converted, radii, given.norm, described)
     class_names = network.facts.class_names or (described.class_names if described else ())
     question = make_question(network, ball.centre, given, class_names)
-    groups = named(make_features(features, network.input_shape, seen), feature_names)
+    groups = make_features(features, network.input_shape, seen)
+    groups = named(groups, feature_names, network.columns or ())
     require_agreement(network, ball)
     note = f"the image, {seen}, was read row by row as the network's input, {network.input_shape}"
     notes += () if seen == said else (note,)

@@ -143,7 +143,7 @@ def _rule(
     found = run.run(None, None)
     if found.unknown_reason is not None:
         return None
-    return found, rows_inside(run, table)
+    return found, rows_inside(run, table, found)
 
 
 def _cover(

@@ -149,6 +149,17 @@ def test_rows_are_read_by_names_whose_spaces_became_underscores() -> None:
         network.evaluate(both)  # type: ignore[arg-type]
 
 
+def test_names_of_features_are_those_of_the_columns_they_stand_for() -> None:
+    case = named_case("tree", "numbers", 4)
+    x, columns = case.row.astype(float).to_numpy(), [*case.values.columns]
+    asked: dict[str, Any] = {"epsilon": 1, "domain": (-10, 100)}
+    with pytest.raises(InputError, match=r"feature_names calls the model's column .* by the name"):
+        explain(case.model, x, feature_names=columns[::-1], **asked)
+    own = explain(case.model, x, feature_names=columns, **asked)
+    others = explain(case.model, x, feature_names=["w", "x", "y", "z"], **asked)
+    assert own.explanation == others.explanation
+
+
 def test_words_have_the_codes_of_the_pipeline() -> None:
     case = named_case("tree", "pipeline", 0)
     inputs = Inputs.from_frame(case.values, one_hot=["town"], categories={"sex": ["m", "f"]})

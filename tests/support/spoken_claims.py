@@ -37,7 +37,7 @@ class SpokenClaims:
 def spoken(text: str, names: tuple[str, ...]) -> SpokenClaims:
     """Return the claims of ``text`` about features called ``names``."""
     subject = _first(rf"decision {_CLASS}", text)
-    above = re.search(rf"{_CLASS} scores above {_CLASS}", text)
+    above = re.search(rf"{_CLASS} overtakes {_CLASS}", text)
     compared = re.search(
         rf"(?:overtaken by|against|raises|between {_CLASS} and) ((?:{_CLASS}(?:, | or | and )?)+)",
         text,

@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from milp_verix.image_shape import image_layout
+from milp_verix.reporting.words.wording import shortened
 from milp_verix.results.records.base import Counterfactual, Result
 
 SHOWN = 12
@@ -38,12 +39,16 @@ class FeatureLabels:
         words = zip(("row", "column", "channel"), self.places[feature], strict=False)
         return ", ".join(f"{word} {number}" for word, number in words)
 
-    def short(self, feature: int) -> str:
-        """Return ``"age"``, ``"age = 39"``, ``"(3,5)"`` or ``"7"``, for lists."""
-        if self.names is not None and self.values is not None:
-            return f"{self.names[feature]} = {self.values[feature]}"
+    def short(self, feature: int, most: int = 0) -> str:
+        """Return ``"age"``, ``"age = 39"``, ``"(3,5)"`` or ``"7"``, for lists.
+
+        A name is shortened where the text has more than ``most`` characters, if that is given; a
+        value is not, since a part of a number would be another number.
+        """
         if self.names is not None:
-            return self.names[feature]
+            value = "" if self.values is None else f" = {self.values[feature]}"
+            name = self.names[feature]
+            return f"{shortened(name, max(most - len(value), 8)) if most else name}{value}"
         if self.places is None:
             return str(feature)
         # without spaces, so that no line ends inside

@@ -14,7 +14,7 @@ from milp_verix.reporting.words.feature_labels import SHOWN, FeatureLabels, labe
 from milp_verix.reporting.words.sentences import (
     claim_text,
     compared,
-    kept_values,
+    kept_parts,
     room_parts,
     rules_told,
     stays_text,
@@ -75,9 +75,9 @@ def _claim(found: RangesRecord, *, values: bool = False) -> str:
     free = tuple(f for f in range(len(found.groups)) if f not in kept)
     held = tuple(f for f in free if f in near.still) if values else ()
     conditions = _conditions(found) if found.ranges else []
-    conditions += [kept_values(found, held)] if held else []
+    conditions += kept_parts(found, held) if held else []
     moving = [f for f in free if f not in held]
-    parts = [stays_text(found), *room_parts(near, moving, bool(conditions))]
+    parts = [stays_text(found), *room_parts(near, moving, bool(conditions), centres=values)]
     return claim_text([*([f"as long as {joined(conditions)}"] if conditions else []), *parts])
 
 

@@ -4,7 +4,7 @@ A sentence claims no more than its result: features that stay, the room that all
 rules that hold, and what was left undecided.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import inf
 
 import numpy as np
@@ -86,7 +86,10 @@ def change_told(result: Result, found: Counterfactual, beside: str = "") -> str:
 
 
 def becomes_told(result: Result, found: Counterfactual) -> str:
-    """Return ``"the decision becomes “no”"``; before it, the class that was asked about."""
+    """Return ``"the decision becomes “no”"``; before it, the class that was asked about.
+
+    That class overtakes the predicted one: it scores above it, or wins a tie by the model's rule.
+    """
     if not isinstance(result.prediction, int) and not isinstance(found.prediction, int):
         return _moved(result, result.prediction, found.prediction)
     told = named_prediction(result, found.prediction)
@@ -95,8 +98,8 @@ def becomes_told(result: Result, found: Counterfactual) -> str:
         return becomes
     label = named_prediction(result, result.prediction)
     if found.rival is None:
-        return f"{told} scores above {label}"
-    return f"{named_prediction(result, found.rival)} scores above {label} and {becomes}"
+        return f"{told} overtakes {label}"
+    return f"{named_prediction(result, found.rival)} overtakes {label} and {becomes}"
 
 
 def _moved(result: Result, before: tuple[float, ...], after: tuple[float, ...]) -> str:
@@ -174,37 +177,57 @@ def kept_values(
     result: Result, features: tuple[int, ...], which: str = "of the explanation"
 ) -> str:
     """Return ``"age is 39 years and sex is male"``; many features without values are counted."""
+    return joined(kept_parts(result, features, which))
+
+
+def kept_parts(
+    result: Result, features: tuple[int, ...], which: str = "of the explanation"
+) -> list[str]:
+    """Return ``["age is 39 years", "sex is male"]``; features without values are in one part."""
     labels = labels_of(result)
     if labels.values is not None:
         told = [f"{labels[f]} is {labels.values[f]}" for f in features[:SHOWN]]
         left = len(features) - len(told)
         rest = f"{counted(left, 'other feature')} {_keep(left)}"
-        return joined([*told, *([rest] if left > 0 else [])])
+        return [*told, *([rest] if left > 0 else [])]
     if len(features) <= SHOWN:
         told = [labels[f] for f in features]
         if labels.names is None:  # a comma stands between pixels
             told = [text.replace(", ", " ") for text in told]
-        return f"{joined(told)} {_keep(len(features))}"
-    return f"the {len(features)} {labels.unit} {which} keep their values"
+        return [f"{joined(told)} {_keep(len(features))}"]
+    return [f"the {len(features)} {labels.unit} {which} keep their values"]
 
 
 def _keep(count: int) -> str:
     return "keeps its value" if count == 1 else "keep their values"
 
 
-def room_parts(result: Result, free: Sequence[int], others: bool) -> list[str]:
-    """Return how far the features ``free`` may move, as parts of a sentence."""
-    still = {*result.still}
+def room_parts(
+    result: Result,
+    free: Sequence[int],
+    others: bool,
+    *,
+    one_way: Collection[int] = (),
+    centres: bool = False,
+) -> list[str]:
+    """Return how far the features ``free`` may move, as parts of a sentence.
+
+    Those that change ``one_way`` alone are not told to take any value. With ``centres`` each radius
+    is told with the value that it is around.
+    """
+    still = {*result.still, *one_way}
     anything = [f for f in free if f not in still and _move(result, f) == inf]
     parts = []
     if anything:
         among = others or len(anything) < len(free)
         verb = "is" if len(anything) == 1 else "are"
         parts.append(f"whatever {_counted_free(result, anything, among)} {verb}")
-    return [*parts, *limit_parts(result, free, others)]
+    return [*parts, *limit_parts(result, free, others, centres)]
 
 
-def limit_parts(result: Result, free: Sequence[int], others: bool = False) -> list[str]:
+def limit_parts(
+    result: Result, free: Sequence[int], others: bool = False, centres: bool = False
+) -> list[str]:
     """Return the rooms that end of the features ``free``, and which of these stay as they are.
 
     They are parts of a sentence, none where each may take any value of the description.
@@ -216,7 +239,7 @@ def limit_parts(result: Result, free: Sequence[int], others: bool = False) -> li
     parts = []
     if near:
         described = result.inputs is not None
-        parts.append(_near(result, near) if described else _in_ball(result, near, others))
+        parts.append(_near(result, near, centres) if described else _in_ball(result, near, others))
     if still:
         which = listed_texts([names[f] for f in still], SHOWN, "other feature")
         which = _counted_free(result, still, others) if names.names is None else which
@@ -249,13 +272,13 @@ def _in_domain(result: Result, features: Sequence[int]) -> str:
     return f" and between {exact(least)} and {exact(most)}"
 
 
-def _near(result: Result, features: Sequence[int]) -> str:
+def _near(result: Result, features: Sequence[int], centres: bool) -> str:
     """Return ``"with age within ±5 years of 39 and …"``."""
     assert result.inputs is not None
     assert result.radii is not None
     labels = labels_of(result)
     share = common_share(result.inputs, result.radii)
-    if share is not None and len(features) > 1:
+    if share is not None and len(features) > 1 and not centres:
         names = listed_texts([labels[f] for f in features], SHOWN, "other feature")
         return f"with {names} within ±{percent(share)} % of their ranges"
     told = []

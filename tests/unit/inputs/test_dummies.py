@@ -69,7 +69,9 @@ def test_columns_that_are_not_named_stay_apart() -> None:
         (TABLE.assign(sex_ratio=0.5), "sex_f, sex_m, sex_ratio have the prefix sex; the row 0 has"),
         (TABLE.assign(sex_f=pd.array([True, None, True], dtype="boolean")), "the row 1 has <NA>"),
         (TABLE.assign(sex=WORDS.sex), "prefix sex; sex is a column, too"),
-        (TABLE.rename(columns={"sex_f": "sex=f"}), "prefix sex; they have several separators"),
+        (TABLE.rename(columns={"sex_f": "sex=f"}), "columns sex_m have .* the row 0 has False"),
+        (TABLE.assign(**{"sex=f": TABLE.sex_m, "sex=m": TABLE.sex_f}),
+         "sex_f, sex_m have the prefix sex; so have sex=f, sex=m, with another separator"),
         (WORDS[["age"]], r"there are no columns \['sex'\]"),
     ],
 )  # fmt: skip
@@ -86,6 +88,8 @@ def test_a_column_of_two_prefixes_is_refused() -> None:
 
 
 def test_a_column_of_words_beside_others_with_its_name_is_no_block() -> None:
+    named = {"sex-ratio": 0.5, "sex.known": [True, True, False]}
+    assert Inputs.from_frame(TABLE.assign(**named), one_hot=["sex"]).features[-3].width == 2
     frame = WORDS.assign(sex_known=[True, True, False], sex_ratio=[0.5, 0.2, 0.1])
     inputs = Inputs.from_frame(frame, one_hot=["sex"])
     assert inputs.features[2].values == ("f", "m")

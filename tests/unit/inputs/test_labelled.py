@@ -14,7 +14,7 @@ import pytest
 import milp_verix as mv
 from milp_verix import InputError, Problem
 from milp_verix.auditing.feature_sets import feature_set
-from milp_verix.reporting.words.notice import ranked_ranges
+from milp_verix.reporting.words.notice import reasons_of
 
 pytest.importorskip("sklearn")
 
@@ -36,7 +36,7 @@ def tree() -> Any:
 PROBLEM = Problem(tree(), ROW, epsilon="inf", inputs=INPUTS)
 PLAIN = {"feature_names": NAMES, "epsilon": 30}
 ARRAY = PROBLEM.network.as_input([90, 40, 10])
-RANGES = PROBLEM.inflate(["debt", "income"])
+RANGES = Problem(tree(), ROW.replace(10, 45), epsilon="inf", inputs=INPUTS).inflate()
 OTHER, INTEGERS = ["income", "age", "debt"], [2, 0, 1]
 
 
@@ -80,7 +80,7 @@ VALUES: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
         lambda v: Problem(tree(), ROW, epsilon=3, domain=(v, 99)).ball.domain_lower.tolist(),
         [1.0, 2.0, 3.0],
     ),
-    "importance": (lambda v: [a.feature for a in ranked_ranges(RANGES, v)], [0.2, 0.5, 0.1]),
+    "importance": (lambda v: [a.feature for a in reasons_of(RANGES, v)], [0.2, 0.5, 0.1]),
 }
 MASKS: dict[str, tuple[Callable[[Any], Any], list[bool]]] = {
     "explanation": (lambda v: PROBLEM.audit(v).explanation, [False, True, True]),

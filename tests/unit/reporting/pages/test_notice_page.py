@@ -180,7 +180,7 @@ def test_rivals_are_told(tmp_path: Path) -> None:
     assert "is not overtaken by “pending”, whatever" in text
     assert "the decision “refused” against “pending” alone" in text
     assert found.counterfactual is not None
-    assert "“pending” scores above “refused” and the decision becomes" in text
+    assert "“pending” overtakes “refused” and the decision becomes" in text
 
 
 @pytest.mark.parametrize("held", [{"sex": 0, "*": np.inf}, {"sex": 0.5, "*": np.inf}])

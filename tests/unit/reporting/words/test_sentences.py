@@ -187,7 +187,7 @@ def test_the_decision_is_the_models_own(tmp_path: Path) -> None:
     found = milp_verix.explain(network, [0, 0], against=2, **asked)
     own = inputs.class_names[int(np.argmax(network.evaluate(found.counterfactuals[0].input)))]
     assert own == "yes"
-    said = f"“maybe” scores above “no” and the decision becomes “{own}”."
+    said = f"“maybe” overtakes “no” and the decision becomes “{own}”."
     assert found.sentence("a").endswith(said)
     contrast = milp_verix.contrastive(network, [0, 0], against=2, must_not="b", **asked)
     assert contrast.sentence() == (
