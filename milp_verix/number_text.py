@@ -71,7 +71,7 @@ def apart(before: float, after: float, least: float, digits: int = _DIGITS) -> t
     """Return two numbers with as many digits as show that they differ by more than ``least``."""
     for more in range(digits, _MOST_DIGITS):
         told = nearest(before, more), nearest(after, more)
-        if abs(float(told[1]) - float(told[0])) > least:
+        if abs(Decimal(told[1]) - Decimal(told[0])) > _decimal(least):
             return told
     return exact(before), exact(after)
 

@@ -150,6 +150,7 @@ def test_rounder_numbers_are_near_unless_all_are_asked_for() -> None:
 
 def test_numbers_have_the_digits_that_set_them_apart() -> None:
     assert apart(1.0, 1.00002, 1e-5) == ("1", "1.00002")
+    assert apart(0.40696, 0.41702, 0.01, 3) == ("0.40696", "0.41702")
     assert apart(1.5, 3.25, 1.0) == ("1.5", "3.25")
     assert apart(1.0, 1.0 + 2**-52, 0.0) == ("1", "1.0000000000000002")
 
