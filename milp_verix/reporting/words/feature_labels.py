@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from milp_verix.image_shape import image_layout
+from milp_verix.reporting.words.wording import listed_texts
 from milp_verix.results.records.base import Counterfactual, Result
 
 SHOWN = 12
@@ -48,6 +49,10 @@ class FeatureLabels:
             return str(feature)
         # without spaces, so that no line ends inside
         return f"({','.join(map(str, self.places[feature]))})"
+
+    def named(self, features: Sequence[int], most: int = SHOWN) -> str:
+        """Return the first ``most`` of ``features`` for a sentence, and how many others."""
+        return listed_texts([self[feature] for feature in features], "other feature", most)
 
     def listed(self, features: Sequence[int], most: int = SHOWN) -> str:
         """Return the first ``most`` of ``features`` and how many more there are."""

@@ -17,12 +17,14 @@ from milp_verix.reporting.words.message_words import message_claim
 from milp_verix.reporting.words.wording import (
     counted,
     joined,
+    listed_texts,
     named_prediction,
     norm_text,
     rivals_text,
 )
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.kinds import FeatureSet
 
 _NAMED = 3
 """So many free features are called by their names, more are counted."""
@@ -41,7 +43,7 @@ def explanation_sentence(explanation: ExplanationRecord) -> str:
     if kept:
         parts.append(f"as long as {kept_values(explanation, kept)}")
     claim = message_claim(explanation) or claim_text(parts)
-    told = [claim, *_open(explanation), *_asked(explanation)]
+    told = [claim, *open_told(explanation, explanation.unknown), *_asked(explanation)]
     return " ".join([*told, *rules_told(explanation)])
 
 
@@ -58,7 +60,7 @@ def scope_sentences(result: Result) -> list[str]:
 
 def held_told(result: Result, features: Sequence[int]) -> str:
     """Return ``"sex stays as it is: no input in question changes it"``."""
-    names = joined(labels_of(result)[feature] for feature in features)
+    names = labels_of(result).named(features, len(features))
     stay, them = ("stay as they are", "them") if len(features) > 1 else ("stays as it is", "it")
     return f"{names} {stay}: no input in question changes {them}"
 
@@ -75,7 +77,7 @@ def change_told(result: Result, found: Counterfactual, beside: str = "") -> str:
     ``beside`` stands behind the changes.
     """
     if result.inputs is not None:
-        told = listed_texts(change_texts(result, found), _CHANGES, "other change")
+        told = changes_listed(change_texts(result, found))
     else:
         moved = sum(
             bool((found.input != result.input).reshape(-1)[list(group)].any())
@@ -83,6 +85,11 @@ def change_told(result: Result, found: Counterfactual, beside: str = "") -> str:
         )
         told = f"a change of {counted(moved, 'feature')}"
     return f"With {told}{beside}, {becomes_told(result, found)}."
+
+
+def changes_listed(texts: list[str]) -> str:
+    """Return the changes in a sentence, the first six of many."""
+    return listed_texts(texts, "other change", _CHANGES)
 
 
 def becomes_told(result: Result, found: Counterfactual) -> str:
@@ -166,7 +173,7 @@ def _asked(explanation: ExplanationRecord) -> list[str]:
     """Return a sentence on features that an explanation had to have, or was to leave out."""
     labels = labels_of(explanation)
     told = [
-        f"{word} {listed_texts([labels[feature] for feature in features], _NAMED, 'other feature')}"
+        f"{word} {labels.named(features, _NAMED)}"
         for word, features in (("with", explanation.must), ("without", explanation.must_not))
         if features
     ]
@@ -228,8 +235,8 @@ def limit_parts(result: Result, free: Sequence[int], others: bool = False) -> li
         described = result.inputs is not None
         parts.append(_near(result, near) if described else _in_ball(result, near, others))
     if still:
-        which = listed_texts([names[f] for f in still], SHOWN, "other feature")
-        which = _counted_free(result, still, others) if names.names is None else which
+        counts = names.names is None
+        which = _counted_free(result, still, others) if counts else names.named(still)
         parts.append(f"while {which} {'stays as it is' if len(still) == 1 else 'stay as they are'}")
     return parts
 
@@ -266,8 +273,7 @@ def _near(result: Result, features: Sequence[int]) -> str:
     labels = labels_of(result)
     share = common_share(result.inputs, result.radii)
     if share is not None and len(features) > 1:
-        names = listed_texts([labels[f] for f in features], SHOWN, "other feature")
-        return f"with {names} within ±{percent(share)} % of their ranges"
+        return f"with {labels.named(features)} within ±{percent(share)} % of their ranges"
     told = []
     for feature in features:
         kind, radius = result.inputs.features[feature], _move(result, feature)
@@ -299,21 +305,19 @@ def _move(result: Result, feature: int) -> float:
 def _counted_free(result: Result, free: Sequence[int], others: bool) -> str:
     labels = labels_of(result)
     if result.inputs is not None and len(free) <= _NAMED:
-        return joined([labels[feature] for feature in free])
+        return labels.named(free)
     other = "other " if others else ""
     if len(free) == 1:
         return f"the {other or 'one '}{labels.unit.removesuffix('s')}"
     return f"the {other}{len(free)} {labels.unit}"
 
 
-def _open(explanation: ExplanationRecord) -> list[str]:
-    """Return a sentence on features that were not decided, if there are any."""
-    unknown = explanation.unknown
+def open_told(result: Result, unknown: FeatureSet, aim: str = "") -> list[str]:
+    """Return a sentence on features that may be needed, for an ``aim``, if there are any."""
     if not unknown:
         return []
-    labels = labels_of(explanation)
-    names = listed_texts([labels[feature] for feature in unknown], SHOWN, "other feature")
-    return [f"It is open if {names} {'is' if len(unknown) == 1 else 'are'} needed."]
+    are = "is" if len(unknown) == 1 else "are"
+    return [f"It is open if {labels_of(result).named(unknown)} {are} needed{aim}."]
 
 
 def rules_told(result: Result) -> list[str]:
@@ -325,9 +329,3 @@ def rules_told(result: Result) -> list[str]:
         return [f"Only inputs with {rules[0].text} count."]
     which = "rule" if len(rules) == 1 else f"{len(rules)} rules"
     return [f"Only inputs that satisfy the {which} count."]
-
-
-def listed_texts(texts: list[str], most: int, noun: str) -> str:
-    """Return the first ``most`` texts, and how many there are beside them: a ``noun`` for each."""
-    left = len(texts) - most
-    return joined([*texts[:most], *([counted(left, noun)] if left > 0 else [])])

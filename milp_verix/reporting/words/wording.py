@@ -102,6 +102,12 @@ def joined(texts: Iterable[str], word: str = "and") -> str:
     return f"{', '.join(first)} {word} {last}" if first else last
 
 
+def listed_texts(texts: list[str], noun: str, most: int) -> str:
+    """Return the first ``most`` texts, and how many there are beside them: a ``noun`` for each."""
+    left = len(texts) - most
+    return joined([*texts[:most], *([counted(left, noun)] if left > 0 else [])])
+
+
 def counted(count: int, noun: str) -> str:
     """Return ``"1 feature"``, ``"2 features"``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
