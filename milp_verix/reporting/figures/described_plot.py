@@ -25,7 +25,7 @@ from milp_verix.reporting.words.wording import (
     contrast_outcome,
     counted,
     headline,
-    outcome_of,
+    named_prediction,
     outcome_text,
     seconds_text,
     shortened,
@@ -90,7 +90,7 @@ def described_explanation(explanation: ExplanationRecord) -> Drawing:
     """Draw the features of an explanation first, each with a value that it rules out."""
     known, found = statuses(explanation), explanation.counterfactuals
     ranked = sorted(_ranked(explanation), key=lambda f: not known[f].kept)
-    after = {outcome_of(explanation, point): point for point in found.values()}
+    after = {named_prediction(explanation, point.prediction): point for point in found.values()}
     one = next(iter(after.values())) if len(after) == 1 else None
     lines = []
     for feature in ranked[:_MOST]:
@@ -189,7 +189,7 @@ def _ranked(explanation: ExplanationRecord) -> list[int]:
 def _heading(result: Result, point: Counterfactual | None) -> str:
     if point is None or not isinstance(point.prediction, int):
         return "changes, for example, with"
-    return f"becomes {outcome_of(result, point)} with"
+    return f"becomes {named_prediction(result, point.prediction)} with"
 
 
 def _beside(result: Result, row: DescribedRow, point: Counterfactual, *, named: bool) -> str:
@@ -202,7 +202,7 @@ def _beside(result: Result, row: DescribedRow, point: Counterfactual, *, named: 
     elif others:
         told += f" and {counted(len(others), 'other change')}"
     if named and isinstance(point.prediction, int):
-        told += f": {outcome_of(result, point)}"
+        told += f": {named_prediction(result, point.prediction)}"
     return told
 
 

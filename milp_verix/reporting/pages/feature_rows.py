@@ -17,7 +17,7 @@ from milp_verix.reporting.words.wording import (
     counted,
     joined,
     kept_text,
-    outcome_of,
+    named_prediction,
 )
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
@@ -49,7 +49,7 @@ def _explanation(result: ExplanationRecord, most: int, name: str) -> View:
     shown = sorted(rows(result), key=lambda row: list(Status).index(row.status))
     labels, points = labels_of(result), result.counterfactuals
     features = {*chosen(result, most, [row.feature for row in shown])}
-    outcomes = {outcome_of(result, points[feature]) for feature in features}
+    outcomes = {named_prediction(result, points[feature].prediction) for feature in features}
     one = typeset(outcomes.pop()) if len(outcomes) == 1 else None
     body = []
     for row in shown:
@@ -108,7 +108,7 @@ def _pair(result: RelevanceRecord, found: Counterfactual, name: str) -> View:
     Where a protected feature is necessary, the input is the first of the two.
     """
     labels, freed = labels_of(result), {*result.features}
-    others = [(f"decision {outcome_of(result, found)}", found.input)]
+    others = [(f"decision {named_prediction(result, found.prediction)}", found.input)]
     if result.unchanged is not None and result.free:
         same = "same decision" if result.against is None else kept_text(result)
         others.insert(0, (same, result.unchanged))

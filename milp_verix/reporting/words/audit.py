@@ -11,15 +11,14 @@ from milp_verix.reporting.words.explanation import (
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.sentences import (
     change_told,
-    claim_text,
     held_told,
     kept_values,
     limit_parts,
+    open_claim,
     open_told,
-    room_parts,
     rules_told,
     scope_sentences,
-    stays_text,
+    set_claim,
 )
 from milp_verix.reporting.words.wording import becomes_text, counted, predicted_text
 from milp_verix.results.records.audit import AuditRecord, Minimum
@@ -91,14 +90,11 @@ def _more(audit: AuditRecord) -> str:
 def audit_sentence(audit: AuditRecord) -> str:
     """Return whether the set keeps the prediction in words: the claim, or what refutes it."""
     kept = audit.explanation
-    free = tuple(feature for feature in range(len(audit.groups)) if feature not in kept)
-    given = [f"as long as {kept_values(audit, kept, 'of the set')}"] if kept else []
-    claim = claim_text([stays_text(audit), *room_parts(audit, free, bool(kept)), *given])
+    claim = set_claim(audit, kept, "of the set")
     if audit.sound:
         return " ".join([claim, *_spare(audit), *rules_told(audit)])
     if audit.counterexample is None:
-        open_ = f"It is open if {claim[0].lower()}{claim[1:-1]}: {audit.unknown_reason}."
-        return " ".join([open_, *rules_told(audit)])
+        return " ".join([open_claim(claim, audit.unknown_reason), *rules_told(audit)])
     told = ["It is not enough to fix no feature."]
     if kept:
         told = [f"It is not enough that {kept_values(audit, kept, 'of the set')}."]

@@ -15,7 +15,6 @@ from milp_verix.reporting.words.wording import (
     counted,
     joined,
     named_prediction,
-    outcome_of,
     outcome_text,
     prediction_text,
     restrictions,
@@ -223,7 +222,7 @@ def _counterfactuals(explanation: ExplanationRecord) -> str:
         return "none"
     original = explanation.prediction
     if isinstance(original, int):
-        classes = tally([outcome_of(explanation, one) for one in points])
+        classes = tally([named_prediction(explanation, one.prediction) for one in points])
         return f"{len(found)}, to {classes}"
     moves = [
         max(abs(after - before) for before, after in zip(original, changed, strict=True))
@@ -238,12 +237,11 @@ def _changes(explanation: ExplanationRecord) -> list[tuple[str, str]]:
     told = []
     for feature, found in [*explanation.counterfactuals.items()][:SHOWN]:
         name = labels_of(explanation)[feature]
-        changes = change_texts(explanation, found, name) if explanation.inputs else []
-        if changes:
+        if changes := change_texts(explanation, found, name):
             more = f", … and {len(changes) - _CHANGES} more" if len(changes) > _CHANGES else ""
             outcome = changed_text(explanation, found)
             if isinstance(found.prediction, int):
-                outcome = outcome_of(explanation, found)
+                outcome = named_prediction(explanation, found.prediction)
             text = f"{', '.join(changes[:_CHANGES])}{more}: {outcome}"
             told.append((f"if {name} is free", text))
     return told

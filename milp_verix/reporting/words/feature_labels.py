@@ -89,9 +89,10 @@ def labels_of(result: Result, image_shape: tuple[int, ...] | None = None) -> Fea
 def change_texts(result: Result, other: Counterfactual, first: str | None = None) -> list[str]:
     """Return the changes from a described input to a counterfactual, in words.
 
-    Such as ``"age: 39 → 45 years"``; the feature ``first`` leads.
+    Such as ``"age: 39 → 45 years"``; the feature ``first`` leads. None of another input.
     """
-    assert result.inputs is not None
+    if result.inputs is None:
+        return []
     changes = result.inputs.changes(result.input, other.input)
     units = {feature.name: f" {feature.unit}" for feature in result.inputs.features if feature.unit}
     names = sorted(changes, key=lambda name: name != first)

@@ -301,8 +301,7 @@ def _together(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[tupl
     if bracket.counterfactual is not None and bracket.upper is not None:
         far = f"{up(factor * bracket.upper, 6)}{unit}"
         told.append(("counterfactual", f"at the distance {far}"))
-        if found.inputs is not None:
-            told += [("change", text) for text in change_texts(found, bracket.counterfactual)]
+        told += [("change", text) for text in change_texts(found, bracket.counterfactual)]
     return told
 
 

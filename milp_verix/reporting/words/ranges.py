@@ -23,7 +23,6 @@ from milp_verix.reporting.words.wording import (
     counted,
     joined,
     named_prediction,
-    outcome_of,
     predicted_text,
     tally,
 )
@@ -177,7 +176,7 @@ def _next(found: RangesRecord, one: FeatureRange) -> list[str]:
             value = words[place if one.lower is None else kind.codes.index(place)]
         after = "open"
         if beyond.counterfactual is not None:
-            after = outcome_of(found, beyond.counterfactual)
+            after = named_prediction(found, beyond.counterfactual.prediction)
         told.setdefault(after, []).append(value)
     return [
         f"{joined(values, 'or')}: {after}"

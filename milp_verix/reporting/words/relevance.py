@@ -16,7 +16,7 @@ from milp_verix.reporting.words.sentences import (
 from milp_verix.reporting.words.wording import (
     joined,
     kept_text,
-    outcome_of,
+    named_prediction,
     predicted_text,
 )
 from milp_verix.results.records.relevance import RelevanceRecord
@@ -102,9 +102,7 @@ def relevance_facts(found: RelevanceRecord) -> list[tuple[str, str]]:
         free = labels.listed(found.free)
         told.append(("others that may change", f"{free}: proven that {kept_text(found)}"))
     if found.counterfactual is not None:
-        if found.inputs is not None:
-            changes = change_texts(found, found.counterfactual)
-            told += [("change", text) for text in changes]
-        after = outcome_of(found, found.counterfactual)
+        told += [("change", text) for text in change_texts(found, found.counterfactual)]
+        after = named_prediction(found, found.counterfactual.prediction)
         told.append(("counterfactual", f"{after}, run by the model itself"))
     return told + effort_facts(found)

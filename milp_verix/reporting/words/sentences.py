@@ -11,13 +11,14 @@ import numpy as np
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
-from milp_verix.number_text import apart, exact, percent
+from milp_verix.number_text import exact, percent
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.message_words import message_claim
 from milp_verix.reporting.words.wording import (
     counted,
     joined,
     listed_texts,
+    most_moved,
     named_prediction,
     norm_text,
     rivals_text,
@@ -38,11 +39,7 @@ def explanation_sentence(explanation: ExplanationRecord) -> str:
     Features that were not decided, features that were asked for and the number of rules are in
     sentences of their own.
     """
-    kept = explanation.explanation
-    parts = [stays_text(explanation), *room_parts(explanation, explanation.irrelevant, bool(kept))]
-    if kept:
-        parts.append(f"as long as {kept_values(explanation, kept)}")
-    claim = message_claim(explanation) or claim_text(parts)
+    claim = message_claim(explanation) or set_claim(explanation, explanation.explanation)
     told = [claim, *open_told(explanation, explanation.unknown), *_asked(explanation)]
     return " ".join([*told, *rules_told(explanation)])
 
@@ -63,6 +60,18 @@ def held_told(result: Result, features: Sequence[int]) -> str:
     names = labels_of(result).named(features, len(features))
     stay, them = ("stay as they are", "them") if len(features) > 1 else ("stays as it is", "it")
     return f"{names} {stay}: no input in question changes {them}"
+
+
+def set_claim(result: Result, kept: FeatureSet, which: str = "of the explanation") -> str:
+    """Return the claim that it is enough to keep the features of a set."""
+    free = sorted({*range(len(result.groups))} - {*kept})
+    given = [f"as long as {kept_values(result, kept, which)}"] if kept else []
+    return claim_text([stays_text(result), *room_parts(result, free, bool(kept)), *given])
+
+
+def open_claim(claim: str, reason: str | None) -> str:
+    """Return the sentence that it is open if a claim holds, and why."""
+    return f"It is open if {claim[0].lower()}{claim[1:-1]}: {reason}."
 
 
 def claim_text(parts: list[str]) -> str:
@@ -111,10 +120,8 @@ def becomes_told(result: Result, found: Counterfactual) -> str:
 
 def _moved(result: Result, before: tuple[float, ...], after: tuple[float, ...]) -> str:
     """Return ``"the output becomes 3.2 instead of 1.5"``; of several, the one that moved most."""
-    moves = [abs(b - a) for a, b in zip(before, after, strict=True)]
-    most = moves.index(max(moves))
+    most, was, becomes = most_moved(result, before, after)
     subject = f"output {most}" if len(before) > 1 else _subject(result)
-    was, becomes = apart(before[most], after[most], result.delta or 0.0)
     return f"{subject} becomes {becomes} instead of {was}"
 
 
