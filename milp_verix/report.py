@@ -135,10 +135,9 @@ def write_notice(
     if ranges.unknown_reason is not None:
         raise InputError(f"a notice needs proven ranges: {ranges.unknown_reason}")
     for other, name in ((contrast, "the contrast"), (importance, "the importance")):
-        told = ""
-        if isinstance(other, Result):
-            told = difference_of(other, ranges, ("directions",), "in the ranges")
-        if told:
+        if isinstance(other, Result) and (
+            told := difference_of(other, ranges, ("directions",), "in the ranges")
+        ):
             raise InputError(
                 f"{name} is about another question than the ranges: its {told}; ask both of the "
                 "same model and input, with the same arguments"

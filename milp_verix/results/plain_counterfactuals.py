@@ -108,10 +108,7 @@ def _plain_point(problem: PosedProblem, point: Point, allowed: Condition) -> Poi
 
 
 def _near(
-    problem: PosedProblem,
-    point: Point,
-    numbers: list[tuple[int, bool]],
-    counts: Condition,
+    problem: PosedProblem, point: Point, numbers: list[tuple[int, bool]], counts: Condition
 ) -> Point:
     """Return ``point`` with its ``numbers``, coordinates and if they are whole, near the input.
 
@@ -137,10 +134,7 @@ def _near(
 
 
 def _together(
-    problem: PosedProblem,
-    point: Point,
-    numbers: list[tuple[int, bool]],
-    counts: Condition,
+    problem: PosedProblem, point: Point, numbers: list[tuple[int, bool]], counts: Condition
 ) -> Point:
     """Return ``point`` with all its numbers so far on the way to the input as halving finds."""
     at, whole = [one for one, _ in numbers], np.array([whole for _, whole in numbers])
@@ -181,7 +175,8 @@ def _nearer(problem: PosedProblem, point: Point, at: int, whole: bool, counts: C
     """Return ``point`` with coordinate ``at`` nearer to the input, and a change all the same."""
     x, most = float(problem.x[at]), float(point[at])
     if whole and abs(most - x) <= _SCANNED:
-        return _scanned(problem, point, at, counts)
+        nearest_first = np.arange(x, most, np.sign(most - x))[1:]
+        return replaced(problem, point, {at: nearest_first}, counts)
     near, far = x, most
     for _ in range(64 if whole else _HALVINGS):
         middle = (near + far) / 2
@@ -196,9 +191,3 @@ def _nearer(problem: PosedProblem, point: Point, at: int, whole: bool, counts: C
         else:
             near = middle
     return point
-
-
-def _scanned(problem: PosedProblem, point: Point, at: int, counts: Condition) -> Point:
-    """Return ``point`` with the whole number at ``at`` that is nearest to the input."""
-    x, most = float(problem.x[at]), float(point[at])
-    return replaced(problem, point, {at: np.arange(x, most, np.sign(most - x))[1:]}, counts)
