@@ -13,12 +13,7 @@ from milp_verix.reporting.words.sentences import (
     scope_sentences,
     stays_text,
 )
-from milp_verix.reporting.words.wording import (
-    joined,
-    kept_text,
-    named_prediction,
-    predicted_text,
-)
+from milp_verix.reporting.words.wording import joined, kept_text, named_prediction, predicted_text
 from milp_verix.results.records.relevance import RelevanceRecord
 
 _PARTS = {
