@@ -13,7 +13,7 @@ from milp_verix.reporting.figures.parts.audit_status import AuditStatus, audit_s
 from milp_verix.reporting.figures.parts.described_rows import DescribedRow, described_row
 from milp_verix.reporting.figures.parts.outline import MARK
 from milp_verix.reporting.figures.parts.passage_lines import LINE, lines_of, write_lines
-from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet, run_facts
 from milp_verix.reporting.figures.parts.style import INK, MUTED, Status, statuses, typeset
 from milp_verix.reporting.words.audit import audit_headline, audit_outcome, audit_sentence
 from milp_verix.reporting.words.contrast import contrast_sentence
@@ -27,7 +27,6 @@ from milp_verix.reporting.words.wording import (
     headline,
     named_prediction,
     outcome_text,
-    seconds_text,
     shortened,
 )
 from milp_verix.results.records.audit import AuditRecord
@@ -111,7 +110,7 @@ def described_explanation(explanation: ExplanationRecord) -> Drawing:
     }
     keys = [key for status, key in every.items() if status in known]
     heading = _heading(explanation, one) if found else ""
-    panel = _Panel(lines, heading, keys, [outcome_text(explanation), *_about(explanation)])
+    panel = _Panel(lines, heading, keys, [outcome_text(explanation), *run_facts(explanation)])
     return _figure(explanation, headline(explanation), explanation_sentence(explanation), panel)
 
 
@@ -130,7 +129,7 @@ def described_contrast(found: ContrastiveExplanationRecord) -> Drawing:
         keys = [_Key("o", _DIM, "may change within the bar", bar=True)]
         keys += [_Key("o", Status.STILL.colour, Status.STILL.value)] if held else []
     heading = "" if point is None else _heading(found, point)
-    panel = _Panel(lines, heading, keys, [contrast_outcome(found), *_about(found)])
+    panel = _Panel(lines, heading, keys, [contrast_outcome(found), *run_facts(found)])
     return _figure(found, contrast_headline(found), contrast_sentence(found), panel)
 
 
@@ -165,14 +164,8 @@ def described_audit(audit: AuditRecord, flip: tuple[int | None, Counterfactual] 
     heading = "" if point is None else _heading(audit, point)
     if freed is not None:
         heading = f"without {labels_of(audit)[freed]} {heading}"
-    panel = _Panel(lines, heading, keys, [audit_outcome(audit), *_about(audit)])
+    panel = _Panel(lines, heading, keys, [audit_outcome(audit), *run_facts(audit)])
     return _figure(audit, audit_headline(audit), audit_sentence(audit), panel)
-
-
-def _about(result: Result) -> list[str]:
-    """Return the model and the time; the sentence tells the ball."""
-    time = f"{seconds_text(result.statistics.seconds)} with {result.solver}"
-    return [shortened(result.model.file, 36), time]
 
 
 def _ranked(explanation: ExplanationRecord) -> list[int]:

@@ -131,23 +131,21 @@ def to_try(
     known = {*reasons} - {None}
     if not known:
         return []
-    told = ["more time"] if known & {TIME_LIMIT, INTERRUPTED} else []
-    if MEMORY_LIMIT in known:
-        told.append("more memory")
-    if BOUNDS_ALONE in known:
-        told.append('exactness="exact"')
-    told.append("a smaller ε")
-    if bounds in DEEPER:
-        told.append(f'bounds="{DEEPER[bounds]}"')
-    told.append("features in groups")
-    return [("to try", joined(told, "or"))]
+    ways = {
+        "more time": known & {TIME_LIMIT, INTERRUPTED},
+        "more memory": MEMORY_LIMIT in known,
+        'exactness="exact"': BOUNDS_ALONE in known,
+        "a smaller ε": True,
+        f'bounds="{DEEPER.get(bounds or "")}"': bounds in DEEPER,
+        "features in groups": True,
+    }
+    return [("to try", joined([way for way, helps in ways.items() if helps], "or"))]
 
 
 def _undecided(explanation: ExplanationRecord) -> str:
     reasons = explanation.unknown_reasons
-    if not reasons:
-        return "none"
-    return f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
+    told = f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
+    return told if reasons else "none"
 
 
 def _needed(explanation: ExplanationRecord) -> list[tuple[str, str]]:
@@ -216,14 +214,12 @@ def _minimum(explanation: ExplanationRecord) -> str:
 
 
 def _counterfactuals(explanation: ExplanationRecord) -> str:
-    points = [*explanation.counterfactuals.values()]
-    found = [point.prediction for point in points]
+    found = [point.prediction for point in explanation.counterfactuals.values()]
     if not found:
         return "none"
     original = explanation.prediction
     if isinstance(original, int):
-        classes = tally([named_prediction(explanation, one.prediction) for one in points])
-        return f"{len(found)}, to {classes}"
+        return f"{len(found)}, to {tally([named_prediction(explanation, one) for one in found])}"
     moves = [
         max(abs(after - before) for before, after in zip(original, changed, strict=True))
         for changed in found
@@ -260,11 +256,8 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
             for stage in statistics.stages
             if stage.features or stage.seconds >= 0.005  # else it says 0 twice
         )
-        return [
-            ("effort", checks),
-            *([("decided", decided)] if decided else []),
-            *_solvers(statistics),
-        ]
+        told = [("effort", checks), *([("decided", decided)] if decided else [])]
+        return [*told, *_solvers(statistics)]
     master = {
         "tree": "our own branch and bound on linear programs of HiGHS",
         "program": "mixed-integer programs of the solver",
@@ -278,28 +271,19 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
         f"{counted(search.iterations, 'simplex iteration')}"
     )
     stages = ", ".join(f"{stage} {seconds_text(seconds)}" for stage, seconds in search.stages)
-    return [
-        ("master", master),
-        ("search", sought),
-        ("checks", checks),
-        ("stages", stages),
-        *_solvers(statistics),
-    ]
+    told = [("master", master), ("search", sought), ("checks", checks), ("stages", stages)]
+    return [*told, *_solvers(statistics)]
 
 
 def trace_lines(statistics: Statistics) -> list[str]:
     """Return the course of a search for a minimum, a line for each change; none for others."""
     if statistics.search is None:
         return []
-    head = f"{'seconds':>9} {'best':>8} {'bound':>8}"
-    points = statistics.search.trace
-    return [
-        head,
-        *(
-            f"{seconds:9.2f} {nearest(best, 6):>8} {down(bound, 6):>8}"
-            for seconds, best, bound in points
-        ),
-    ]
+    lines = (
+        f"{seconds:9.2f} {nearest(best, 6):>8} {down(bound, 6):>8}"
+        for seconds, best, bound in statistics.search.trace
+    )
+    return [f"{'seconds':>9} {'best':>8} {'bound':>8}", *lines]
 
 
 def _solvers(statistics: Statistics) -> list[tuple[str, str]]:

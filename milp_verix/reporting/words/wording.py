@@ -31,10 +31,10 @@ def prediction_text(prediction: Prediction, digits: int = 4) -> str:
     return f"({', '.join(shown + ['…'] * (len(prediction) > _SHOWN_OUTPUTS))})"
 
 
-def named_prediction(result: Result, prediction: Prediction, digits: int = 4) -> str:
+def named_prediction(result: Result, prediction: Prediction) -> str:
     """Return ``"“>50K”"`` where the classes have names, ``"class 1"`` where not, or the values."""
     if not isinstance(prediction, int):
-        return prediction_text(prediction, digits)
+        return prediction_text(prediction)
     names = result.class_names
     return f"“{names[prediction]}”" if prediction < len(names) else f"class {prediction}"
 
