@@ -14,13 +14,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.few_digits import Condition, Point, first_changed, in_few_digits, replaced
-from milp_verix.results.plain_tree_points import plain_tree_point
+from milp_verix.results.plain_tree_points import plain_tree_point, put_back
 from milp_verix.results.public import Audit, Explanation
 from milp_verix.results.records.base import Counterfactual
 
@@ -97,8 +96,7 @@ def _plain_point(problem: PosedProblem, point: Point, allowed: Condition) -> Poi
     def counts(candidate: Point) -> bool:
         return first_changed(problem, candidate[None], allowed) is not None
 
-    groups = [group for group in inputs.groups if np.any(point[group] != problem.x[group])]
-    point = _put_back(point, problem.x, groups, counts)
+    point = put_back(problem, point, allowed)
     numbers = [
         (int(group[0]), feature.whole)
         for feature, group in zip(inputs.features, inputs.groups, strict=True)
@@ -152,23 +150,6 @@ def _together(
         else:
             near = middle
     return best
-
-
-def _put_back(point: Point, x: Point, groups: list[NDArray[np.intp]], counts: Condition) -> Point:
-    """Return ``point`` with as many of ``groups`` as at ``x`` as halving finds."""
-    if not groups:
-        return point
-    candidate = point.copy()
-    for group in groups:
-        candidate[group] = x[group]
-    if counts(candidate):
-        return candidate
-    if len(groups) == 1:
-        return point
-    middle = len(groups) // 2
-    for half in (groups[:middle], groups[middle:]):
-        point = _put_back(point, x, half, counts)
-    return point
 
 
 def _nearer(problem: PosedProblem, point: Point, at: int, whole: bool, counts: Condition) -> Point:
