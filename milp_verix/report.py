@@ -68,7 +68,8 @@ def write_report(
     gallery = integer_of(gallery, "gallery", 0)
     some = None if counterfactuals is None else integer_of(counterfactuals, "counterfactuals", 0)
     many = _MANY if some is None else some
-    if path is not None and isinstance(source, str | Path) and _same(Path(source), Path(path)):
+    named = isinstance(source, str | Path)
+    if path is not None and named and Path(source).resolve() == Path(path).resolve():
         raise InputError(f"{path} is the source of the report; name another file for the page")
     if isinstance(source, Result | EpsilonSweepRecord):
         text = result_page(source, counterfactuals=many)
@@ -152,10 +153,6 @@ def write_notice(
     if path is not None:
         write_atomically(Path(path), text, "the notice ")
     return text
-
-
-def _same(source: Path, path: Path) -> bool:
-    return source.resolve() == path.resolve()
 
 
 def _is_study(path: Path) -> bool:

@@ -11,6 +11,7 @@ minimal one no more.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -141,20 +142,18 @@ def use_in(stored: Sequence[StoredTask], journal: Path) -> TableUse:
             group = one.row.network, str(one.row.epsilon), id(one.row.setting), one.row.task
             found[group].append(one)
     tally: _Tally | None = None
-    for tasks in sorted(found.values(), key=len, reverse=True)[:1]:
-        for one in tasks:
-            try:
-                result = load(one.path, ExplanationRecord)
-            except InputError:
-                continue
+    tasks = max(found.values(), key=len, default=[])
+    for one in tasks:
+        with suppress(InputError):
+            result = load(one.path, ExplanationRecord)
             if tally is None:
                 tally, first = _Tally(result), result
             if not difference_of(first, result, ("input", "prediction")):
                 tally.add(result)
-        if tally is not None:
-            row = tasks[0].row
-            asked = [row.task, f"ε = {radius_text(row.epsilon)}", *restrictions(first)]
-            return tally.use(", ".join(asked))
+    if tally is not None:
+        row = tasks[0].row
+        asked = [row.task, f"ε = {radius_text(row.epsilon)}", *restrictions(first)]
+        return tally.use(", ".join(asked))
     raise InputError(
         f"{journal} has no explanation with a whole result: columns are counted over the results "
         "of explain or minimum, which a study keeps unless it is asked not to"

@@ -170,7 +170,10 @@ def _claims(explanation: ExplanationRecord) -> list[tuple[str, str]]:
     """Return the claims about the size; no local claim where a global one is proven."""
     if not explanation.explanation:
         return []
-    claims = [] if _needs_all(explanation) else [("minimal", _minimal(explanation))]
+    minimal = "no: a feature that is undecided might be left out"
+    if explanation.minimal:
+        minimal = "yes (locally: no single feature can be left out)"
+    claims = [] if _needs_all(explanation) else [("minimal", minimal)]
     if explanation.lower_bound is not None:
         claims.append(("minimum", _minimum(explanation)))
     return claims
@@ -190,12 +193,6 @@ def _needs_all(explanation: ExplanationRecord) -> bool:
             for feature in explanation.unknown
         )
     )
-
-
-def _minimal(explanation: ExplanationRecord) -> str:
-    if explanation.minimal:
-        return "yes (locally: no single feature can be left out)"
-    return "no: a feature that is undecided might be left out"
 
 
 def _minimum(explanation: ExplanationRecord) -> str:
