@@ -33,7 +33,7 @@ def plain_tree_point(problem: PosedProblem, found: Point, allowed: Condition) ->
 
 
 def put_back(problem: PosedProblem, point: Point, allowed: Condition) -> Point:
-    """Return ``point`` with as many groups as at the input as suffice, the least missed first."""
+    """Return ``point``, of any network, with groups back at the input, the least missed first."""
     x = problem.x
     while True:
         groups = [group for group in problem.features.groups if np.any(point[group] != x[group])]

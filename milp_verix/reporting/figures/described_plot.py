@@ -100,8 +100,7 @@ def described_explanation(explanation: ExplanationRecord) -> Drawing:
         elif status is Status.UNDECIDED:
             beside = "not decided"
         colour = _DIM if status is Status.IRRELEVANT else status.colour
-        bar = status is not Status.STILL
-        lines.append(_Line(row, colour, status.kept, beside, bar))
+        lines.append(_Line(row, colour, status.kept, beside, bar=status is not Status.STILL))
     every = {
         Status.EXPLANATION: _Key("s", Status.EXPLANATION.colour, "must stay"),
         Status.UNDECIDED: _Key("s", Status.UNDECIDED.colour, "not decided"),
@@ -154,8 +153,8 @@ def described_audit(audit: AuditRecord, flip: tuple[int | None, Counterfactual] 
         status, row = known[feature], described_row(audit, feature, point)
         strong = status in (AuditStatus.KEPT, AuditStatus.ADDED, AuditStatus.UNDECIDED)
         colour = _DIM if status is AuditStatus.OUTSIDE else status.colour
-        bar = not strong and status is not AuditStatus.STILL
-        lines.append(_Line(row, colour, strong, row.becomes or "", bar=bar))
+        bar = status is not AuditStatus.STILL
+        lines.append(_Line(row, colour, strong, row.becomes or "", bar))
     every = {status: _Key("s", status.colour, status.value) for status in AuditStatus}
     every[AuditStatus.REMOVABLE] = _Key("o", AuditStatus.REMOVABLE.colour, "can be left out")
     every[AuditStatus.OUTSIDE] = _Key("o", _DIM, AuditStatus.OUTSIDE.value, bar=True)

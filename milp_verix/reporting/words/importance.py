@@ -66,11 +66,8 @@ def importance_sentence(found: ImportanceRecord) -> str:
         which = "the other feature" if len(none) == 1 else f"the other {len(none)} features"
         parts.append(f"0 for {which}")
     claim = f"{_begun(found)} is {'; '.join(parts)}."
-    how = "These values are exact."
-    if not found.exact:
-        how = (
-            f"These brackets are proven; the values are open: {found.unknown_reason or 'unknown'}."
-        )
+    open_ = f"the values are open: {found.unknown_reason or 'unknown'}"
+    how = "These values are exact." if found.exact else f"These brackets are proven; {open_}."
     return " ".join([claim, how, *_misordered(found), *scope_sentences(found)])
 
 

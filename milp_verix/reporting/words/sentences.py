@@ -105,9 +105,12 @@ def becomes_told(result: Result, found: Counterfactual) -> str:
     """Return ``"the decision becomes “no”"``; before it, the class that was asked about.
 
     That class overtakes the predicted one: it scores above it, or wins a tie by the model's rule.
+    Of a regression ``"the output becomes 3.2 instead of 1.5"``, for the output that moved most.
     """
     if not isinstance(result.prediction, int) and not isinstance(found.prediction, int):
-        return _moved(result, result.prediction, found.prediction)
+        most, was, becomes = most_moved(result, result.prediction, found.prediction)
+        subject = f"output {most}" if len(result.prediction) > 1 else _subject(result)
+        return f"{subject} becomes {becomes} instead of {was}"
     told = named_prediction(result, found.prediction)
     becomes = f"{_subject(result)} becomes {told}"
     if result.against is None:
@@ -116,13 +119,6 @@ def becomes_told(result: Result, found: Counterfactual) -> str:
     if found.rival is None:
         return f"{told} overtakes {label}"
     return f"{named_prediction(result, found.rival)} overtakes {label} and {becomes}"
-
-
-def _moved(result: Result, before: tuple[float, ...], after: tuple[float, ...]) -> str:
-    """Return ``"the output becomes 3.2 instead of 1.5"``; of several, the one that moved most."""
-    most, was, becomes = most_moved(result, before, after)
-    subject = f"output {most}" if len(before) > 1 else _subject(result)
-    return f"{subject} becomes {becomes} instead of {was}"
 
 
 def compared(result: Result) -> str:
