@@ -150,13 +150,10 @@ class Question:
 
     def noted(self, result: Noted) -> Noted:
         """Return ``result`` with a note of how the input was converted."""
-        given: Any = result
-        changed: dict[str, Any] = {}
         if isinstance(result, EpsilonSweep):
-            changed["levels"] = tuple(map(self.noted, result.levels))
-        else:
-            changed["notes"] = (*given.notes, *self.notes)
-        noted: Noted = replace(given, **changed)
+            return replace(result, levels=tuple(map(self.noted, result.levels)))
+        given: Any = result
+        noted: Noted = replace(given, notes=(*given.notes, *self.notes))
         return noted
 
 
@@ -211,10 +208,9 @@ def explanation_in(file: str, network: LoadedModel) -> Any:
         return numbers_in(file, "--explanation", network)
     try:
         content = json_in(path)
-    except OSError as error:
-        raise InputError(f"--explanation: cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"--explanation: cannot read {path}: {error}") from error
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"--explanation: cannot read {path}: {why}") from error
     if isinstance(content, dict) and not all(value in (True, False) for value in content.values()):
         return Explanation.from_json(json.dumps(content))
     if not isinstance(content, list | dict):
