@@ -22,6 +22,7 @@ from milp_verix.reporting.words.sentences import (
     room_parts,
     rules_told,
     scope_sentences,
+    set_claim,
     stays_text,
 )
 from milp_verix.reporting.words.wording import (
@@ -123,8 +124,7 @@ def contrast_facts(found: ContrastiveExplanationRecord) -> list[tuple[str, str]]
             *features_facts(found, found.contrast),
             ("counterfactual", becomes_text(found, found.counterfactual)),
         ]
-        if found.inputs is not None:
-            told += [("change", text) for text in change_texts(found, found.counterfactual)]
+        told += [("change", text) for text in change_texts(found, found.counterfactual)]
     if found.distance is not None:
         weighed = ", times its cost" if found.costs is not None else ""
         told.append(("distance", f"{distance_text(found)}, {_SHARES}{weighed}"))
@@ -155,9 +155,7 @@ def _alternative(found: ContrastiveExplanationRecord, other: Alternative) -> str
 def enumeration_sentence(found: EnumerationRecord) -> str:
     """Return the minimal sets of both kinds in words, and whether there may be others."""
     if found.abductive == ((),):
-        every = tuple(range(len(found.groups)))
-        parts = [stays_text(found), *room_parts(found, every, others=False)]
-        return " ".join([claim_text(parts), *rules_told(found)])
+        return " ".join([set_claim(found, ()), *rules_told(found)])
     told, explained = [], f"{decided(found)}{compared(found)}"
     if sets := found.abductive:
         which = "This minimal set" if len(sets) == 1 else f"Each of these {len(sets)} minimal sets"

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from milp_verix.image_shape import image_layout
-from milp_verix.reporting.words.wording import shortened
+from milp_verix.reporting.words.wording import listed_texts, shortened
 from milp_verix.results.records.base import Counterfactual, Result
 
 SHOWN = 12
@@ -54,6 +54,10 @@ class FeatureLabels:
         # without spaces, so that no line ends inside
         return f"({','.join(map(str, self.places[feature]))})"
 
+    def named(self, features: Sequence[int], most: int = SHOWN) -> str:
+        """Return the first ``most`` of ``features`` for a sentence, and how many others."""
+        return listed_texts([self[feature] for feature in features], "other feature", most)
+
     def listed(self, features: Sequence[int], most: int = SHOWN) -> str:
         """Return the first ``most`` of ``features`` and how many more there are."""
         shown = ", ".join(self.short(feature) for feature in features[:most])
@@ -89,9 +93,10 @@ def labels_of(result: Result, image_shape: tuple[int, ...] | None = None) -> Fea
 def change_texts(result: Result, other: Counterfactual, first: str | None = None) -> list[str]:
     """Return the changes from a described input to a counterfactual, in words.
 
-    Such as ``"age: 39 → 45 years"``; the feature ``first`` leads.
+    Such as ``"age: 39 → 45 years"``; the feature ``first`` leads. None of another input.
     """
-    assert result.inputs is not None
+    if result.inputs is None:
+        return []
     changes = result.inputs.changes(result.input, other.input)
     units = {feature.name: f" {feature.unit}" for feature in result.inputs.features if feature.unit}
     names = sorted(changes, key=lambda name: name != first)
