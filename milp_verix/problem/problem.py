@@ -26,8 +26,13 @@ from milp_verix.problem.ball import Ball, Domain, make_ball
 from milp_verix.problem.comparable import comparable
 from milp_verix.problem.described import make_described_ball
 from milp_verix.problem.features import Features, make_features, named
-from milp_verix.problem.labelled import row_placed, shaped_domain
-from milp_verix.problem.meeting import placed, refuse_beside, with_missing_of
+from milp_verix.problem.meeting import (
+    placed,
+    refuse_beside,
+    row_placed,
+    shaped_domain,
+    with_missing_of,
+)
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes

@@ -17,7 +17,7 @@ from milp_verix.inputs.inputs import Inputs as Description, inputs_of as describ
 from milp_verix.inputs.one_row import counts, row_of
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
-from milp_verix.problem.labelled import shaped_domain
+from milp_verix.problem.meeting import shaped_domain
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.described_rows import described_inputs
