@@ -145,7 +145,7 @@ class LoadedModel(ABC):
     def evaluate_many(self, xs: ArrayLike) -> NDArray[np.floating]:
         """Run the model at each row of ``xs``, shape (n, d), and return the outputs, shape (n, m).
 
-        ``xs`` may be a DataFrame, whose rows are taken as by :meth:`numbers_of`.
+        ``xs`` may be a DataFrame, whose rows are taken as by :meth:`placed`.
         Raises as :meth:`evaluate` does.
         """
         table = named_frame(xs).to_dict("records") if is_frame(xs) else as_numbers(xs)
@@ -157,25 +157,21 @@ class LoadedModel(ABC):
 
         ``x`` is flat with ``d`` entries, or has the input's shape up to dimensions of 1; a flat
         input is taken from an image of one channel as well, row by row, and from a row of a table
-        as by :meth:`numbers_of`. Raises ``InputError`` for any other shape.
+        as by :meth:`placed`. Raises ``InputError`` for any other shape.
         """
         row = row_of(x)
-        array = as_numbers(x) if row is None else np.array(self.numbers_of(row))
+        array = as_numbers(x) if row is None else np.array(self.placed(row)[0])
         shape_seen(array.shape, self.input_shape)
         with np.errstate(over="ignore"):  # too large for the dtype is infinite
             return array.astype(self.dtype).reshape(self.input_shape)
 
-    def numbers_of(self, row: Mapping[str, Any]) -> list[float]:
-        """Return the numbers of a row of a table, by the names of ``columns``.
+    def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
+        """Return the numbers of a row of a table, by the names of ``columns``, and notes on these.
 
         Other names are left out. Without ``columns``, or names in the row, numbers are taken in the
         row's order; so they are if LightGBM numbers the columns, and the row has other names.
         ``InputError`` for a name that is missing, and for a value that is no number.
         """
-        return self.placed(row)[0]
-
-    def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
-        """Return the numbers of a row as :meth:`numbers_of` does, and notes on its names."""
         try:
             values, notes = by_names(row, self.columns, "the row")
         except InputError as error:

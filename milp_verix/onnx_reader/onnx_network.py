@@ -113,7 +113,7 @@ class OnnxNetwork(LoadedModel):
     def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
         """Return the numbers of a row of a table, or the parts of several inputs, and notes.
 
-        Raises as :meth:`LoadedModel.numbers_of` does.
+        Raises as :meth:`LoadedModel.placed` does.
         """
         if self.joined is not None and set(row) == set(self.joined.names):
             return self._parts(row, self.joined), ()
