@@ -13,7 +13,7 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.one_row import by_names, names_for, numbers_in, row_of
+from milp_verix.inputs.one_row import in_order, names_for, numbers_in, row_of
 from milp_verix.origin import Origin
 from verix_encodings.network.network import Network
 
@@ -95,11 +95,6 @@ class LoadedModel(ABC):
         return None
 
     @property
-    def named_inputs(self) -> bool:
-        """True if ``columns`` name the entries of several inputs."""
-        return False
-
-    @property
     def classifies(self) -> bool:
         """True if the model itself says that its outputs are scores of classes."""
         return self.softmax_stripped or self.sigmoid_stripped
@@ -173,11 +168,11 @@ class LoadedModel(ABC):
         ``InputError`` for a name that is missing, and for a value that is no number.
         """
         try:
-            values, notes = by_names(row, self.columns, "the row")
+            chosen, notes = in_order([*row], self.columns, "the row")
         except InputError as error:
             way = "inputs=Inputs.from_pipeline(pipeline, frame) takes words"
             raise InputError(f"{error} The names are the model's; {way}.") from error
-        return numbers_in(values), notes
+        return numbers_in({name: row[name] for name in chosen}), notes
 
     def columns_for(self, names: Collection[str]) -> tuple[str, ...] | None:
         """Return the names of the coordinates to which ``names`` belong; None if there are none.

@@ -62,11 +62,6 @@ class OnnxNetwork(LoadedModel):
     words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
-    def named_inputs(self) -> bool:
-        """True if the model has several inputs, read as one vector."""
-        return self.joined is not None
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """Notes for readers of a result on how the file was run."""
         if self.scores_name == self.output_name:

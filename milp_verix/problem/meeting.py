@@ -13,7 +13,7 @@ from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.labelled import values_by_label
 from milp_verix.inputs.names import listed, shown
-from milp_verix.inputs.one_row import by_names, counts, features_left_out, numbers_in
+from milp_verix.inputs.one_row import counts, features_among, numbers_by_name
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
@@ -36,7 +36,7 @@ def placed(
     if row is None:
         refuse_arrays(found.places != described.places)
     else:
-        x, extra = found.row(row), features_left_out(found.features, [*row], "the row")
+        x, extra = found.row(row), features_among(found.features, [*row], "the row")[1]
     unnamed = described.passage is None and network.columns_for(described.names) is None
     return found, x, (_NO_NAMES,) * unnamed + extra
 
@@ -55,8 +55,8 @@ def row_placed(
     if row is None:
         return x, columns or given, ()
     if columns is None and given is not None:
-        row, notes = by_names(row, given, "the row")
-        return numbers_in(row), given, notes
+        numbers, notes = numbers_by_name(row, given, "the row")
+        return numbers, given, notes
     numbers, notes = network.placed(row)
     return numbers, columns or (None if counts([*row]) else tuple(row)), notes
 
