@@ -10,10 +10,10 @@ from typing import Any
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import number_in_cell, plain_cell
-from milp_verix.inputs.dummies import cell_of, columns_of
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.names import closest, listed, same_names, shown
+from milp_verix.inputs.placement import cell_of, columns_of
 
 
 def row_of(x: Any) -> dict[str, Any] | None:
@@ -87,8 +87,7 @@ def in_order(
     if names is None or (counts(given) and len(given) == len(names) and not {*given} & {*names}):
         order = f"the values of {what} were taken in the order {listed(given)}"
         return [*given], () if counts(given) else (order,)
-    refuse_missing_names(names, given, what)
-    chosen = [*same_names(names, given).values()]
+    chosen = [*refuse_missing_names(names, given, what).values()]
     return chosen, _left_out(given, chosen, what)
 
 
@@ -103,8 +102,8 @@ def counts(names: Sequence[str]) -> bool:
     return all(name == str(place) for place, name in enumerate(names))
 
 
-def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) -> None:
-    """Raise ``InputError`` unless all ``names`` of features are among those ``given``."""
+def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) -> dict[str, str]:
+    """Return :func:`.same_names`; ``InputError`` unless all ``names`` are among those ``given``."""
     found = same_names(names, given)
     missing = [name for name in names if name not in found]
     if missing:
@@ -114,6 +113,7 @@ def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) 
             f"{what} needs a value for each feature; missing: {listed(missing, 5)}; the names seen "
             f"are {listed(given)}.{remedy}"
         )
+    return found
 
 
 def numbers_in(row: Mapping[str, Any]) -> list[float]:

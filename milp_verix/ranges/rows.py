@@ -8,11 +8,10 @@ import numpy as np
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import code_in
-from milp_verix.inputs.dummies import cell_of
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import features_among, in_order, numbers_by_name
-from milp_verix.inputs.placement import refuse_arrays
+from milp_verix.inputs.placement import cell_of, refuse_arrays
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import FloatArray
 
