@@ -42,7 +42,7 @@ from milp_verix.input_files import (
     scaled_note,
 )
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.one_row import features_left_out, row_of
+from milp_verix.inputs.one_row import features_among, row_of
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import load_network
@@ -236,7 +236,7 @@ def _described(
     try:
         row = json_in(Path(source))
         x = inputs.row(row)
-        return x, features_left_out(inputs.features, [*(row_of(row) or ())], "the row")
+        return x, features_among(inputs.features, [*(row_of(row) or ())], "the row")[1]
     except InputError as error:
         raise InputError(f"{source}: {error}") from error
     except OSError as error:

@@ -10,10 +10,10 @@ from typing import Any
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import number_in_cell, plain_cell
-from milp_verix.inputs.dummies import cell_of, columns_of
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.names import closest, listed, same_names, shown
+from milp_verix.inputs.placement import cell_of, columns_of
 
 
 def row_of(x: Any) -> dict[str, Any] | None:
@@ -47,7 +47,7 @@ def named_row(x: Any, features: Sequence[Feature]) -> dict[str, Any]:
         raise InputError(
             f"the row is {shown(x)}, expected values by name: a dict, df.iloc[i] or df.iloc[[i]]"
         )
-    columns = features_among(features, [*row], "the input")
+    columns, _ = features_among(features, [*row], "the input")
     return {
         one.name: cell_of(one, columns[one.name], [row[name] for name in columns[one.name]])
         for one in features
@@ -56,29 +56,23 @@ def named_row(x: Any, features: Sequence[Feature]) -> dict[str, Any]:
 
 def features_among(
     features: Sequence[Feature], given: Sequence[str], what: str
-) -> dict[str, list[str]]:
-    """Return the columns of each feature; ``InputError`` unless all are among those ``given``."""
+) -> tuple[dict[str, list[str]], tuple[str, ...]]:
+    """Return the columns of each feature, and a note on names ``given`` that are of none.
+
+    Raises ``InputError`` unless all features are among those ``given``.
+    """
     columns = columns_of(features, given)
     missing = [one.name for one in features if one.name not in columns]
-    refuse_missing_names(missing, [*given], what)
-    return columns
+    refuse_missing_names(missing, given, what)
+    return columns, _left_out(given, [name for names in columns.values() for name in names], what)
 
 
-def features_left_out(
-    features: Sequence[Feature], given: Sequence[str], what: str
-) -> tuple[str, ...]:
-    """Return a note on names ``given`` that are of no feature; raises as :func:`features_among`."""
-    columns = features_among(features, given, what)
-    return _left_out(given, [name for names in columns.values() for name in names], what)
-
-
-def by_names(
+def numbers_by_name(
     row: Mapping[str, Any], names: Sequence[str] | None, what: str
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the values of a row by ``names``, and notes; raises as :func:`in_order` does."""
+) -> tuple[list[float], tuple[str, ...]]:
+    """Return the numbers of a row as :func:`in_order` places them, and notes; raises as that."""
     chosen, notes = in_order([*row], names, what)
-    known = names_for(names, chosen) or chosen
-    return {name: row[one] for name, one in zip(known, chosen, strict=True)}, notes
+    return numbers_in({name: row[name] for name in chosen}), notes
 
 
 def in_order(
@@ -93,8 +87,7 @@ def in_order(
     if names is None or (counts(given) and len(given) == len(names) and not {*given} & {*names}):
         order = f"the values of {what} were taken in the order {listed(given)}"
         return [*given], () if counts(given) else (order,)
-    refuse_missing_names(names, given, what)
-    chosen = [*same_names(names, given).values()]
+    chosen = [*refuse_missing_names(names, given, what).values()]
     return chosen, _left_out(given, chosen, what)
 
 
@@ -109,8 +102,8 @@ def counts(names: Sequence[str]) -> bool:
     return all(name == str(place) for place, name in enumerate(names))
 
 
-def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) -> None:
-    """Raise ``InputError`` unless all ``names`` of features are among those ``given``."""
+def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) -> dict[str, str]:
+    """Return :func:`.same_names`; ``InputError`` unless all ``names`` are among those ``given``."""
     found = same_names(names, given)
     missing = [name for name in names if name not in found]
     if missing:
@@ -120,6 +113,7 @@ def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) 
             f"{what} needs a value for each feature; missing: {listed(missing, 5)}; the names seen "
             f"are {listed(given)}.{remedy}"
         )
+    return found
 
 
 def numbers_in(row: Mapping[str, Any]) -> list[float]:

@@ -62,11 +62,6 @@ class OnnxNetwork(LoadedModel):
     words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
-    def named_inputs(self) -> bool:
-        """True if the model has several inputs, read as one vector."""
-        return self.joined is not None
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """Notes for readers of a result on how the file was run."""
         if self.scores_name == self.output_name:
@@ -113,7 +108,7 @@ class OnnxNetwork(LoadedModel):
     def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
         """Return the numbers of a row of a table, or the parts of several inputs, and notes.
 
-        Raises as :meth:`LoadedModel.numbers_of` does.
+        Raises as :meth:`LoadedModel.placed` does.
         """
         if self.joined is not None and set(row) == set(self.joined.names):
             return self._parts(row, self.joined), ()

@@ -1,5 +1,6 @@
 """Rows of a table as arrays of a network's numbers, to be counted."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,17 +8,10 @@ import numpy as np
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import code_in
-from milp_verix.inputs.dummies import cell_of
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.one_row import (
-    by_names,
-    features_among,
-    features_left_out,
-    in_order,
-    numbers_in,
-)
-from milp_verix.inputs.placement import refuse_arrays
+from milp_verix.inputs.one_row import features_among, in_order, numbers_by_name
+from milp_verix.inputs.placement import cell_of, refuse_arrays
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import FloatArray
 
@@ -35,9 +29,9 @@ def rows_of(problem: PosedProblem, rows: Any) -> tuple[FloatArray | None, tuple[
     if frame is not None or (not isinstance(rows, np.ndarray) and _are_mappings(rows)):
         header = [*map(str, rows[0] if frame is None else frame.columns)]
         if inputs is not None:
-            notes = features_left_out(inputs.features, header, "rows")
+            columns, notes = features_among(inputs.features, header, "rows")
             if frame is not None:
-                return _of_frame(frame, inputs), notes
+                return _of_frame(frame, inputs, columns), notes
             rows = [inputs.row(row) for row in rows]
         else:
             names = problem.coordinate_names
@@ -45,7 +39,7 @@ def rows_of(problem: PosedProblem, rows: Any) -> tuple[FloatArray | None, tuple[
             if frame is not None:
                 rows = frame[chosen]
             else:
-                rows = [numbers_in(by_names(row, names or chosen, "rows")[0]) for row in rows]
+                rows = [numbers_by_name(row, names or chosen, "rows")[0] for row in rows]
     else:
         refuse_arrays(inputs is not None and inputs.places is not None)
     try:
@@ -71,9 +65,8 @@ def _are_mappings(rows: Any) -> bool:
     return hasattr(rows, "__len__") and len(rows) > 0 and hasattr(rows[0], "keys")
 
 
-def _of_frame(frame: Any, inputs: Inputs) -> FloatArray:
+def _of_frame(frame: Any, inputs: Inputs, columns: Mapping[str, list[str]]) -> FloatArray:
     """Return the rows of a DataFrame; each value of a column is read once."""
-    columns = features_among(inputs.features, [*frame.columns], "rows")
     found = np.zeros((len(frame), inputs.size))
     for feature, group in zip(inputs.features, inputs.groups, strict=True):
         names = columns[feature.name]
