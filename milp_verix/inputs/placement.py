@@ -32,7 +32,7 @@ def places_in(features: Sequence[Feature], columns: Sequence[str]) -> Places:
     extra = sorted({*names} - {*found.values()}, key=names.index)
     if missing or extra:
         raise InputError(
-            "the inputs described are not the columns that the model was fitted on "
+            "the inputs described are not the columns that the model reads "
             f"({different_names(missing, extra)}): {_remedy(features, missing, extra)}"
         )
     place = {found[name]: coordinate for coordinate, name in enumerate(columns)}

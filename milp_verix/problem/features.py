@@ -13,7 +13,7 @@ from milp_verix.arguments import indices_of, refuse_surrogates
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, likely_image
 from milp_verix.inputs.labelled import features_listed, values_by_label
-from milp_verix.inputs.names import listed, meant
+from milp_verix.inputs.names import listed, meant, same_names
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
 CostsLike: TypeAlias = ArrayLike | Mapping[str | int, float] | None
@@ -63,6 +63,8 @@ class Features:
         Raises ``InputError``, which tells the ``argument``, if there is none.
         """
         names = list(self.names or ())
+        if isinstance(given, str) and given not in names:  # spaces may be underscores
+            given = next(iter(same_names(names, [given])), given)
         try:
             found = names.index(given) if isinstance(given, str) else operator.index(given)
         except (ValueError, TypeError):
