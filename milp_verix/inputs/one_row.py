@@ -1,8 +1,9 @@
 """One row of a table in any form that Python has for it, as a mapping from names to values.
 
-A DataFrame of one row, as ``predict`` takes it, a Series, a mapping, a list of one mapping, or a
-structured array of one entry. Names that only count the values, as pandas makes them where no names
-were given, are none: such a row is taken by position, unless these are the names expected.
+A DataFrame of one row, as ``predict`` takes it, a Series, a mapping, a list of one mapping, a named
+tuple, or a structured array of one entry. Names that only count the values, as pandas makes them
+where no names were given, are none: such a row is taken by position, unless these are the names
+expected.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,6 +26,8 @@ def row_of(x: Any) -> dict[str, Any] | None:
         frame = named_frame(x)
         _refuse_several(len(frame))
         return {name: frame.iloc[0, place] for place, name in enumerate(frame.columns)}
+    if hasattr(x, "_asdict"):
+        return {**x._asdict()}
     if fields := getattr(getattr(x, "dtype", None), "names", None):
         _refuse_several(x.size)
         return dict(zip(fields, x.reshape(-1)[0].item(), strict=True))
@@ -38,6 +41,11 @@ def row_of(x: Any) -> dict[str, Any] | None:
             raise InputError(f"two values of the row have one name: {listed([*map(str, names)])}")
         return row
     return None
+
+
+def has_names(x: Any) -> bool:
+    """Return whether one row of several has names, as :func:`row_of` reads them."""
+    return hasattr(x, "keys") or hasattr(x, "_asdict")
 
 
 def named_row(x: Any, features: Sequence[Feature]) -> dict[str, Any]:
@@ -128,7 +136,8 @@ def numbers_in(row: Mapping[str, Any]) -> list[float]:
 
 
 def _left_out(given: Sequence[str], used: Sequence[str], what: str) -> tuple[str, ...]:
-    extra = [name for name in given if name not in {*used}]
+    # an index without a name has an empty one
+    extra = [name if name.strip() else repr(name) for name in given if name not in {*used}]
     told = "it is no feature" if len(extra) == 1 else "they are no features"
     return (f"left out of {what}, as {told}: {listed(extra)}",) if extra else ()
 

@@ -77,7 +77,7 @@ def places_in(features: Sequence[Feature], columns: Sequence[str]) -> Places:
             raise InputError(f"two {what} are named {twice!r}: rename one of them")
     if other := different_names(columns, names):
         raise InputError(
-            f"the inputs described are not the columns that the model was fitted on ({other}): "
+            f"the inputs described are not the columns that the model reads ({other}): "
             "describe these, by their names, and no others; one_hot lists the categories for which "
             "the model has a column for each word, as get_dummies makes without drop_first"
         )

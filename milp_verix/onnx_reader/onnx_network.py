@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.errors import InputError, ModelError
+from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
 from milp_verix.onnx_reader.graph import has_trees
@@ -110,8 +111,9 @@ class OnnxNetwork(LoadedModel):
 
         Raises as :meth:`LoadedModel.placed` does.
         """
-        if self.joined is not None and set(row) == set(self.joined.names):
-            return self._parts(row, self.joined), ()
+        if self.joined is not None and {*self.joined.names} <= {*row}:
+            notes = in_order([*row], self.joined.names, "the row")[1]
+            return self._parts(row, self.joined), notes
         return LoadedModel.placed(self, row)
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:

@@ -63,6 +63,8 @@ class Features:
         Raises ``InputError``, which tells the ``argument``, if there is none.
         """
         names = list(self.names or ())
+        if isinstance(given, str) and given not in names:  # spaces may be underscores
+            given = next(iter(same_names(names, [given])), given)
         try:
             found = names.index(given) if isinstance(given, str) else operator.index(given)
         except (ValueError, TypeError):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.inputs.one_row import features_among, row_of
+from milp_verix.inputs.one_row import features_among, has_names, row_of
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.study.inputs import Inputs, inputs_of
 from milp_verix.study.tables import csv_lines, parquet_table, refuse_one_cell, refuse_other_length
@@ -51,7 +51,7 @@ def _given(source: Any, description: Description, reordered: bool) -> Inputs:
         return _frame(parquet_table(path), path.name, description)
     if is_frame(source):
         return _frame(source, "the frame", description)
-    if isinstance(source, Sequence) and any(hasattr(row, "keys") for row in source):
+    if isinstance(source, Sequence) and any(has_names(row) for row in source):
         features = description.features
         return Inputs(
             len(source),
@@ -59,11 +59,12 @@ def _given(source: Any, description: Description, reordered: bool) -> Inputs:
             notes=lambda i: features_among(features, [*(row_of(source[i]) or ())], "the row")[1],
             place="row {}".format,
         )
-    refuse_arrays(reordered)
     try:
-        return inputs_of(source, description.size)
+        given = inputs_of(source, description.size)
     except InputError as error:
         raise InputError(f"{error}; a DataFrame and a list of dicts have values by name") from error
+    refuse_arrays(reordered)
+    return given
 
 
 def _frame(frame: Any, what: str, description: Description) -> Inputs:
