@@ -6,6 +6,7 @@ from math import floor
 from rich.table import Table
 from rich.text import Text
 
+from milp_verix.printable import printable
 from milp_verix.reporting.words.wording import counted, joined, listed_texts
 
 _TOLD = 3
@@ -82,7 +83,7 @@ def columns_sentence(use: TableUse) -> str:
     if still:
         listed = listed_texts(still, "other column", _TOLD)
         told.append(f"Nothing is proven of the part of {listed}, held in all of them.")
-    return " ".join(told)
+    return printable(" ".join(told))
 
 
 def columns_table(use: TableUse) -> Table:
@@ -92,8 +93,9 @@ def columns_table(use: TableUse) -> Table:
     heads += ["not decided", "plays no part", "stays as it is", "typical values"]
     for place, head in enumerate(heads):
         right = 0 < place < len(heads) - 1
-        table.add_column(Text(head), justify="right" if right else "left")
+        table.add_column(Text(printable(head)), justify="right" if right else "left")
     for column in use.columns:
         shares = map(share_text, [*column.needed, column.open, column.no_part, column.still])
-        table.add_row(*map(Text, [column.name, *shares, column.typical]))
+        cells = [column.name, *shares, column.typical]
+        table.add_row(*(Text(printable(cell)) for cell in cells))
     return table
