@@ -1,12 +1,15 @@
 """Whatever the files hold, the command ends in an exit code."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
+import verix_checker
 from tests.support.certificates import certified, changed
 from tests.support.hand_made import about, explained, network, scenario, trees
 from tests.support.onnx_models import FLOAT, build, node
@@ -91,6 +94,25 @@ def test_inputs_beyond_floating_point_are_refused_in_words(
     assert "the reference evaluator of onnx does not run it" in refused(
         (model, proof), tmp_path, capsys
     )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+@pytest.mark.parametrize("name", ["model.onnx", "none.onnx"])
+def test_lines_that_nobody_reads_end_without_a_traceback(name: str, tmp_path: Path) -> None:
+    model, proof = explained()
+    (tmp_path / "model.onnx").write_bytes(model)
+    (tmp_path / "proof.json").write_text(json.dumps(proof), encoding="utf-8")
+    script = Path(verix_checker.__file__).parents[1] / "verix_check.py"
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        ended = subprocess.run(
+            [sys.executable, script, name, "proof.json"],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr) == (2, "cannot print: No space left on device\n")
 
 
 @pytest.fixture(scope="module")
