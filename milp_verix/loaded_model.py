@@ -13,7 +13,7 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.one_row import by_names, names_for, numbers_in, row_of
+from milp_verix.inputs.one_row import in_order, names_for, numbers_in, row_of
 from milp_verix.origin import Origin
 from verix_encodings.network.network import Network
 
@@ -95,11 +95,6 @@ class LoadedModel(ABC):
         return None
 
     @property
-    def named_inputs(self) -> bool:
-        """True if ``columns`` name the entries of several inputs."""
-        return False
-
-    @property
     def classifies(self) -> bool:
         """True if the model itself says that its outputs are scores of classes."""
         return self.softmax_stripped or self.sigmoid_stripped
@@ -145,7 +140,7 @@ class LoadedModel(ABC):
     def evaluate_many(self, xs: ArrayLike) -> NDArray[np.floating]:
         """Run the model at each row of ``xs``, shape (n, d), and return the outputs, shape (n, m).
 
-        ``xs`` may be a DataFrame, whose rows are taken as by :meth:`numbers_of`.
+        ``xs`` may be a DataFrame, whose rows are taken as by :meth:`placed`.
         Raises as :meth:`evaluate` does.
         """
         table = named_frame(xs).to_dict("records") if is_frame(xs) else as_numbers(xs)
@@ -157,31 +152,27 @@ class LoadedModel(ABC):
 
         ``x`` is flat with ``d`` entries, or has the input's shape up to dimensions of 1; a flat
         input is taken from an image of one channel as well, row by row, and from a row of a table
-        as by :meth:`numbers_of`. Raises ``InputError`` for any other shape.
+        as by :meth:`placed`. Raises ``InputError`` for any other shape.
         """
         row = row_of(x)
-        array = as_numbers(x) if row is None else np.array(self.numbers_of(row))
+        array = as_numbers(x) if row is None else np.array(self.placed(row)[0])
         shape_seen(array.shape, self.input_shape)
         with np.errstate(over="ignore"):  # too large for the dtype is infinite
             return array.astype(self.dtype).reshape(self.input_shape)
 
-    def numbers_of(self, row: Mapping[str, Any]) -> list[float]:
-        """Return the numbers of a row of a table, by the names of ``columns``.
+    def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
+        """Return the numbers of a row of a table, by the names of ``columns``, and notes on these.
 
         Other names are left out. Without ``columns``, or names in the row, numbers are taken in the
         row's order; so they are if LightGBM numbers the columns, and the row has other names.
         ``InputError`` for a name that is missing, and for a value that is no number.
         """
-        return self.placed(row)[0]
-
-    def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
-        """Return the numbers of a row as :meth:`numbers_of` does, and notes on its names."""
         try:
-            values, notes = by_names(row, self.columns, "the row")
+            chosen, notes = in_order([*row], self.columns, "the row")
         except InputError as error:
             way = "inputs=Inputs.from_pipeline(pipeline, frame) takes words"
             raise InputError(f"{error} The names are the model's; {way}.") from error
-        return numbers_in(values), notes
+        return numbers_in({name: row[name] for name in chosen}), notes
 
     def columns_for(self, names: Collection[str]) -> tuple[str, ...] | None:
         """Return the names of the coordinates to which ``names`` belong; None if there are none.

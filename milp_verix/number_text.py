@@ -71,7 +71,7 @@ def apart(before: float, after: float, least: float, digits: int = _DIGITS) -> t
     """Return two numbers with as many digits as show that they differ by more than ``least``."""
     for more in range(digits, _MOST_DIGITS):
         told = nearest(before, more), nearest(after, more)
-        if abs(float(told[1]) - float(told[0])) > least:
+        if abs(Decimal(told[1]) - Decimal(told[0])) > _decimal(least):
             return told
     return exact(before), exact(after)
 
@@ -80,8 +80,8 @@ def range_end(end: float, x: float, kind: np.dtype[Any]) -> tuple[str, bool]:
     """Return an end of the proven range around ``x``, and whether the number told is outside it.
 
     The number is rounded towards ``x``; in the type ``kind`` of the model's input it is in the
-    range. One with few digits right beyond the end is told instead, as in "below 31": all numbers
-    of that type before it are in the range, or those of float32 where the end is its threshold.
+    range. One with few digits right beyond the end is told instead, as in "below 31", if no number
+    of float64 lies between: a table holds these, and float32 rounds 30.9999999 to 31.
     """
     own, inner = kind.type(x), kind.type(end)
     if not min(x, end) <= float(inner) <= max(x, end):
@@ -91,23 +91,13 @@ def range_end(end: float, x: float, kind: np.dtype[Any]) -> tuple[str, bool]:
     inwards, outwards = (ROUND_FLOOR, ROUND_CEILING) if end > x else (ROUND_CEILING, ROUND_FLOOR)
     whole = _decimal(inner)
     outside = _rounded(whole, outwards, _DIGITS)
-    if outside != whole and _first_beyond(kind.type(outside), inner, own):
+    if outside != whole and float(inner) == np.nextafter(float(outside), float(own)):
         return _written(outside), True
     for digits in range(_DIGITS, _MOST_DIGITS + 1):
         told = _rounded(whole, inwards, digits)
         if min(own, inner) <= kind.type(told) <= max(own, inner):
             return _written(told), False
     return exact(inner), False
-
-
-def _first_beyond(number: Any, end: Any, own: Any) -> bool:
-    """Return whether ``number`` is the first one beyond ``end``, in their type or in float32."""
-    if np.nextafter(number, own) == end:
-        return True
-    with np.errstate(over="ignore"):
-        before, single = np.float32(end), np.float32(number)
-        last = np.float32(np.nextafter(end, number)) == single
-        return bool(last and before == np.nextafter(single, before) and before != single)
 
 
 def rounder(value: float | np.number[Any], x: float, *, near: bool = True) -> Iterator[float]:

@@ -48,10 +48,21 @@ class Origin:
 
 
 class _Pickler(pickle.Pickler):
-    """Writes functions and classes by their identity: those of a notebook have no other name."""
+    """Writes functions and classes by their identity: those of a notebook have no other name.
 
-    def persistent_id(self, thing: Any) -> int | None:
-        return id(thing) if isinstance(thing, (type, FunctionType, ModuleType)) else None
+    A booster of LightGBM is written by its identity, too, with what each fit changes: all of its
+    text takes 3 ms for 100 trees, a tenth of an explanation. Trees and library are run beside each
+    other anyway, which shows other changes.
+    """
+
+    def persistent_id(self, thing: Any) -> Any:
+        if isinstance(thing, (type, FunctionType, ModuleType)):
+            return id(thing)
+        if (type(thing).__module__, type(thing).__name__) != ("lightgbm.basic", "Booster"):
+            return None
+        last = thing.current_iteration() - 1
+        bounds = thing.lower_bound(), thing.upper_bound()
+        return id(thing), thing.num_trees(), bounds, thing.model_to_string(1, last)
 
 
 def _state_of(models: Any) -> list[int] | None:

@@ -68,7 +68,8 @@ def write_report(
     gallery = integer_of(gallery, "gallery", 0)
     some = None if counterfactuals is None else integer_of(counterfactuals, "counterfactuals", 0)
     many = _MANY if some is None else some
-    if path is not None and isinstance(source, str | Path) and _same(Path(source), Path(path)):
+    named = isinstance(source, str | Path)
+    if path is not None and named and Path(source).resolve() == Path(path).resolve():
         raise InputError(f"{path} is the source of the report; name another file for the page")
     if isinstance(source, Result | EpsilonSweepRecord):
         text = result_page(source, counterfactuals=many)
@@ -135,10 +136,9 @@ def write_notice(
     if ranges.unknown_reason is not None:
         raise InputError(f"a notice needs proven ranges: {ranges.unknown_reason}")
     for other, name in ((contrast, "the contrast"), (importance, "the importance")):
-        told = ""
-        if isinstance(other, Result):
-            told = difference_of(other, ranges, ("directions",), "in the ranges")
-        if told:
+        if isinstance(other, Result) and (
+            told := difference_of(other, ranges, ("directions",), "in the ranges")
+        ):
             raise InputError(
                 f"{name} is about another question than the ranges: its {told}; ask both of the "
                 "same model and input, with the same arguments"
@@ -153,10 +153,6 @@ def write_notice(
     if path is not None:
         write_atomically(Path(path), text, "the notice ")
     return text
-
-
-def _same(source: Path, path: Path) -> bool:
-    return source.resolve() == path.resolve()
 
 
 def _is_study(path: Path) -> bool:

@@ -63,6 +63,8 @@ class Claim:
         require(own, "a network has an output and no source")
         net = Network(model, self.one, claim["output"], beside)
         require(net.vector, "the output is no vector of scores")
+        own = {*(beside or ())} <= net.places
+        require(own, "a file beside the network that holds no weights of it")
         return net
 
     def within(self, features: Any) -> tuple[list[Any], list[Any]]:

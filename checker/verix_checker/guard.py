@@ -93,9 +93,9 @@ def compare(net: Network, inputs: Iterable[list[int]]) -> int:
         ) from error
     forms = [form for tensor in net.compared.values() for form in tensor]
     for point in {tuple(point): list(point) for point in inputs}.values():
-        numbers = [k / net.one for k in point[1:]]
-        given = helper.make_tensor("x", DOUBLE, net.shape, numbers)
         try:
+            numbers = [k / net.one for k in point[1:]]
+            given = helper.make_tensor("x", DOUBLE, net.shape, numbers)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 ran = evaluator.run(None, {net.source.name: numpy_helper.to_array(given)})

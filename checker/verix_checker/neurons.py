@@ -10,6 +10,7 @@ scores; so does 1 - Sigmoid, the Sigmoid of the negative score, and so do both s
 """
 
 from collections.abc import Mapping
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -71,6 +72,8 @@ class Network(Forms):
         versions = versions_of(model)
         read = [(node, node_of(node, versions)) for node in nodes]
         stored |= {n.output[0]: own.at["value"] for n, own in read if own.kind == "Constant"}
+        apart = chain(*(one.external_data for one in stored.values() if one.data_location))
+        self.places = {entry.value for entry in apart if entry.key == "location"}
         self.nodes = [node for node, own in read if own.kind != "Constant"]
         self.stored = {name: self.loaded(stored[name], beside) for name in wanted & {*stored}}
         (self.source,) = (given for given in graph.input if given.name not in stored)

@@ -64,7 +64,8 @@ def parsed(text: bytes | str) -> Any:
         found = json.loads(text, object_pairs_hook=once, **hooks)
     except RecursionError:
         raise ValueError(f"lists and objects are nested more than {DEPTH} deep") from None
-    level, depth = [found], 0
+    level: list[Any] = [[found]]  # which may be a number
+    depth = -1
     while level:
         require(depth <= DEPTH, f"lists and objects are nested more than {DEPTH} deep")
         inner = (part.values() if isinstance(part, dict) else part for part in level)
@@ -82,8 +83,10 @@ def content(path: Path, limit: int) -> bytes:
 
 def stored(model: Path, proof: Path) -> tuple[bytes, Any, dict[str, bytes]]:
     """Return a network, a certificate, and the files in the network's folder that hold weights."""
-    given = parsed(content(proof, BYTES))
-    near = {name: model.parent / name for name in given["claim"].get("beside", {})}
+    given = found = parsed(content(proof, BYTES))
+    for part in ("claim", "beside"):  # ``verify`` refuses what is of another type
+        found = found.get(part) if isinstance(found, dict) else None
+    near = {name: model.parent / name for name in (found if isinstance(found, dict) else ())}
     inside = all(not Path(name).is_absolute() and ".." not in Path(name).parts for name in near)
     require(inside, "weights in another folder")
     beside = {name: content(path, NETWORK) for name, path in near.items()}

@@ -65,6 +65,7 @@ class Ensemble(Forms):
                 require(max(numbers, default=0) < len(self.base), "a leaf adds to no score")
                 found.append((numbers, box))
                 continue
+            require(type(node) is list and len(node) == 4, "a node is no leaf and no split")
             v, at, left, right = node
             require(type(v) is int and 0 <= v < self.size, "a node asks for no input")
             children = type(left) is type(right) is int and i < min(left, right)

@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from verix_checker.shapes import grid, numbers, require, sizes
+from verix_checker.shapes import MOST, grid, numbers, require, sizes
 
 Axis = tuple[int, int, int, int, int, int]  # size, pads at both ends, dilation, kernel, stride
 
@@ -25,6 +25,7 @@ def lists(node: Any, x: Any, kernel: Any) -> tuple[list[int], list[int], list[in
     require(node.at["auto_pad"] == "NOTSET" or not any(pads), "pads beside auto_pad")
     require(len(by) == len(gap) == len(size), f"strides {by} and dilations {gap}")
     require(min(*by, *gap, *kernel) > 0, f"strides {by} and dilations {gap}")
+    require(prod(kernel) <= MOST, f"a kernel of shape {kernel}, beyond {MOST} entries")
     return size, by, gap, pads
 
 
@@ -61,7 +62,7 @@ def pooled(net: Any, node: Any, x: Any) -> Any:
     axes, shape = framed(node, x, kernel)
     padded, result = node.at.get("count_include_pad", 0), dict[Any, Any]()
     for c, *at in grid([sizes(x)[1], *shape]):
-        spots = [(0, c, *place(axes, at, k)) for k in product(*map(range, kernel))]
+        spots = ((0, c, *place(axes, at, k)) for k in product(*map(range, kernel)))
         inside = [x[i] for i in spots if i in x]
         require(inside, "a window that sees nothing but padding")
         inside += [0] * (prod(kernel) - len(inside)) if padded else []

@@ -26,7 +26,8 @@ def kept(asked: Any, net: Any) -> str:
     if len(net.forms) == 1:
         tied = net.ties == ("upper" if chosen else "lower")
         ends = ("at most", "at least") if tied else ("below", "above")
-        return f"class {chosen}, the only score is {ends[chosen]} zero"
+        limit = "1/2" if net.ordered else "zero"  # a Sigmoid is 1/2 where its score is zero
+        return f"class {chosen}, the only score is {ends[chosen]} {limit}"
     rivals, equal = asked.get("against"), ", or equal to those of later ones" if net.ties else ""
     others = "all others" if rivals is None else f"the classes {said(sorted(rivals))} alone"
     return f"class {chosen}, its score is above those of {others}{equal}"

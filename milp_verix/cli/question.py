@@ -42,12 +42,11 @@ from milp_verix.input_files import (
     scaled_note,
 )
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.one_row import features_left_out, row_of
+from milp_verix.inputs.one_row import features_among, row_of
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.options import AskedAnywhere
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.methods import Told
@@ -151,13 +150,10 @@ class Question:
 
     def noted(self, result: Noted) -> Noted:
         """Return ``result`` with a note of how the input was converted."""
-        given: Any = result
-        changed: dict[str, Any] = {}
         if isinstance(result, EpsilonSweep):
-            changed["levels"] = tuple(map(self.noted, result.levels))
-        else:
-            changed["notes"] = (*given.notes, *self.notes)
-        noted: Noted = replace(given, **changed)
+            return replace(result, levels=tuple(map(self.noted, result.levels)))
+        given: Any = result
+        noted: Noted = replace(given, notes=(*given.notes, *self.notes))
         return noted
 
 
@@ -212,10 +208,9 @@ def explanation_in(file: str, network: LoadedModel) -> Any:
         return numbers_in(file, "--explanation", network)
     try:
         content = json_in(path)
-    except OSError as error:
-        raise InputError(f"--explanation: cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"--explanation: cannot read {path}: {error}") from error
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"--explanation: cannot read {path}: {why}") from error
     if isinstance(content, dict) and not all(value in (True, False) for value in content.values()):
         return Explanation.from_json(json.dumps(content))
     if not isinstance(content, list | dict):
@@ -241,7 +236,7 @@ def _described(
     try:
         row = json_in(Path(source))
         x = inputs.row(row)
-        return x, features_left_out(inputs.features, [*(row_of(row) or ())], "the row")
+        return x, features_among(inputs.features, [*(row_of(row) or ())], "the row")[1]
     except InputError as error:
         raise InputError(f"{source}: {error}") from error
     except OSError as error:
@@ -285,13 +280,16 @@ def arguments_of(
     network: LoadedModel, ball: Ball, explained: Explained, reading: Reading
 ) -> AskedAnywhere:
     """Return the options of a problem, all but the radius."""
+    groups, label = ball.features, explained.label
+    if groups is not None and groups != "pixels":
+        groups = numbers_in(groups, "--features", network)
     return {
         "norm": ball.norm,
         "delta": ball.delta,
         "domain": ball.domain,
-        "features": _groups(ball.features, network),
-        "label": _class(explained.label),
-        "against": _classes(explained.against),
+        "features": groups,
+        "label": None if label is None else next(iter(features_in(label)), label),
+        "against": None if explained.against is None else features_in(explained.against),
         "output": explained.output,
         "image_shape": _image_shape(reading, network),
     }
@@ -349,21 +347,3 @@ def _shape(text: str | None, option: str) -> tuple[int, ...] | None:
 
 def _image_shape(reading: Reading, network: LoadedModel) -> tuple[int, ...] | None:
     return image_shape_of(_shape(reading.image_shape, "--image-shape"), network.input_shape)
-
-
-def _class(given: str | None) -> int | str | None:
-    """Return the class that an option names by its number or name."""
-    return None if given is None else next(iter(features_in(given)), given)
-
-
-def _classes(given: str | None) -> list[int | str] | None:
-    """Return the classes that the option --against names."""
-    return None if given is None else features_in(given)
-
-
-def _groups(given: str | None, network: LoadedModel) -> FeaturesLike:
-    """Return the feature groups that the option --features names."""
-    if given is None or given == "pixels":
-        return given
-    groups: FeaturesLike = numbers_in(given, "--features", network)
-    return groups

@@ -158,13 +158,13 @@ class ImportanceSearch(Marco[Importance]):
             if learnt.violated:
                 self._exclude(learnt)
         again = 0
-        for explanation in map(frozenset, earlier.sufficient):
+        for explanation in map(frozenset, earlier.result.sufficient):
             if self.subsets.late():
                 raise OutOfTimeError
             if self.subsets.check(self.subsets.everything - explanation).holds:
                 self._exclude_around(explanation)
                 again += 1
-        proven = f"{again} of {counted(len(earlier.sufficient), 'set')}"
+        proven = f"{again} of {counted(len(earlier.result.sufficient), 'set')}"
         self._notes = (f"{proven} by an earlier run of {earlier.author} were proven again",)
         self.tell()
 

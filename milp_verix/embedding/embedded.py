@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from milp_verix.argument_kinds import FLAG, checked
 from milp_verix.arguments import seconds_of
 from milp_verix.embedding.host import Host, Solution, Solved
-from milp_verix.embedding.pairing import paired, sides_of
+from milp_verix.embedding.pairing import Side, paired
 from milp_verix.embedding.replay import EmbeddedCheck, replayed
 from milp_verix.errors import InputError, SolverError
+from milp_verix.inputs.names import same_names
 from milp_verix.inputs.one_row import row_of
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.solvers import Targets, open_session
@@ -106,12 +107,12 @@ class Embedded:
         not set. Pyomo and PuLP pass the values on to solvers that are asked for a warm start.
         Raises ``InputError`` for an input outside the box, and for other names.
         """
-        if row_of(x) is not None:
-            side = sides_of(self.network, self.input_names)[0]
-            pairs, known = self._host.keyed(x) or [], {*(side.names or ())}
-            row = {key: value for key, value in pairs if side.name(key) in known}
-            complete = bool(row) and len(row) == self.network.input_size
-            x = [*paired(self._host, row if complete else x, side).values()]
+        if (row := row_of(x)) is not None:
+            side = Side("inputs", self.network.input_shape, self.input_names)
+            own = same_names(self.input_names or (), row).values()
+            complete = len(own) == self.network.input_size
+            given = {label: row[label] for label in own} if complete else x
+            x = [*paired(self._host, given, side).values()]
         self.network.as_input(x)
         point = np.asarray(x, dtype=np.float64).reshape(-1)
         box = self.bounds[0]

@@ -6,7 +6,7 @@ the order of a dictionary is no contract.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from numbers import Integral
 from typing import Any
@@ -17,28 +17,17 @@ from milp_verix.embedding.host import Host
 from milp_verix.errors import InputError
 from milp_verix.image_shape import is_flat, shape_seen
 from milp_verix.inputs.features import word_of
-from milp_verix.inputs.names import different_names, listed
+from milp_verix.inputs.names import different_names, listed, same_names
 from milp_verix.loaded_model import LoadedModel
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The inputs or the outputs of a network: ``what`` they are, their shape and their names.
-
-    ``names`` is None where none are known. ``underscored`` names have underscores for spaces, as
-    LightGBM stores them.
-    """
+    """The inputs or the outputs of a network: ``what`` they are, their shape and names, if any."""
 
     what: str
     shape: tuple[int, ...]
     names: tuple[str, ...] | None
-    underscored: bool = False
-
-    def name(self, key: Hashable) -> str:
-        """Return the network's name that a key means, or else the key as a text."""
-        text = word_of(key)
-        spaced = self.underscored and text not in (self.names or ())
-        return text.replace(" ", "_") if spaced else text
 
 
 def sides_of(network: LoadedModel, names: Sequence[str] | None = None) -> tuple[Side, Side]:
@@ -49,20 +38,16 @@ def sides_of(network: LoadedModel, names: Sequence[str] | None = None) -> tuple[
     """
     classes, size = network.facts.class_names, network.output_size
     outputs = Side("outputs", (size,), (classes[1:] if size == 1 else classes) or None)
-    inputs = Side("inputs", network.input_shape, network.columns, "LightGBM" in network.runtime)
     if names is None:
-        return inputs, outputs
-    told = tuple(map(inputs.name, names))
-    # LightGBM numbers the columns of arrays, which have no names
-    numbers = tuple(f"Column_{place}" for place in range(network.input_size))
-    stored = None if network.columns == numbers else network.columns
-    other = different_names(stored or told, told)
-    if other or not len(told) == len({*told}) == network.input_size:
+        return Side("inputs", network.input_shape, network.columns), outputs
+    known, told = network.columns_for(names) or tuple(names), dict.fromkeys(names)
+    other = different_names(known, told) if len(names) == len(told) else ""
+    if other or not len(names) == len(told) == network.input_size:
         raise InputError(
-            f"names are {listed(told, 5)}, expected one for each of {network.input_size} inputs, "
+            f"names are {listed(names, 5)}, expected one for each of {network.input_size} inputs, "
             f"none twice, and the network's own if it stores any{other and f'; {other}'}"
         )
-    return replace(inputs, names=stored or told), outputs
+    return Side("inputs", network.input_shape, known), outputs
 
 
 def paired(host: Host, given: Any, side: Side) -> dict[str, Any]:
@@ -82,19 +67,22 @@ def paired(host: Host, given: Any, side: Side) -> dict[str, Any]:
         keys += [f"{key}[{place}]" for place in range(len(group))] if several else [key]
         groups += [[one] for one in group] if several else [group]
     order = order_of(keys, side)
-    names = [side.name(keys[place]) for place in order]
+    labels = [*map(word_of, keys)]
+    own = {label: name for name, label in same_names(side.names or (), labels).items()}
+    names = [own[labels[place]] for place in order if labels[place] in own]
     entries = [one for place in order for one in groups[place]]
-    named = {*names} == {*(side.names or ())} and len(entries) == len(names)
+    named = len(names) == len(entries) == len(side.names or ())
     return dict(zip(names if named else map(str, range(len(entries))), entries, strict=True))
 
 
 def order_of(keys: Sequence[Hashable], side: Side) -> list[int]:
     """Return the places of ``keys`` in the network's order; ``InputError`` for other keys."""
-    places = {side.name(key): place for place, key in enumerate(keys)}
+    places = {word_of(key): place for place, key in enumerate(keys)}
     if len(places) < len(keys):
         raise InputError(f"two entries of {side.what} have one name: {listed([*map(str, keys)])}")
-    if side.names is not None and {*places} == {*side.names}:
-        return [places[name] for name in side.names]
+    found = same_names(side.names or (), places)
+    if side.names is not None and len(found) == len(side.names) == len(places):
+        return [places[label] for label in found.values()]
     if (order := _by_number(keys, side.shape)) is not None:
         return order
     if side.names is not None:

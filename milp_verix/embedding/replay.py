@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from milp_verix.inputs.names import listed
 from milp_verix.loaded_model import LoadedModel
+from milp_verix.number_text import up
 from verix_encodings import Interval
 from verix_encodings.arrays import FloatArray
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
@@ -57,19 +58,19 @@ class EmbeddedCheck:
 
     def __str__(self) -> str:
         told = (
-            f"outputs differ from the runtime's by {self.difference:.2g} at most, and by "
-            f"{self.solver_difference:.2g} from the network in float64"
+            f"outputs differ from the runtime's by {up(self.difference, 2)} at most, and by "
+            f"{up(self.solver_difference, 2)} from the network in float64"
         )
         if self.outside:
-            told += f"; the input lies outside the embedded box by {self.outside:.2g}"
+            told += f"; the input lies outside the embedded box by {up(self.outside, 2)}"
         if self.moved:
-            told += f"; inputs were moved by up to {self.moved:.2g}, across thresholds of trees"
+            told += f"; inputs were moved by up to {up(self.moved)}, across thresholds of trees"
         elif self.near:
             told += f"; within {self.tolerance!r} of thresholds of trees: {listed(self.near, 5)}"
         if self.beside is not None and self.beside < self.solver_difference:
             told += (
                 f"; check(repair=True, tolerance={self.tolerance!r}) moves inputs across, to a "
-                f"difference of {self.beside:.2g}"
+                f"difference of {up(self.beside, 2)}"
             )
         elif self.beside is not None and self.beside > self.tolerance:
             told += "; no closer outputs were found so near, a larger tolerance looks farther"

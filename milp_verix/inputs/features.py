@@ -1,6 +1,6 @@
 """Kinds of features: the values that one feature of an input may have, and their names."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,15 +125,8 @@ class Feature:
         told = f"{self.name} has no value {shown(word)}; its values are {listed(self.values)}"
         return told + meant(word, self.values)
 
-    def text(
-        self,
-        values: NDArray[np.floating],
-        written: Callable[[np.floating[Any]], str] = exact,
-    ) -> str:
-        """Return its coordinates, shape (width,), in words, such as ``"2.5 kg"``.
-
-        A number is ``written`` so that it reads back as the same one in the type of ``values``.
-        """
+    def text(self, values: NDArray[np.floating]) -> str:
+        """Return its coordinates, shape (width,), in words, such as ``"2.5 kg"``."""
         if self.one_hot:
             return self.values[int(np.argmax(values))]
         value = float(values[0])
@@ -141,7 +134,7 @@ class Feature:
             return MISSING
         if self.values and value in self.codes:
             return self.values[self.codes.index(int(value))]
-        number = written(values[0])
+        number = exact(values[0])
         return f"{number} {self.unit}" if self.unit else number
 
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import remedy_for
-from milp_verix.inputs.dummies import blocks_in
 from milp_verix.inputs.features import Feature, binary, category, continuous, fixed, integer
 from milp_verix.inputs.names import listed, meant, shown
+from milp_verix.inputs.placement import blocks_in
 
 _FRAME = "pd.DataFrame(array, columns=[…]) gives an array names"
 _DATES = ": turn dates into numbers first, such as days since a fixed date"

@@ -1,6 +1,6 @@
 """The description of an input: its features in order, and the rules that its values satisfy."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import FrozenInstanceError, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -22,7 +22,6 @@ from milp_verix.inputs.rule_text import rule_in
 from milp_verix.inputs.rules import Quantity, Rule, quantity_of
 from milp_verix.inputs.shown import html_of, text_of
 from milp_verix.inputs.stored import arguments_in, feature_data, made_from_file
-from milp_verix.number_text import exact
 from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain
@@ -346,16 +345,11 @@ class Inputs:
             row[group[at]] = 1.0 if feature.one_hot else code
         return row
 
-    def texts(
-        self, x: NDArray[np.floating], written: Callable[[np.floating[Any]], str] = exact
-    ) -> tuple[str, ...]:
-        """Return the value of each feature of ``x`` in words, such as ``"Never-married"``.
-
-        Numbers are as ``written`` makes them, by default exact in the type of ``x``.
-        """
+    def texts(self, x: NDArray[np.floating]) -> tuple[str, ...]:
+        """Return the value of each feature of ``x`` in words, such as ``"Never-married"``."""
         flat = self._coordinates(x)
         pairs = zip(self.features, self.groups, strict=True)
-        return tuple(feature.text(flat[group], written) for feature, group in pairs)
+        return tuple(feature.text(flat[group]) for feature, group in pairs)
 
     def words(self, x: NDArray[np.floating]) -> dict[str, str]:
         """Return the value of each feature of ``x`` in words, by its name."""

@@ -55,7 +55,7 @@ def values_by_label(
             "list in the order of the features, or their names by feature_names"
         )
     if unknown or len(labels) < len(row) or (others is None and len(found) < count):
-        told = different_names(known if others is None else found, [*found, *unknown])
+        told = different_names(known if others is None else found, labels)
         close = meant(unknown[0], [name for name in known if name not in found]) if unknown else ""
         told = f"{told}{close}" or "two labels are of one feature"
         raise InputError(

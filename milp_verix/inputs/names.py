@@ -28,14 +28,14 @@ def different_names(expected: Collection[str], given: Collection[str]) -> str:
     """Return which ``expected`` names are missing among those ``given``, and which are extra.
 
     Such as ``"missing: age, debt; extra: id"``, five names of each at most; empty if none is.
+    Names are the same, or refused, as by :func:`same_names`.
     """
-    sides = (("missing", expected, given), ("extra", given, expected))
-    parts = [
-        f"{side}: {listed(names, _FEW)}"
-        for side, these, others in sides
-        if (names := [name for name in these if name not in others])
-    ]
-    return "; ".join(parts)
+    found = same_names(expected, given)
+    used = {*found.values()}
+    missing = [name for name in expected if name not in found]
+    extra = [name for name in given if name not in used]
+    sides = (("missing", missing), ("extra", extra))
+    return "; ".join(f"{side}: {listed(names, _FEW)}" for side, names in sides if names)
 
 
 def same_names(wanted: Collection[str], given: Collection[str]) -> dict[str, str]:

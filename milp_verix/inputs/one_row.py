@@ -1,8 +1,9 @@
 """One row of a table in any form that Python has for it, as a mapping from names to values.
 
-A DataFrame of one row, as ``predict`` takes it, a Series, a mapping, a list of one mapping, or a
-structured array of one entry. Names that only count the values, as pandas makes them where no names
-were given, are none: such a row is taken by position, unless these are the names expected.
+A DataFrame of one row, as ``predict`` takes it, a Series, a mapping, a list of one mapping, a named
+tuple, or a structured array of one entry. Names that only count the values, as pandas makes them
+where no names were given, are none: such a row is taken by position, unless these are the names
+expected.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -10,10 +11,10 @@ from typing import Any
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import number_in_cell, plain_cell
-from milp_verix.inputs.dummies import cell_of, columns_of
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.names import closest, listed, same_names, shown
+from milp_verix.inputs.placement import cell_of, columns_of
 
 
 def row_of(x: Any) -> dict[str, Any] | None:
@@ -25,6 +26,8 @@ def row_of(x: Any) -> dict[str, Any] | None:
         frame = named_frame(x)
         _refuse_several(len(frame))
         return {name: frame.iloc[0, place] for place, name in enumerate(frame.columns)}
+    if hasattr(x, "_asdict"):
+        return {**x._asdict()}
     if fields := getattr(getattr(x, "dtype", None), "names", None):
         _refuse_several(x.size)
         return dict(zip(fields, x.reshape(-1)[0].item(), strict=True))
@@ -40,6 +43,11 @@ def row_of(x: Any) -> dict[str, Any] | None:
     return None
 
 
+def has_names(x: Any) -> bool:
+    """Return whether one row of several has names, as :func:`row_of` reads them."""
+    return hasattr(x, "keys") or hasattr(x, "_asdict")
+
+
 def named_row(x: Any, features: Sequence[Feature]) -> dict[str, Any]:
     """Return the values of the row ``x`` by name; ``InputError`` unless it has all ``features``."""
     row = row_of(x)
@@ -47,7 +55,7 @@ def named_row(x: Any, features: Sequence[Feature]) -> dict[str, Any]:
         raise InputError(
             f"the row is {shown(x)}, expected values by name: a dict, df.iloc[i] or df.iloc[[i]]"
         )
-    columns = features_among(features, [*row], "the input")
+    columns, _ = features_among(features, [*row], "the input")
     return {
         one.name: cell_of(one, columns[one.name], [row[name] for name in columns[one.name]])
         for one in features
@@ -56,29 +64,23 @@ def named_row(x: Any, features: Sequence[Feature]) -> dict[str, Any]:
 
 def features_among(
     features: Sequence[Feature], given: Sequence[str], what: str
-) -> dict[str, list[str]]:
-    """Return the columns of each feature; ``InputError`` unless all are among those ``given``."""
+) -> tuple[dict[str, list[str]], tuple[str, ...]]:
+    """Return the columns of each feature, and a note on names ``given`` that are of none.
+
+    Raises ``InputError`` unless all features are among those ``given``.
+    """
     columns = columns_of(features, given)
     missing = [one.name for one in features if one.name not in columns]
-    refuse_missing_names(missing, [*given], what)
-    return columns
+    refuse_missing_names(missing, given, what)
+    return columns, _left_out(given, [name for names in columns.values() for name in names], what)
 
 
-def features_left_out(
-    features: Sequence[Feature], given: Sequence[str], what: str
-) -> tuple[str, ...]:
-    """Return a note on names ``given`` that are of no feature; raises as :func:`features_among`."""
-    columns = features_among(features, given, what)
-    return _left_out(given, [name for names in columns.values() for name in names], what)
-
-
-def by_names(
+def numbers_by_name(
     row: Mapping[str, Any], names: Sequence[str] | None, what: str
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the values of a row by ``names``, and notes; raises as :func:`in_order` does."""
+) -> tuple[list[float], tuple[str, ...]]:
+    """Return the numbers of a row as :func:`in_order` places them, and notes; raises as that."""
     chosen, notes = in_order([*row], names, what)
-    known = names_for(names, chosen) or chosen
-    return {name: row[one] for name, one in zip(known, chosen, strict=True)}, notes
+    return numbers_in({name: row[name] for name in chosen}), notes
 
 
 def in_order(
@@ -93,8 +95,7 @@ def in_order(
     if names is None or (counts(given) and len(given) == len(names) and not {*given} & {*names}):
         order = f"the values of {what} were taken in the order {listed(given)}"
         return [*given], () if counts(given) else (order,)
-    refuse_missing_names(names, given, what)
-    chosen = [*same_names(names, given).values()]
+    chosen = [*refuse_missing_names(names, given, what).values()]
     return chosen, _left_out(given, chosen, what)
 
 
@@ -109,8 +110,8 @@ def counts(names: Sequence[str]) -> bool:
     return all(name == str(place) for place, name in enumerate(names))
 
 
-def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) -> None:
-    """Raise ``InputError`` unless all ``names`` of features are among those ``given``."""
+def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) -> dict[str, str]:
+    """Return :func:`.same_names`; ``InputError`` unless all ``names`` are among those ``given``."""
     found = same_names(names, given)
     missing = [name for name in names if name not in found]
     if missing:
@@ -120,6 +121,7 @@ def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) 
             f"{what} needs a value for each feature; missing: {listed(missing, 5)}; the names seen "
             f"are {listed(given)}.{remedy}"
         )
+    return found
 
 
 def numbers_in(row: Mapping[str, Any]) -> list[float]:
@@ -134,7 +136,8 @@ def numbers_in(row: Mapping[str, Any]) -> list[float]:
 
 
 def _left_out(given: Sequence[str], used: Sequence[str], what: str) -> tuple[str, ...]:
-    extra = [name for name in given if name not in {*used}]
+    # an index without a name has an empty one
+    extra = [name if name.strip() else repr(name) for name in given if name not in {*used}]
     told = "it is no feature" if len(extra) == 1 else "they are no features"
     return (f"left out of {what}, as {told}: {listed(extra)}",) if extra else ()
 

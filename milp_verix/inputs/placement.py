@@ -1,19 +1,66 @@
-"""The places of described features in a model's input, by the names of the model's columns.
+"""Described features among the named columns of a table or a model.
 
 A feature stands where the column of its name does. Each coordinate of a one-hot block stands where
-the column of its word does, such as ``sex_female``. So a description may list features in any
-order; numbers are in the order of the model.
+the column of its word does, such as ``sex_female`` of ``pandas.get_dummies``, or with another
+separator. So a description may list features in any order; numbers are in the order of the model.
 """
 
 from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
 
 from milp_verix.errors import InputError
-from milp_verix.inputs.dummies import block_names
+from milp_verix.inputs.cells import number_in_cell, plain_cell
 from milp_verix.inputs.features import Feature
-from milp_verix.inputs.names import different_names, listed, same_names
+from milp_verix.inputs.names import different_names, listed, same_names, shown
 
 Places = tuple[int, ...] | None
 """The coordinate of each number of a description, feature by feature; None for 0, 1, 2, …."""
+
+SEPARATORS = ("_", "=", ".", ":", "-")
+"""Signs between a prefix and a word: ``prefix_sep`` of pandas, and ``=`` of fitted pipelines."""
+
+
+def block_names(feature: Feature, given: Collection[str]) -> list[str]:
+    """Return a name for each word of a block, with the separator that most columns ``given`` have.
+
+    Raises ``InputError`` where two columns may be meant.
+    """
+    blocks = [[f"{feature.name}{sign}{word}" for word in feature.values] for sign in SEPARATORS]
+    return max(blocks, key=lambda names: len(same_names(names, given)))
+
+
+def columns_of(features: Sequence[Feature], given: Collection[str]) -> dict[str, list[str]]:
+    """Return the columns among those ``given`` that hold each feature, by the feature's name.
+
+    They are the feature's own column, or those of its block, one for each word; a feature that has
+    neither is left out. Raises ``InputError`` where two columns may be meant.
+    """
+    own = same_names([feature.name for feature in features], given)
+    found = {name: [column] for name, column in own.items()}
+    for feature in features:
+        if feature.one_hot and feature.name not in own:
+            same = same_names(block_names(feature, given), given)
+            if len(same) == len(feature.values):
+                found[feature.name] = [*same.values()]
+    return found
+
+
+def cell_of(feature: Feature, columns: Sequence[str], cells: Sequence[Any]) -> Any:
+    """Return the feature's cell in a row: its own, or the word whose column has the one 1.
+
+    ``columns`` are those that :func:`columns_of` returns, with their ``cells``. Raises
+    ``InputError`` for a block that has not one 1, and 0 elsewhere.
+    """
+    if not feature.one_hot or same_names([feature.name], columns):
+        return cells[0]
+    pairs = [(name, plain_cell(name, cell)) for name, cell in zip(columns, cells, strict=True)]
+    numbers = [number_in_cell(name, cell, text=True, truth=True) for name, cell in pairs]
+    if sorted(numbers) != [*[0.0] * (len(numbers) - 1), 1.0]:
+        told = ", ".join(f"{name} is {shown(cell)}" for name, cell in pairs)
+        raise InputError(f"{told}, expected one 1 among these columns of {feature.name}, else 0")
+    return feature.values[numbers.index(1.0)]
 
 
 def places_in(features: Sequence[Feature], columns: Sequence[str]) -> Places:
@@ -22,19 +69,19 @@ def places_in(features: Sequence[Feature], columns: Sequence[str]) -> Places:
     Raises ``InputError`` that tells which names are missing and which are extra, unless all columns
     are described, and no others; and where two names may be the same.
     """
-    names = [name for one in features for name in _names(one, columns)]
+    blocks = [block_names(one, columns) if one.one_hot else [one.name] for one in features]
+    names = [name for block in blocks for name in block]
     for listing, what in ((names, "coordinates described"), (columns, "columns of the model")):
         if len({*listing}) < len(listing):
             twice = next(name for name in listing if [*listing].count(name) > 1)
             raise InputError(f"two {what} are named {twice!r}: rename one of them")
-    found = same_names(columns, names)
-    missing = [name for name in columns if name not in found]
-    extra = sorted({*names} - {*found.values()}, key=names.index)
-    if missing or extra:
+    if other := different_names(columns, names):
         raise InputError(
-            "the inputs described are not the columns that the model was fitted on "
-            f"({different_names(missing, extra)}): {_remedy(features, missing, extra)}"
+            f"the inputs described are not the columns that the model reads ({other}): "
+            "describe these, by their names, and no others; one_hot lists the categories for which "
+            "the model has a column for each word, as get_dummies makes without drop_first"
         )
+    found = same_names(columns, names)
     place = {found[name]: coordinate for coordinate, name in enumerate(columns)}
     return plain(tuple(place[name] for name in names))
 
@@ -55,22 +102,45 @@ def refuse_arrays(reordered: bool) -> None:
         )
 
 
-def _names(feature: Feature, columns: Sequence[str]) -> list[str]:
-    return block_names(feature, columns) if feature.one_hot else [feature.name]
+def blocks_in(frame: Any, prefixes: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return the words of the one-hot columns of ``frame``, by their names, for each prefix.
+
+    A prefix that is a column of its own has none. Raises ``InputError`` where it is the prefix of
+    a block, too, where columns may belong to two prefixes, and for a row that has not one 1.
+    """
+    found, owners = dict[str, dict[str, str]](), dict[str, str]()
+    for prefix in sorted(prefixes, key=len, reverse=True):
+        end = len(prefix) + 1
+        begun = [one for one in frame.columns if one[:end] in {prefix + s for s in SEPARATORS}]
+        blocks = [[one for one in begun if one[:end] == prefix + sign] for sign in SEPARATORS]
+        wrongs = {tuple(names): _wrong_row(frame[names]) for names in blocks if names}
+        whole = [names for names, wrong in wrongs.items() if not wrong]
+        names = next(iter(whole or wrongs), ())
+        if not names or (prefix in frame.columns and (not whole or len(names) == 1)):
+            continue
+        wrong = wrongs[names]
+        if prefix in frame.columns:
+            wrong = f"{prefix} is a column, too: drop one of them"
+        elif shared := [name for name in names if name in owners]:
+            wrong = f"{shared[0]} may be a word of {owners[shared[0]]}, too: rename it"
+        elif len(whole) > 1:
+            wrong = f"so have {listed(whole[1], 5)}, with another separator: drop one of them"
+        if wrong:
+            raise InputError(f"the columns {listed(names, 5)} have the prefix {prefix}; {wrong}")
+        found[prefix] = {name: name[end:] for name in names}
+        owners.update(dict.fromkeys(names, prefix))
+    return found
 
 
-def _remedy(features: Sequence[Feature], missing: Collection[str], extra: Collection[str]) -> str:
-    """Return what to do about names of columns that are ``missing`` and ``extra``."""
-    words = [one.name for one in features if one.values and one.name in extra]
-    split = [one for one in words if any(name.startswith(one) for name in missing)]
-    if split:
-        return f"the model has a column for each word: one_hot={split!r} describes such blocks"
-    blocks = [one.name for one in features if one.one_hot]
-    if joined := [one for one in blocks if one in missing]:
-        return f"the model has one column for all words: leave {listed(joined)} out of one_hot"
-    if any(name.startswith(tuple(blocks)) for name in (*missing, *extra)):
-        return (
-            "a block has a column for each word that the model knows, and no others (get_dummies "
-            "without drop_first)"
-        )
-    return "describe the columns of the model, by their names, and no others"
+def _wrong_row(table: Any) -> str:
+    """Return what is wrong with the first row that has not one 1; "" if all rows have one."""
+    ones, zeros = ((table == one).to_numpy(bool, na_value=False) for one in (1, 0))
+    wrong = np.flatnonzero((ones.sum(axis=1) != 1) | ~(ones | zeros).all(axis=1))
+    if not wrong.size:
+        return ""
+    row = int(wrong[0])
+    return (
+        f"the row {table.index[row]!r} has {listed([*map(shown, table.iloc[row].tolist())], 5)}, "
+        "expected one 1, and else 0, as get_dummies makes them without drop_first, and with a word "
+        "for missing values"
+    )

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.errors import InputError, ModelError
+from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
 from milp_verix.onnx_reader.graph import has_trees
@@ -60,11 +61,6 @@ class OnnxNetwork(LoadedModel):
     signature: Signature
     joined: JoinedInputs | None = None
     words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def named_inputs(self) -> bool:
-        """True if the model has several inputs, read as one vector."""
-        return self.joined is not None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -113,10 +109,11 @@ class OnnxNetwork(LoadedModel):
     def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
         """Return the numbers of a row of a table, or the parts of several inputs, and notes.
 
-        Raises as :meth:`LoadedModel.numbers_of` does.
+        Raises as :meth:`LoadedModel.placed` does.
         """
-        if self.joined is not None and set(row) == set(self.joined.names):
-            return self._parts(row, self.joined), ()
+        if self.joined is not None and {*self.joined.names} <= {*row}:
+            notes = in_order([*row], self.joined.names, "the row")[1]
+            return self._parts(row, self.joined), notes
         return LoadedModel.placed(self, row)
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:

@@ -13,7 +13,7 @@ from milp_verix.arguments import indices_of, refuse_surrogates
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, likely_image
 from milp_verix.inputs.labelled import features_listed, values_by_label
-from milp_verix.inputs.names import listed, meant
+from milp_verix.inputs.names import listed, meant, same_names
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
 CostsLike: TypeAlias = ArrayLike | Mapping[str | int, float] | None
@@ -63,6 +63,8 @@ class Features:
         Raises ``InputError``, which tells the ``argument``, if there is none.
         """
         names = list(self.names or ())
+        if isinstance(given, str) and given not in names:  # spaces may be underscores
+            given = next(iter(same_names(names, [given])), given)
         try:
             found = names.index(given) if isinstance(given, str) else operator.index(given)
         except (ValueError, TypeError):
@@ -183,11 +185,12 @@ def named(
             f"shape {given.shape} and dtype {given.dtype}"
         )
     refuse_surrogates(given.tolist(), "feature_names")
+    own = {name: column for column, name in same_names(columns, {*given.tolist()}).items()}
     for name, group in zip(given.tolist(), features.groups, strict=True):
-        if columns and len(group) == 1 and columns[group[0]] != name and name in columns:
+        if name in own and len(group) == 1 and columns[group[0]] != own[name]:
             raise InputError(
-                f"feature_names calls the model's column {columns[group[0]]!r} by the name of "
-                f"another one, {name!r}: the order is {listed(columns)}"
+                f"feature_names: {name!r} is at place {group[0]}, and the model has it at place "
+                f"{columns.index(own[name])}: {listed(columns)}. Give names in this order, or none"
             )
     return replace(features, names=tuple(given.tolist()))
 

@@ -1,15 +1,19 @@
-"""A description and the network that it is about: put in its order by names, and refused elsewhere.
+"""Where an input, its description and its domain meet the network: put in its order by names."""
 
-Where the two meet, the features of the description get their places in the network's input.
-"""
-
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from milp_verix.errors import InputError
+from milp_verix.image_shape import shape_seen
+from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.names import listed
-from milp_verix.inputs.one_row import features_left_out
+from milp_verix.inputs.labelled import values_by_label
+from milp_verix.inputs.names import listed, shown
+from milp_verix.inputs.one_row import counts, features_among, numbers_by_name
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
@@ -32,9 +36,64 @@ def placed(
     if row is None:
         refuse_arrays(found.places != described.places)
     else:
-        x, extra = found.row(row), features_left_out(found.features, [*row], "the row")
+        x, extra = found.row(row), features_among(found.features, [*row], "the row")[1]
     unnamed = described.passage is None and network.columns_for(described.names) is None
     return found, x, (_NO_NAMES,) * unnamed + extra
+
+
+def row_placed(
+    x: Any, row: Mapping[str, Any] | None, network: LoadedModel, feature_names: Any
+) -> tuple[Any, Sequence[str] | None, tuple[str, ...]]:
+    """Return an input without a description, the names of its coordinates if any, and notes.
+
+    ``row`` are the values of ``x`` by name, None if it has none. They are placed by the names of
+    the model, or else by ``feature_names``, or in their own order. Raises ``InputError`` for a name
+    that is missing.
+    """
+    given = tuple(map(str, feature_names)) if isinstance(feature_names, Iterable) else None
+    columns = network.columns_for(given or () if row is None else row)
+    if row is None:
+        return x, columns or given, ()
+    if columns is None and given is not None:
+        numbers, notes = numbers_by_name(row, given, "the row")
+        return numbers, given, notes
+    numbers, notes = network.placed(row)
+    return numbers, columns or (None if counts([*row]) else tuple(row)), notes
+
+
+def shaped_domain(
+    domain: Any,
+    names: Sequence[str] | None,
+    input_shape: tuple[int, ...],
+    image_shape: tuple[int, ...] | None,
+) -> Domain:
+    """Return the domain; its arrays that fit like an input get ``input_shape``.
+
+    Ends with labels are in the order of ``names`` then, those of the coordinates. An array of
+    another shape is left to be broadcast, or refused, by ``make_ball``.
+    """
+
+    def shaped(end: Any) -> ArrayLike:
+        end = values_by_label(end, names, math.prod(input_shape), "domain")
+        try:
+            array = np.asarray(end)
+            shape_seen(array.shape, input_shape, image_shape)
+        except (TypeError, ValueError):
+            return end  # type: ignore[no-any-return]
+        return array.reshape(input_shape)
+
+    if is_frame(domain) and len(domain) == 2:
+        domain = domain.iloc[0], domain.iloc[1]
+    if hasattr(domain, "keys"):
+        raise InputError(
+            "the domain is a pair (lower, upper), and each may be numbers by name; got "
+            f"{shown(domain)}"
+        )
+    try:
+        low, high = domain
+    except (TypeError, ValueError):
+        return domain  # type: ignore[no-any-return]
+    return shaped(low), shaped(high)
 
 
 def refuse_beside(

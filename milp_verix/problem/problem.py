@@ -26,8 +26,13 @@ from milp_verix.problem.ball import Ball, Domain, make_ball
 from milp_verix.problem.comparable import comparable
 from milp_verix.problem.described import make_described_ball
 from milp_verix.problem.features import Features, make_features, named
-from milp_verix.problem.labelled import row_placed, shaped_domain
-from milp_verix.problem.meeting import placed, refuse_beside, with_missing_of
+from milp_verix.problem.meeting import (
+    placed,
+    refuse_beside,
+    row_placed,
+    shaped_domain,
+    with_missing_of,
+)
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
@@ -203,37 +208,37 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
         x, row = numbers_in(row), None  # nobody gave names
     known = isinstance(network, LoadedModel)
     network = loaded(network, example=None if known else _example(network, x, row, described))
-    single = features is None and described is None
-    if described is not None:
-        described, x, notes = placed(described, network, x, row)
-        names: Sequence[str] | None = None
+    names: Sequence[str] | None = None
+    if described is None:
+        own = feature_names if features is None else None
+        x, names, notes = row_placed(x, row, network, own)
+        if features is None and feature_names is None and given.image_shape is None:
+            feature_names = names
+        array = _array(x)  # type: ignore[arg-type]
     else:
-        x, names, notes = row_placed(x, row, network, feature_names if single else None)
-    if single and feature_names is None and given.image_shape is None:
-        feature_names = names
-    if described is not None:
+        described, x, notes = placed(described, network, x, row)
         refuse_beside(described, network, domain, (features, feature_names, given.image_shape))
         domain, features = (described.lower, described.upper), described.listed
         feature_names = described.names
         network = with_missing_of(described, network)
-    array = _array(x)  # type: ignore[arg-type]
-    if described is not None:
+        array = _array(x)  # type: ignore[arg-type]
         array = described.coded(array.reshape(-1)).reshape(array.shape)
-    if described is not None and array.size == len(described.features) < described.size:
-        raise InputError(
-            f"the input has a number for each of {array.size} features, expected one for each of "
-            f"{described.size} coordinates, as one-hot blocks have several: give values by name"
-        )
+        if array.size == len(described.features) < described.size:
+            raise InputError(
+                f"the input has a number for each of {array.size} features, expected one for each "
+                f"of {described.size} coordinates, as one-hot blocks have several: give values by "
+                "name"
+            )
     said = image_shape_of(given.image_shape, network.input_shape)
     seen = shape_seen(array.shape, network.input_shape, said)
     domain = shaped_domain(domain, names, network.input_shape, seen)
     converted = _converted(network, array.reshape(-1), domain)
-    radii = None if described is None else radii_of(described, given.epsilon)
-    if described is None or radii is None:
-        coordinates = None if row is None else names
+    radii: tuple[float, ...] | None = None
+    if described is None:
         epsilon: Any = given.epsilon  # make_ball refuses radii by name
-        ball = make_ball(converted, epsilon, given.norm, domain, coordinates)
+        ball = make_ball(converted, epsilon, given.norm, domain, None if row is None else names)
     else:
+        radii = radii_of(described, given.epsilon)
         ball = make_described_ball(converted, radii, given.norm, described)
     class_names = network.facts.class_names or (described.class_names if described else ())
     question = make_question(network, ball.centre, given, class_names)

@@ -1,6 +1,6 @@
 """The result of a search for ranges, finished or not."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -8,9 +8,10 @@ from milp_verix.problem.request import Request
 from milp_verix.ranges.axes import Axis, Span, WordAxis
 from milp_verix.ranges.checks import BoxChecks
 from milp_verix.ranges.regions import Regions, State
+from milp_verix.reporting.words.ranges import ends_told
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
 from milp_verix.results.public import Ranges
-from milp_verix.results.records.ranges import Beyond, FeatureRange
+from milp_verix.results.records.ranges import Beyond, FeatureRange, RangesRecord
 from milp_verix.results.records.statistics import TIME_LIMIT
 from milp_verix.results.records.verdict import Verdict
 from verix_encodings.arrays import BoolArray, FloatArray
@@ -42,12 +43,9 @@ def ranges_of(search: Widened, stopped: str | None) -> Ranges:
     """Return the ranges proven so far; ends not looked at are open."""
     regions, why = search.regions, stopped or TIME_LIMIT
     state, axes = search.state, regions.axes
-    inside = None
-    if search.rows is not None:
-        inside = 0 if state is None else int(rows_inside(search, search.rows).sum())
     spans = () if state is None else zip(range(len(axes)), axes, state, strict=True)
     most = max(search.checks.solvers.values(), key=lambda one: one.checks, default=None)
-    return Ranges(
+    found = Ranges(
         **shared_fields(
             regions.problem,
             str(search.request.search.solver) if most is None else most.solver,
@@ -65,9 +63,12 @@ def ranges_of(search: Widened, stopped: str | None) -> Ranges:
         ranges=tuple(_range(search, column, axis, span, why) for column, axis, span in spans),
         resolution=search.resolution,
         rows=None if search.rows is None else len(search.rows),
-        inside=inside,
+        inside=None if search.rows is None else 0,
         unknown_reason=None if state is not None else search.unknown_reason or why,
     )
+    if search.rows is None or state is None:
+        return found
+    return replace(found, inside=int(rows_inside(search, search.rows, found).sum()))
 
 
 def _range(search: Widened, column: int, axis: Axis, span: Span, why: str) -> FeatureRange:
@@ -94,12 +95,24 @@ def _range(search: Widened, column: int, axis: Axis, span: Span, why: str) -> Fe
     return FeatureRange(axis.feature, low, high, axis.least, axis.most, told, tuple(beyond))
 
 
-def rows_inside(search: Widened, rows: FloatArray) -> BoolArray:
-    """Mark the ``rows``, (R, d), that lie in the proven box, by definition; shape (R,)."""
+def rows_inside(search: Widened, rows: FloatArray, told: RangesRecord) -> BoolArray:
+    """Mark the ``rows``, (R, d), that lie in the proven box, by definition; shape (R,).
+
+    They lie in the ranges as ``told``, too, whose ends have fewer digits.
+    """
     assert search.state is not None
     posed = search.regions.posed(search.state)
     assert posed is not None  # the input itself is in it
-    lower, upper = search.regions.ends(search.state)
+    lower, upper = (np.array(end) for end in search.regions.ends(search.state))
+    for one in told.ranges:
+        (at, *others) = told.groups[one.feature]
+        if one.lower is None or others:
+            continue
+        for end, tighter, (text, outside) in zip(
+            (lower, upper), (np.maximum, np.minimum), ends_told(told, one), strict=True
+        ):
+            if not outside and np.isfinite(end[at]):
+                end[at] = tighter(end[at], float(text))
     near = np.flatnonzero(np.all((lower <= rows) & (rows <= upper), axis=1))
     dtype = posed.x.dtype
     ball, points = posed.ball, rows[near].astype(dtype)

@@ -1,5 +1,6 @@
 """Rows of a table as arrays of a network's numbers, to be counted."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,17 +8,16 @@ import numpy as np
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import code_in
-from milp_verix.inputs.dummies import cell_of
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import (
-    by_names,
     features_among,
-    features_left_out,
+    has_names,
     in_order,
-    numbers_in,
+    numbers_by_name,
+    row_of,
 )
-from milp_verix.inputs.placement import refuse_arrays
+from milp_verix.inputs.placement import cell_of, refuse_arrays
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import FloatArray
 
@@ -25,27 +25,29 @@ from verix_encodings.arrays import FloatArray
 def rows_of(problem: PosedProblem, rows: Any) -> tuple[FloatArray | None, tuple[str, ...]]:
     """Return ``rows`` as an array of shape (R, d), and notes on their columns; None stays None.
 
-    They are an array with a row for each input, or a DataFrame or a list of mappings, whose columns
-    are placed by name where the coordinates have names. Raises ``InputError`` for other rows.
+    They are an array with a row for each input, or a DataFrame, a structured array, a row with
+    names or a list of such rows, whose columns are placed by name where the coordinates have names.
+    Raises ``InputError`` for other rows.
     """
     size, inputs = problem.x.size, problem.inputs
     if rows is None or isinstance(rows, Numbers):
         return None if rows is None else rows.values, ()
     frame, notes = named_frame(rows) if is_frame(rows) else None, tuple[str, ...]()
-    if frame is not None or (not isinstance(rows, np.ndarray) and _are_mappings(rows)):
-        header = [*map(str, rows[0] if frame is None else frame.columns)]
+    named = _named_rows(rows) if frame is None else []
+    if frame is not None or named:
+        header = [*map(str, named[0] if frame is None else frame.columns)]
         if inputs is not None:
-            notes = features_left_out(inputs.features, header, "rows")
+            columns, notes = features_among(inputs.features, header, "rows")
             if frame is not None:
-                return _of_frame(frame, inputs), notes
-            rows = [inputs.row(row) for row in rows]
+                return _of_frame(frame, inputs, columns), notes
+            rows = [inputs.row(row) for row in named]
         else:
             names = problem.coordinate_names
             chosen, notes = in_order(header, names, "rows")
             if frame is not None:
                 rows = frame[chosen]
             else:
-                rows = [numbers_in(by_names(row, names or chosen, "rows")[0]) for row in rows]
+                rows = [numbers_by_name(row, names or chosen, "rows")[0] for row in named]
     else:
         refuse_arrays(inputs is not None and inputs.places is not None)
     try:
@@ -67,13 +69,19 @@ class Numbers:
     values: FloatArray
 
 
-def _are_mappings(rows: Any) -> bool:
-    return hasattr(rows, "__len__") and len(rows) > 0 and hasattr(rows[0], "keys")
+def _named_rows(rows: Any) -> list[dict[str, Any]]:
+    """Return the values of each row by their names, an empty list where rows have no names."""
+    if hasattr(rows, "keys") and any(isinstance(label, str) for label in [*rows.keys()]):
+        rows = [rows]
+    elif getattr(getattr(rows, "dtype", None), "names", None):
+        rows = rows.reshape(-1)
+    elif not isinstance(rows, Sequence) or not rows or not has_names(rows[0]):
+        return []
+    return [row_of(row) or {} for row in rows]
 
 
-def _of_frame(frame: Any, inputs: Inputs) -> FloatArray:
+def _of_frame(frame: Any, inputs: Inputs, columns: Mapping[str, list[str]]) -> FloatArray:
     """Return the rows of a DataFrame; each value of a column is read once."""
-    columns = features_among(inputs.features, [*frame.columns], "rows")
     found = np.zeros((len(frame), inputs.size))
     for feature, group in zip(inputs.features, inputs.groups, strict=True):
         names = columns[feature.name]

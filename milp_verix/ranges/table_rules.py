@@ -69,8 +69,7 @@ def find_rules(
     tried = _TRIES * count if tries is None else integer_of(tries, "tries")
     network = loaded(network)
     table, described, notes = _numbers(network, rows, asked)
-    if described is not None:
-        asked = {**asked, "inputs": described}
+    asked = {**asked, "inputs": described}
     classes = _classes(network, table)
     draw, left = np.random.default_rng(seed), np.ones(len(table), dtype=bool)
     candidates: list[tuple[Ranges, BoolArray]] = []
@@ -143,7 +142,7 @@ def _rule(
     found = run.run(None, None)
     if found.unknown_reason is not None:
         return None
-    return found, rows_inside(run, table)
+    return found, rows_inside(run, table, found)
 
 
 def _cover(

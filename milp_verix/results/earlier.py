@@ -25,7 +25,6 @@ from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.results.records.json_format import load
-from milp_verix.results.records.kinds import FeatureSet
 from milp_verix.results.records.question import difference_of
 from milp_verix.results.records.verdict import Verdict
 from milp_verix.results.replay import stands
@@ -82,7 +81,8 @@ class Earlier(_EarlierAnswer[ExplanationRecord]):
         """
         result = self.result
         same = (result.must, result.must_not) == (tuple(must), tuple(must_not))
-        return _told(result.lower_bound) if same and _same_costs(result.costs, costs) else 0.0
+        same = same and _same_costs(result.costs, costs)
+        return float(result.lower_bound or 0.0) if same else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +99,8 @@ class EarlierContrastSearch(_EarlierAnswer[ContrastiveExplanationRecord]):
         """
         result = self.result
         same = _same_costs(result.costs, costs) and distance == (result.scales is not None)
-        return _told(result.lower_bound) if same and {*result.must_not} <= {*must_not} else 0.0
+        same = same and {*result.must_not} <= {*must_not}
+        return float(result.lower_bound or 0.0) if same else 0.0
 
 
 def earlier_contrast(given: EarlierContrast, problem: PosedProblem) -> EarlierContrastSearch:
@@ -118,16 +119,11 @@ def earlier_contrast(given: EarlierContrast, problem: PosedProblem) -> EarlierCo
 class EarlierGame(_EarlierAnswer[ImportanceRecord]):
     """The sets of features in an earlier ``result`` on their importance.
 
-    ``changing`` are the counterfactuals that a replay confirmed; ``sufficient`` sets are claims
-    that need another proof.
+    ``changing`` are the counterfactuals that a replay confirmed; the sufficient sets of the result
+    are claims that need another proof.
     """
 
     changing: tuple[Verdict, ...]
-
-    @property
-    def sufficient(self) -> tuple[FeatureSet, ...]:
-        """The sets that the earlier run proved to keep the prediction."""
-        return self.result.sufficient
 
 
 def earlier_importance(given: EarlierImportance, problem: PosedProblem) -> EarlierGame:
@@ -200,10 +196,6 @@ def asked_before(given: Any, kind: type[AnyResult], problem: PosedProblem) -> An
 def _violated(problem: PosedProblem, found: Counterfactual) -> Verdict:
     outputs = problem.network.evaluate(found.input)
     return violated_by(problem.question, found.input, outputs)
-
-
-def _told(bound: float | None) -> float:
-    return float(bound or 0.0)
 
 
 def _same_costs(before: tuple[float, ...] | None, costs: FloatArray) -> bool:

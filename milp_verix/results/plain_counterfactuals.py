@@ -14,13 +14,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
-from milp_verix.results.few_digits import Condition, Point, in_few_digits, replaced
-from milp_verix.results.plain_tree_points import plain_tree_point
+from milp_verix.results.few_digits import Condition, Point, first_changed, in_few_digits, replaced
+from milp_verix.results.plain_tree_points import plain_tree_point, put_back
 from milp_verix.results.public import Audit, Explanation
 from milp_verix.results.records.base import Counterfactual
 
@@ -91,18 +90,13 @@ def _told(problem: PosedProblem, found: Counterfactual, point: Point) -> Counter
 
 def _plain_point(problem: PosedProblem, point: Point, allowed: Condition) -> Point:
     """Return a described input near ``point`` that changes as few of its features as is found."""
-    inputs, network = problem.inputs, problem.network
+    inputs = problem.inputs
     assert inputs is not None
 
     def counts(candidate: Point) -> bool:
-        moved = np.flatnonzero(candidate != problem.x)
-        inside = problem.ball.contains(candidate, moved)
-        return (
-            inside and problem.question.changed(network.evaluate(candidate)) and allowed(candidate)
-        )
+        return first_changed(problem, candidate[None], allowed) is not None
 
-    groups = [group for group in inputs.groups if np.any(point[group] != problem.x[group])]
-    point = _put_back(point, problem.x, groups, counts)
+    point = put_back(problem, point, allowed)
     numbers = [
         (int(group[0]), feature.whole)
         for feature, group in zip(inputs.features, inputs.groups, strict=True)
@@ -112,10 +106,7 @@ def _plain_point(problem: PosedProblem, point: Point, allowed: Condition) -> Poi
 
 
 def _near(
-    problem: PosedProblem,
-    point: Point,
-    numbers: list[tuple[int, bool]],
-    counts: Condition,
+    problem: PosedProblem, point: Point, numbers: list[tuple[int, bool]], counts: Condition
 ) -> Point:
     """Return ``point`` with its ``numbers``, coordinates and if they are whole, near the input.
 
@@ -141,10 +132,7 @@ def _near(
 
 
 def _together(
-    problem: PosedProblem,
-    point: Point,
-    numbers: list[tuple[int, bool]],
-    counts: Condition,
+    problem: PosedProblem, point: Point, numbers: list[tuple[int, bool]], counts: Condition
 ) -> Point:
     """Return ``point`` with all its numbers so far on the way to the input as halving finds."""
     at, whole = [one for one, _ in numbers], np.array([whole for _, whole in numbers])
@@ -164,28 +152,12 @@ def _together(
     return best
 
 
-def _put_back(point: Point, x: Point, groups: list[NDArray[np.intp]], counts: Condition) -> Point:
-    """Return ``point`` with as many of ``groups`` as at ``x`` as halving finds."""
-    if not groups:
-        return point
-    candidate = point.copy()
-    for group in groups:
-        candidate[group] = x[group]
-    if counts(candidate):
-        return candidate
-    if len(groups) == 1:
-        return point
-    middle = len(groups) // 2
-    for half in (groups[:middle], groups[middle:]):
-        point = _put_back(point, x, half, counts)
-    return point
-
-
 def _nearer(problem: PosedProblem, point: Point, at: int, whole: bool, counts: Condition) -> Point:
     """Return ``point`` with coordinate ``at`` nearer to the input, and a change all the same."""
     x, most = float(problem.x[at]), float(point[at])
     if whole and abs(most - x) <= _SCANNED:
-        return _scanned(problem, point, at, counts)
+        nearest_first = np.arange(x, most, np.sign(most - x))[1:]
+        return replaced(problem, point, {at: nearest_first}, counts)
     near, far = x, most
     for _ in range(64 if whole else _HALVINGS):
         middle = (near + far) / 2
@@ -200,9 +172,3 @@ def _nearer(problem: PosedProblem, point: Point, at: int, whole: bool, counts: C
         else:
             near = middle
     return point
-
-
-def _scanned(problem: PosedProblem, point: Point, at: int, counts: Condition) -> Point:
-    """Return ``point`` with the whole number at ``at`` that is nearest to the input."""
-    x, most = float(problem.x[at]), float(point[at])
-    return replaced(problem, point, {at: np.arange(x, most, np.sign(most - x))[1:]}, counts)

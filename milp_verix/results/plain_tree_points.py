@@ -22,7 +22,7 @@ def plain_tree_point(problem: PosedProblem, found: Point, allowed: Condition) ->
 
     The prediction changes there as far as sums without rounding tell.
     """
-    point = _put_back(problem, found, allowed)
+    point = put_back(problem, found, allowed)
     unordered = np.zeros(point.size, dtype=bool)
     if problem.inputs is not None:
         for feature, group in zip(problem.inputs.features, problem.inputs.groups, strict=True):
@@ -32,8 +32,8 @@ def plain_tree_point(problem: PosedProblem, found: Point, allowed: Condition) ->
     return replaced(problem, point, nearer, allowed)
 
 
-def _put_back(problem: PosedProblem, point: Point, allowed: Condition) -> Point:
-    """Return ``point`` with as many groups as at the input as suffice, the least missed first."""
+def put_back(problem: PosedProblem, point: Point, allowed: Condition) -> Point:
+    """Return ``point``, of any network, with groups back at the input, the least missed first."""
     x = problem.x
     while True:
         groups = [group for group in problem.features.groups if np.any(point[group] != x[group])]

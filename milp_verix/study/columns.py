@@ -11,6 +11,7 @@ minimal one no more.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ class _Tally:
     def __init__(self, first: ExplanationRecord) -> None:
         every = range(len(first.groups))
         self.names = first.feature_names or tuple(f"feature {place}" for place in every)
-        self.kinds = None if first.inputs is None else first.inputs.features
+        self.kinds = () if first.inputs is None else first.inputs.features
         self.decisions: Counter[str] = Counter()
         self.needed: dict[str, Counter[int]] = defaultdict(Counter)
         self.open: Counter[int] = Counter()
@@ -52,12 +53,11 @@ class _Tally:
         self.no_part.update(without_part(result))
         self.still.update({*result.still} - {*result.explanation})
         x = result.input.reshape(-1)
-        texts = None if result.inputs is None else result.inputs.texts(result.input)
+        texts = () if result.inputs is None else result.inputs.texts(result.input)
         for feature in result.explanation:
-            kind = None if self.kinds is None else self.kinds[feature]
-            words = texts is not None and kind is not None and bool(kind.values)
-            start = result.groups[feature][0]
-            self.values[feature].append(texts[feature] if texts and words else float(x[start]))
+            words = texts and self.kinds[feature].values
+            value = texts[feature] if words else float(x[result.groups[feature][0]])
+            self.values[feature].append(value)
 
     def use(self, asked: str) -> TableUse:
         """Return the shares of all columns, the one that is needed most often first."""
@@ -67,17 +67,10 @@ class _Tally:
         for place, name in enumerate(self.names):
             needed = [self.needed[label][place] for label, _ in classes]
             shares = tuple(n / count for n, (_, count) in zip(needed, classes, strict=True))
-            columns.append(
-                ColumnUse(
-                    name,
-                    shares,
-                    sum(needed) / every,
-                    self.open[place] / every,
-                    self.no_part[place] / every,
-                    self.still[place] / every,
-                    self._typical(place),
-                )
-            )
+            counts = sum(needed), self.open[place], self.no_part[place], self.still[place]
+            in_all, open_, no_part, still = (count / every for count in counts)
+            typical = self._typical(place)
+            columns.append(ColumnUse(name, shares, in_all, open_, no_part, still, typical))
         columns.sort(key=lambda column: (-column.in_all, column.no_part))
         return TableUse(tuple(columns), classes, asked)
 
@@ -94,9 +87,8 @@ class _Tally:
                 if (left := left - count) <= 0:
                     break
             return ", ".join(told)
-        kind = None if self.kinds is None else self.kinds[feature]
         ends = np.quantile(np.array(values, dtype=np.float64), [0.25, 0.75], method="nearest")
-        unit = f" {kind.unit}" if kind is not None and kind.unit else ""
+        unit = f" {self.kinds[feature].unit or ''}".rstrip() if self.kinds else ""
         low, high = (nearest(float(end)) for end in ends)
         return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
@@ -150,20 +142,18 @@ def use_in(stored: Sequence[StoredTask], journal: Path) -> TableUse:
             group = one.row.network, str(one.row.epsilon), id(one.row.setting), one.row.task
             found[group].append(one)
     tally: _Tally | None = None
-    for tasks in sorted(found.values(), key=len, reverse=True)[:1]:
-        for one in tasks:
-            try:
-                result = load(one.path, ExplanationRecord)
-            except InputError:
-                continue
+    tasks = max(found.values(), key=len, default=[])
+    for one in tasks:
+        with suppress(InputError):
+            result = load(one.path, ExplanationRecord)
             if tally is None:
                 tally, first = _Tally(result), result
             if not difference_of(first, result, ("input", "prediction")):
                 tally.add(result)
-        if tally is not None:
-            row = tasks[0].row
-            asked = [row.task, f"ε = {radius_text(row.epsilon)}", *restrictions(first)]
-            return tally.use(", ".join(asked))
+    if tally is not None:
+        row = tasks[0].row
+        asked = [row.task, f"ε = {radius_text(row.epsilon)}", *restrictions(first)]
+        return tally.use(", ".join(asked))
     raise InputError(
         f"{journal} has no explanation with a whole result: columns are counted over the results "
         "of explain or minimum, which a study keeps unless it is asked not to"

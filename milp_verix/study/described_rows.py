@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.inputs.one_row import features_left_out, row_of
+from milp_verix.inputs.one_row import features_among, has_names, row_of
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.study.inputs import Inputs, inputs_of
 from milp_verix.study.tables import csv_lines, parquet_table, refuse_one_cell, refuse_other_length
@@ -51,34 +51,26 @@ def _given(source: Any, description: Description, reordered: bool) -> Inputs:
         return _frame(parquet_table(path), path.name, description)
     if is_frame(source):
         return _frame(source, "the frame", description)
-    if isinstance(source, Sequence) and any(hasattr(row, "keys") for row in source):
+    if isinstance(source, Sequence) and any(has_names(row) for row in source):
         features = description.features
         return Inputs(
             len(source),
             lambda i: _row(source[i], description, f"row {i}"),
-            notes=lambda i: features_left_out(features, [*(row_of(source[i]) or ())], "the row"),
+            notes=lambda i: features_among(features, [*(row_of(source[i]) or ())], "the row")[1],
             place="row {}".format,
         )
-    refuse_arrays(reordered)
     try:
-        return inputs_of(source, description.size)
+        given = inputs_of(source, description.size)
     except InputError as error:
         raise InputError(f"{error}; a DataFrame and a list of dicts have values by name") from error
+    refuse_arrays(reordered)
+    return given
 
 
 def _frame(frame: Any, what: str, description: Description) -> Inputs:
     frame = named_frame(frame)
-    told = features_left_out(description.features, list(frame.columns), what)
-    rows = frame.to_dict("records")
-    _refuse_empty(rows, what)
-
-    def place(index: int) -> str:
-        return f"{what}, row {index}"
-
-    def read(index: int) -> FloatArray:
-        return _row(rows[index], description, place(index))
-
-    return Inputs(len(rows), read, place=place, told=told)
+    lines = [*enumerate(frame.to_dict("split")["data"])]
+    return _table(f"{what}, row", what, [*frame.columns], lines, description)
 
 
 def _csv(path: Path, description: Description) -> Inputs:
@@ -87,19 +79,30 @@ def _csv(path: Path, description: Description) -> Inputs:
     refuse_one_cell(path, header, len(description.names))
     if twice := next((name for name in header if header.count(name) > 1), None):
         raise InputError(f"{path.name} has two columns named {twice!r}: rename or drop one of them")
-    told = features_left_out(description.features, header, path.name)
-    rows = list(lines)
-    _refuse_empty(rows, path.name)
+    return _table(f"{path.name}, line", path.name, header, [*lines], description)
+
+
+def _table(
+    where: str,
+    what: str,
+    header: list[str],
+    lines: list[tuple[int, list[Any]]],
+    description: Description,
+) -> Inputs:
+    """Return the inputs in numbered ``lines`` of cells."""
+    _, told = features_among(description.features, header, what)
+    if not lines:
+        raise InputError(f"{what} holds no rows, expected one for each input")
 
     def place(index: int) -> str:
-        return f"{path.name}, line {rows[index][0]}"
+        return f"{where} {lines[index][0]}"
 
     def read(index: int) -> FloatArray:
-        cells = rows[index][1]
+        cells = lines[index][1]
         refuse_other_length(cells, len(header), place(index))
         return _row(dict(zip(header, cells, strict=True)), description, place(index))
 
-    return Inputs(len(rows), read, place=place, told=told)
+    return Inputs(len(lines), read, place=place, told=told)
 
 
 def _row(row: Any, description: Description, where: str) -> FloatArray:
@@ -107,8 +110,3 @@ def _row(row: Any, description: Description, where: str) -> FloatArray:
         return description.row(row)
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
-
-
-def _refuse_empty(rows: Sequence[Any], what: str) -> None:
-    if not rows:
-        raise InputError(f"{what} holds no rows, expected one for each input")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.frame import is_frame
-from milp_verix.inputs.one_row import by_names, in_order, numbers_in, row_of
+from milp_verix.inputs.one_row import has_names, in_order, numbers_by_name, row_of
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.stored_numbers import array_in
 from milp_verix.study.tables import number_table
@@ -107,8 +107,8 @@ def _is_table(source: Any) -> bool:
 def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
     """Return inputs that are arrays, or rows by ``names``, or else by those of the first row."""
     told: tuple[str, ...] = ()
-    if names is None and hasattr(source[0], "keys"):
-        names, told = in_order([*map(str, source[0].keys())], None, "the first row")
+    if names is None and has_names(source[0]):
+        names, told = in_order([*(row_of(source[0]) or ())], None, "the first row")
 
     def read(index: int) -> NDArray[Any]:
         row = row_of(source[index])
@@ -117,11 +117,11 @@ def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
                 return np.asarray(source[index])
         except ValueError as error:  # rows of different lengths
             raise InputError(f"the input is not an array: {error}") from error
-        return np.array(numbers_in(by_names(row, names, f"row {index}")[0]))
+        return np.array(numbers_by_name(row, names, f"row {index}")[0])
 
     def notes(index: int) -> tuple[str, ...]:
         row = row_of(source[index])
-        return () if row is None else by_names(row, names, "the row")[1]
+        return () if row is None else in_order([*row], names, "the row")[1]
 
     return Inputs(len(source), read, notes=notes, told=told)
 

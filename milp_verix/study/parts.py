@@ -17,7 +17,7 @@ from milp_verix.inputs.inputs import Inputs as Description, inputs_of as describ
 from milp_verix.inputs.one_row import counts, row_of
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
-from milp_verix.problem.labelled import shaped_domain
+from milp_verix.problem.meeting import shaped_domain
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.described_rows import described_inputs
@@ -68,8 +68,7 @@ def part_of(
     _first_readable(given, chosen)
     if "epsilon" in (grid or {}):
         raise InputError("'epsilon' is in the grid, and given beside it: give it once")
-    radii = [row_of(one) if hasattr(one, "keys") else one for one in _listed(epsilon)]
-    axes = {"epsilon": radii, **(grid or {})}
+    axes = {"epsilon": _radii(epsilon), **(grid or {})}
     kinds = [task] if isinstance(task, str) else list(task)
     if "compare" in kinds and len(kinds) > 1:
         raise InputError("a study of solvers has the task 'compare' alone: leave the others out")
@@ -123,13 +122,14 @@ def _given(
     return given, {**options, "inputs": placed}
 
 
-def _listed(value: Any) -> list[Any]:
-    """Return several values as a list, one as a list of it; values by name are one."""
-    row = row_of(value) if hasattr(value, "keys") else None
-    if row is not None and (isinstance(value, Mapping) or not counts([*row])):
+def _radii(given: Any) -> list[Any]:
+    """Return several radii as a list, one as a list of it; radii by name are one, as a dict."""
+    row = row_of(given) if hasattr(given, "keys") else None
+    if row is not None and (isinstance(given, Mapping) or not counts([*row])):
         return [row]
-    one = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
-    return [value] if one or (isinstance(value, np.ndarray) and not value.ndim) else list(value)
+    several = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
+    radii = given if several and not isinstance(given, str) else [given]
+    return [row_of(one) if hasattr(one, "keys") else one for one in radii]
 
 
 def _indices(given: str | Sequence[int] | None, count: int) -> Sequence[int]:

@@ -190,6 +190,8 @@ def _ascending(name: str, scores: FloatArray) -> Order:
 def _permutation(order: OrderLike, features: Features) -> tuple[int, ...]:
     try:
         given = np.asarray(features.unnamed(order, "order"))
+    except InputError:
+        raise
     except ValueError:  # rows of different lengths
         given = np.array(None)
     count = features.count

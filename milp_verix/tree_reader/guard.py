@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import ModelError
-from milp_verix.tree_reader.read_trees import Link, Runner
+from milp_verix.tree_reader.read_trees import Link, Runner, ranks_of
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network.network import Network
@@ -75,10 +75,12 @@ def require_equal(
     # a link changes no faster than its argument; float32 holds outputs to 6e-8 of their size
     precision = float(np.finfo(outputs.dtype).eps)
     allowed = off / model.divisor * (1 + 1e-9) + 2 * precision * (1 + np.abs(expected))
+    if model.link == "largest":
+        outputs = ranks_of(outputs)
     if model.link == "softmax":
         allowed = allowed + off.sum() / model.divisor
     wrong = np.argwhere(~(np.abs(outputs - expected) <= allowed))
-    if wrong.size and model.link != "largest":
+    if wrong.size:
         row, score = wrong[0].tolist()
         raise _differs(
             model,

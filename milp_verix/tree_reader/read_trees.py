@@ -55,8 +55,7 @@ class ReadTrees:
         link: how ``outputs`` come from scores ``s / divisor``. After ``softmax``, and for
             ``identity`` with several columns, the class is the first of the largest; a single
             score is compared with 0, after a sigmoid with 1/2. ``largest`` is for a single tree:
-            each leaf has the score 1 for its class, and outputs may be any numbers of which the
-            largest is that class.
+            scores are the ranks of the outputs, and outputs may be any numbers in that order.
         divisor: a positive number; see ``link``. 1 for regressors.
         upper_at_tie: True if a single score of exactly 0 is class 1, False if it is class 0.
         runner: the model as the library runs it.
@@ -96,6 +95,12 @@ class ReadTrees:
     words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     before: LoadedModel | None = None
     blur: float = 0.0
+
+
+def ranks_of(values: NDArray[np.floating]) -> FloatArray:
+    """Return how many values of its row each value is above, for ``values`` of shape (n, m)."""
+    ranks: FloatArray = np.sum(values[:, None, :] < values[:, :, None], axis=2, dtype=np.float64)
+    return ranks
 
 
 def one_row_each(values: Any, rows: int) -> NDArray[np.floating]:

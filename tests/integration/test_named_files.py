@@ -153,7 +153,7 @@ def test_names_of_features_are_those_of_the_columns_they_stand_for() -> None:
     case = named_case("tree", "numbers", 4)
     x, columns = case.row.astype(float).to_numpy(), [*case.values.columns]
     asked: dict[str, Any] = {"epsilon": 1, "domain": (-10, 100)}
-    with pytest.raises(InputError, match=r"feature_names calls the model's column .* by the name"):
+    with pytest.raises(InputError, match=r"is at place 0, and the model has it at place 3"):
         explain(case.model, x, feature_names=columns[::-1], **asked)
     own = explain(case.model, x, feature_names=columns, **asked)
     others = explain(case.model, x, feature_names=["w", "x", "y", "z"], **asked)

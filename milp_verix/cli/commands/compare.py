@@ -13,12 +13,7 @@ from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.help_sections import output_option, question_option, search_option
 from milp_verix.cli.options import JsonPath, PlotPath, Quiet
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import (
-    QuestionOptions,
-    files_of,
-    order_of,
-    question_of,
-)
+from milp_verix.cli.question import QuestionOptions, files_of, order_of, question_of
 from milp_verix.cli.search_options import BoundOptions
 from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.compare import TASKS, compare_solvers

@@ -91,8 +91,8 @@ def _rows(source: str, problem: PosedProblem) -> tuple[Numbers, tuple[str, ...]]
     if inputs and Path(source).suffix.lower() in (".csv", ".parquet"):
         given = described_inputs(source, inputs)
     else:
-        refuse_arrays(inputs is not None and inputs.places is not None)
         given = inputs_of(source, problem.x.size, None, names)
+        refuse_arrays(inputs is not None and inputs.places is not None)
     rows = [given.read(index).reshape(-1) for index in range(given.count)]
     return Numbers(np.array(rows)), given.told
 

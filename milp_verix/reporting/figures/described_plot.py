@@ -13,7 +13,7 @@ from milp_verix.reporting.figures.parts.audit_status import AuditStatus, audit_s
 from milp_verix.reporting.figures.parts.described_rows import DescribedRow, described_row
 from milp_verix.reporting.figures.parts.outline import MARK
 from milp_verix.reporting.figures.parts.passage_lines import LINE, lines_of, write_lines
-from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet, run_facts
 from milp_verix.reporting.figures.parts.style import INK, MUTED, Status, statuses, typeset
 from milp_verix.reporting.words.audit import audit_headline, audit_outcome, audit_sentence
 from milp_verix.reporting.words.contrast import contrast_sentence
@@ -25,9 +25,8 @@ from milp_verix.reporting.words.wording import (
     contrast_outcome,
     counted,
     headline,
-    outcome_of,
+    named_prediction,
     outcome_text,
-    seconds_text,
     shortened,
 )
 from milp_verix.results.records.audit import AuditRecord
@@ -90,7 +89,7 @@ def described_explanation(explanation: ExplanationRecord) -> Drawing:
     """Draw the features of an explanation first, each with a value that it rules out."""
     known, found = statuses(explanation), explanation.counterfactuals
     ranked = sorted(_ranked(explanation), key=lambda f: not known[f].kept)
-    after = {outcome_of(explanation, point): point for point in found.values()}
+    after = {named_prediction(explanation, point.prediction): point for point in found.values()}
     one = next(iter(after.values())) if len(after) == 1 else None
     lines = []
     for feature in ranked[:_MOST]:
@@ -101,8 +100,7 @@ def described_explanation(explanation: ExplanationRecord) -> Drawing:
         elif status is Status.UNDECIDED:
             beside = "not decided"
         colour = _DIM if status is Status.IRRELEVANT else status.colour
-        bar = status is not Status.STILL
-        lines.append(_Line(row, colour, status.kept, beside, bar))
+        lines.append(_Line(row, colour, status.kept, beside, bar=status is not Status.STILL))
     every = {
         Status.EXPLANATION: _Key("s", Status.EXPLANATION.colour, "must stay"),
         Status.UNDECIDED: _Key("s", Status.UNDECIDED.colour, "not decided"),
@@ -111,7 +109,7 @@ def described_explanation(explanation: ExplanationRecord) -> Drawing:
     }
     keys = [key for status, key in every.items() if status in known]
     heading = _heading(explanation, one) if found else ""
-    panel = _Panel(lines, heading, keys, [outcome_text(explanation), *_about(explanation)])
+    panel = _Panel(lines, heading, keys, [outcome_text(explanation), *run_facts(explanation)])
     return _figure(explanation, headline(explanation), explanation_sentence(explanation), panel)
 
 
@@ -130,7 +128,7 @@ def described_contrast(found: ContrastiveExplanationRecord) -> Drawing:
         keys = [_Key("o", _DIM, "may change within the bar", bar=True)]
         keys += [_Key("o", Status.STILL.colour, Status.STILL.value)] if held else []
     heading = "" if point is None else _heading(found, point)
-    panel = _Panel(lines, heading, keys, [contrast_outcome(found), *_about(found)])
+    panel = _Panel(lines, heading, keys, [contrast_outcome(found), *run_facts(found)])
     return _figure(found, contrast_headline(found), contrast_sentence(found), panel)
 
 
@@ -155,8 +153,8 @@ def described_audit(audit: AuditRecord, flip: tuple[int | None, Counterfactual] 
         status, row = known[feature], described_row(audit, feature, point)
         strong = status in (AuditStatus.KEPT, AuditStatus.ADDED, AuditStatus.UNDECIDED)
         colour = _DIM if status is AuditStatus.OUTSIDE else status.colour
-        bar = not strong and status is not AuditStatus.STILL
-        lines.append(_Line(row, colour, strong, row.becomes or "", bar=bar))
+        bar = status is not AuditStatus.STILL
+        lines.append(_Line(row, colour, strong, row.becomes or "", bar))
     every = {status: _Key("s", status.colour, status.value) for status in AuditStatus}
     every[AuditStatus.REMOVABLE] = _Key("o", AuditStatus.REMOVABLE.colour, "can be left out")
     every[AuditStatus.OUTSIDE] = _Key("o", _DIM, AuditStatus.OUTSIDE.value, bar=True)
@@ -165,14 +163,8 @@ def described_audit(audit: AuditRecord, flip: tuple[int | None, Counterfactual] 
     heading = "" if point is None else _heading(audit, point)
     if freed is not None:
         heading = f"without {labels_of(audit)[freed]} {heading}"
-    panel = _Panel(lines, heading, keys, [audit_outcome(audit), *_about(audit)])
+    panel = _Panel(lines, heading, keys, [audit_outcome(audit), *run_facts(audit)])
     return _figure(audit, audit_headline(audit), audit_sentence(audit), panel)
-
-
-def _about(result: Result) -> list[str]:
-    """Return the model and the time; the sentence tells the ball."""
-    time = f"{seconds_text(result.statistics.seconds)} with {result.solver}"
-    return [shortened(result.model.file, 36), time]
 
 
 def _ranked(explanation: ExplanationRecord) -> list[int]:
@@ -189,7 +181,7 @@ def _ranked(explanation: ExplanationRecord) -> list[int]:
 def _heading(result: Result, point: Counterfactual | None) -> str:
     if point is None or not isinstance(point.prediction, int):
         return "changes, for example, with"
-    return f"becomes {outcome_of(result, point)} with"
+    return f"becomes {named_prediction(result, point.prediction)} with"
 
 
 def _beside(result: Result, row: DescribedRow, point: Counterfactual, *, named: bool) -> str:
@@ -202,7 +194,7 @@ def _beside(result: Result, row: DescribedRow, point: Counterfactual, *, named: 
     elif others:
         told += f" and {counted(len(others), 'other change')}"
     if named and isinstance(point.prediction, int):
-        told += f": {outcome_of(result, point)}"
+        told += f": {named_prediction(result, point.prediction)}"
     return told
 
 

@@ -8,7 +8,6 @@ from milp_verix.reporting.figures.parts.bars import (
     PROVEN,
     key_above,
     right_of,
-    short_names,
     told_beside,
 )
 from milp_verix.reporting.figures.parts.image_view import ImageView
@@ -35,9 +34,9 @@ _SCORE, _WRONG = "#9c9c9c", "#c23b22"
 def bars(found: ImportanceRecord) -> Drawing:
     """Draw a bar up to the lower end, and another one on it up to the upper end."""
     shown, labels, lower, upper = found.ranking[:_MOST], labels_of(found), found.lower, found.upper
-    names = short_names([labels.short(one) for one in shown], _LONGEST_NAME)
+    names = [typeset(labels.short(one, _LONGEST_NAME)) for one in shown]
     left = right_of(names)
-    height = _ROW * len(shown)
+    height = _ROW * max(len(shown), 1)
     beside = 0.0 if found.beside is None else _GAP + _BESIDE
     top = HEADER + _CAPTION
     sheet = Sheet(left + _BARS + _NUMBERS + beside + MARGIN, top + height + _BELOW)

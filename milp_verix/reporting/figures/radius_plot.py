@@ -16,7 +16,7 @@ from milp_verix.reporting.figures.parts.bars import (
 )
 from milp_verix.reporting.figures.parts.image_view import ImageView
 from milp_verix.reporting.figures.parts.picture_row import PictureRow
-from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet, run_facts
 from milp_verix.reporting.figures.parts.style import LABEL, Status, bar_rows, legend, typeset
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.radius import (
@@ -27,14 +27,7 @@ from milp_verix.reporting.words.radius import (
     single_feature,
     unit_of,
 )
-from milp_verix.reporting.words.wording import (
-    changed_text,
-    counted,
-    kept_text,
-    norm_text,
-    seconds_text,
-    shortened,
-)
+from milp_verix.reporting.words.wording import changed_text, counted, kept_text, norm_text
 from milp_verix.results.records.radius import RadiusBracket, RobustnessRadiiRecord
 from verix_encodings.arrays import FloatArray
 
@@ -50,15 +43,7 @@ def _headed(sheet: Sheet, found: RobustnessRadiiRecord) -> None:
     asked = f"{norm_text(found.norm)} up to {reach}"
     if found.inputs is not None:
         asked = "each in its own unit" if found.each else f"up to {reach}{unit}"
-    sheet.headed(
-        radii_headline(found),
-        [
-            asked,
-            radii_outcome(found),
-            shortened(found.model.file, 36),
-            f"{seconds_text(found.statistics.seconds)} with {found.solver}",
-        ],
-    )
+    sheet.headed(radii_headline(found), [asked, radii_outcome(found), *run_facts(found)])
 
 
 def images(found: RobustnessRadiiRecord, view: ImageView, _shape: object) -> Drawing:
@@ -69,9 +54,8 @@ def images(found: RobustnessRadiiRecord, view: ImageView, _shape: object) -> Dra
     if found.each:
         some = len(found.irrelevant) < len(found.groups)
         label, scale = "radius, in input units" if some else "", (_COLOURS, _scale(found))
-        radii = row.mapped(
-            1, _map(found, view), "Proven radius of each feature alone", label, scale
-        )
+        title = "Proven radius of each feature alone"
+        radii = row.mapped(1, _map(found, view), title, label, scale)
         radii.set_facecolor(_NEVER)
         never = f"irrelevant at all radii{' or without room to change' * bool(found.still)}: "
         never += counted(len(found.irrelevant), "feature")
@@ -170,11 +154,8 @@ def _ends(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> tuple[float, 
         lower, upper, reach = lower / scale, None if upper is None else upper / scale, 1.0
     elif found.inputs is not None:
         factor, _ = unit_of(found)
-        lower, upper, reach = (
-            factor * lower,
-            None if upper is None else factor * upper,
-            factor * reach,
-        )
+        upper = None if upper is None else factor * upper
+        lower, reach = factor * lower, factor * reach
     if bracket.irrelevant:
         return reach, reach
     return lower, reach if upper is None else upper

@@ -46,13 +46,9 @@ def level_colours(count: int) -> list[str]:
 def _handles(sweep: EpsilonSweepRecord, explained: str) -> list[Patch]:
     """Return the keys: a radius with the features that are irrelevant there, and at none larger."""
     keys: list[Patch] = []
-    for level, colour, free, added in zip(
-        sweep.levels,
-        level_colours(len(sweep.levels)),
-        sweep.freed(),
-        sweep.added(),
-        strict=True,
-    ):
+    colours = level_colours(len(sweep.levels))
+    parts = zip(sweep.levels, colours, sweep.freed(), sweep.added(), strict=True)
+    for level, colour, free, added in parts:
         here = f"{radius_text(level, short=True)}: {free} irrelevant"
         more = f" (+{added})" if keys else ""
         keys.append(Patch(facecolor=colour, edgecolor=FRAME, label=typeset(here + more)))
@@ -91,15 +87,8 @@ def _titled(sheet: Sheet, sweep: EpsilonSweepRecord) -> None:
     radii = radii[:1] + [radius.removeprefix("ε = ") for radius in radii[1:]]
     norm = f" ({norm_text(first.norm)})" if first.inputs is None else ""
     ball = f"{', '.join(radii)}{norm}"
-    sheet.headed(
-        sweep_headline(sweep),
-        [
-            typeset(ball),
-            sweep_outcome(sweep),
-            shortened(first.model.file, 36),
-            f"{sweep.seconds:.2f} s",
-        ],
-    )
+    about = [shortened(first.model.file, 36), f"{sweep.seconds:.2f} s"]
+    sheet.headed(sweep_headline(sweep), [typeset(ball), sweep_outcome(sweep), *about])
 
 
 def images(sweep: EpsilonSweepRecord, view: ImageView, _shape: object) -> Drawing:

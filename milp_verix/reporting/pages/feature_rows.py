@@ -12,20 +12,14 @@ from milp_verix.reporting.figures.parts.style import Status, typeset
 from milp_verix.reporting.figures.tabular_plot import rows
 from milp_verix.reporting.pages.parts import Cell, PageTable, View
 from milp_verix.reporting.words.feature_labels import labels_of
-from milp_verix.reporting.words.wording import (
-    becomes_text,
-    counted,
-    joined,
-    kept_text,
-    outcome_of,
-)
+from milp_verix.reporting.words.sentences import changes_listed
+from milp_verix.reporting.words.wording import becomes_text, counted, kept_text, named_prediction
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.relevance import RelevanceRecord
 
 _LONGEST_GROUP = 4
-_CHANGES = 6
 _ROLES = {Status.EXPLANATION: "protected", Status.IRRELEVANT: "other"}
 
 
@@ -49,7 +43,7 @@ def _explanation(result: ExplanationRecord, most: int, name: str) -> View:
     shown = sorted(rows(result), key=lambda row: list(Status).index(row.status))
     labels, points = labels_of(result), result.counterfactuals
     features = {*chosen(result, most, [row.feature for row in shown])}
-    outcomes = {outcome_of(result, points[feature]) for feature in features}
+    outcomes = {named_prediction(result, points[feature].prediction) for feature in features}
     one = typeset(outcomes.pop()) if len(outcomes) == 1 else None
     body = []
     for row in shown:
@@ -81,9 +75,7 @@ def _without(result: ExplanationRecord, feature: int, found: Counterfactual, *, 
         if one != feature
     ]
     if others:
-        more = counted(len(others) - _CHANGES, "other change")
-        listed = joined([*others[:_CHANGES], *([more] if len(others) > _CHANGES else [])])
-        told += f"{', ' * bool(told)}with {listed}"
+        told += f"{', ' * bool(told)}with {changes_listed(others)}"
     return f"{told}: {typeset(becomes_text(result, found))}" if named else told
 
 
@@ -95,9 +87,9 @@ def _contrast(result: ContrastiveExplanationRecord, found: Counterfactual, name:
         group = list(result.groups[feature])
         difference = after[group].astype(np.float64) - before[group].astype(np.float64)
         strongest = float(difference[np.abs(difference).argmax()])
-        word = _word(result, feature, found, freed=False)
+        word = _word(result, feature, found)
         changed = word or _numbers(after[group])
-        difference_ = _signed(strongest, freed=True) if word is None else Cell("")
+        difference_ = _signed(strongest) if word is None else Cell("")
         body.append([Cell(labels[feature]), _value(result, feature), changed, difference_])
     return _view(name, ["counterfactual", "difference"], body)
 
@@ -108,7 +100,7 @@ def _pair(result: RelevanceRecord, found: Counterfactual, name: str) -> View:
     Where a protected feature is necessary, the input is the first of the two.
     """
     labels, freed = labels_of(result), {*result.features}
-    others = [(f"decision {outcome_of(result, found)}", found.input)]
+    others = [(f"decision {named_prediction(result, found.prediction)}", found.input)]
     if result.unchanged is not None and result.free:
         same = "same decision" if result.against is None else kept_text(result)
         others.insert(0, (same, result.unchanged))
@@ -134,24 +126,12 @@ def _view(
     return View(table=PageTable(name, heads, body, len(heads), kind), note=note)
 
 
-def _words(result: Result, x: NDArray[Any]) -> tuple[str, ...] | None:
-    """Return the values of an input in words, where the user described it; else None."""
-    if result.inputs is None or len(result.inputs.features) != len(result.groups):
-        return None
-    return result.inputs.texts(x)
-
-
-def _word(result: Result, feature: int, found: Counterfactual, freed: bool) -> Cell | None:
+def _word(result: Result, feature: int, found: Counterfactual) -> Cell | None:
     """Return the new value of a feature whose values are words; None for a number."""
     if result.inputs is None or not result.inputs.features[feature].values:
         return None
-    before, after = _words(result, result.input), _words(result, found.input)
-    if before is None or after is None:
-        return None
-    kind = "number freed" if freed else "number"
-    if before[feature] == after[feature]:
-        return Cell("same", f"{kind} same")
-    return Cell(after[feature], kind)
+    before, after = (_text(result, feature, x) for x in (result.input, found.input))
+    return Cell("same", "number same") if before == after else Cell(after, "number")
 
 
 def _value(result: Result, feature: int, point: NDArray[Any] | None = None) -> Cell:
@@ -162,8 +142,8 @@ def _value(result: Result, feature: int, point: NDArray[Any] | None = None) -> C
 
 def _text(result: Result, feature: int, point: NDArray[Any]) -> str:
     """Return the value of a feature at a point, in words or in numbers as people write them."""
-    if (words := _words(result, point)) is not None:
-        return words[feature]
+    if result.inputs is not None:
+        return result.inputs.texts(point)[feature]
     return _numbers(point.reshape(-1)[[*result.groups[feature]]]).text
 
 
@@ -178,10 +158,9 @@ def _status(status: Status, label: str, told_as: str | None = None) -> Cell:
     return Cell(label, status=status.name.lower(), unseen=told_as or status.value)
 
 
-def _signed(change: float, *, freed: bool) -> Cell:
-    """Return a change with its sign; that of the freed feature is framed."""
+def _signed(change: float) -> Cell:
+    """Return a change with its sign, in a frame."""
     if not change:
-        return Cell("0", "number same freed" if freed else "number same")
-    kind = "rise" if change > 0 else "fall"
+        return Cell("0", "number same freed")
     text = typeset(f"{'+' * (change > 0)}{nearest(change, 3)}")
-    return Cell(text, f"number {kind} freed" if freed else f"number {kind}")
+    return Cell(text, f"number {'rise' if change > 0 else 'fall'} freed")

@@ -15,8 +15,8 @@ from milp_verix.reporting.words.notice import (
     reason_text,
     reasons_of,
 )
-from milp_verix.reporting.words.sentences import compared
-from milp_verix.reporting.words.wording import counted, named_prediction
+from milp_verix.reporting.words.sentences import compared, decided
+from milp_verix.reporting.words.wording import counted
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.ranges import RangesRecord
 
@@ -30,7 +30,7 @@ def notice_page(
     """Return the notice of a decision as HTML; ``proof`` are words on the file with the proof."""
     ranked = reasons_of(found, importance)
     shown = ranked[:MOST_REASONS]
-    decision = f"{named_prediction(found, found.prediction)}{compared(found)}"
+    decision = f"{decided(found)}{compared(found)}"
     order = "in the order of the importance given"
     if importance is None:
         order = "the one with the least room first"
@@ -38,11 +38,11 @@ def notice_page(
     versions = [f"{name} {version}" for name, version in sorted(found.versions.items())]
     return rendered(
         "notice.html",
-        title=f"The decision {decision}, and what decided",
+        title=f"{decision[0].upper()}{decision[1:]}, and what decided",
         lead="Made by a model, explained with a proof",
-        introduction=f"The {count} for the decision {decision}, {order}:"
+        introduction=f"The {count} for {decision}, {order}:"
         if shown
-        else f"No reason is listed for the decision {decision}.",
+        else f"No reason is listed for {decision}.",
         reasons=[reason_text(found, one) for one in shown],
         others=others_text(found, ranked, len(shown)),
         drawing=drawn(figure_of(found), "The ranges of what decided").drawing,

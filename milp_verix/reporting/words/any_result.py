@@ -4,55 +4,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from milp_verix.printable import printable
-from milp_verix.reporting.words.audit import (
-    audit_facts,
-    audit_headline,
-    audit_outcome,
-    audit_sentence,
-)
-from milp_verix.reporting.words.contrast import (
-    contrast_facts,
-    contrast_sentence,
-    enumeration_facts,
-    enumeration_sentence,
-)
-from milp_verix.reporting.words.explanation import facts
-from milp_verix.reporting.words.importance import (
-    importance_facts,
-    importance_headline,
-    importance_outcome,
-    importance_sentence,
-)
-from milp_verix.reporting.words.radius import (
-    radii_facts,
-    radii_headline,
-    radii_outcome,
-    radii_sentence,
-    sweep_facts,
-    sweep_headline,
-    sweep_outcome,
-    sweep_sentence,
-)
-from milp_verix.reporting.words.ranges import (
-    ranges_facts,
-    ranges_headline,
-    ranges_outcome,
-    ranges_sentence,
-)
-from milp_verix.reporting.words.relevance import (
-    relevance_facts,
-    relevance_headline,
-    relevance_outcome,
-    relevance_sentence,
-)
-from milp_verix.reporting.words.sentences import explanation_sentence
-from milp_verix.reporting.words.wording import (
-    contrast_headline,
-    contrast_outcome,
-    enumeration_headline,
-    headline,
-    outcome_text,
-    size_text,
+from milp_verix.reporting.words import (
+    audit,
+    contrast,
+    explanation,
+    importance,
+    radius,
+    ranges,
+    relevance,
+    sentences,
+    wording,
 )
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
@@ -74,31 +35,50 @@ class _Words(NamedTuple):
 
 
 def _explained(result: ExplanationRecord) -> str:
-    return f"{size_text(result)}, {outcome_text(result)}"
+    return f"{wording.size_text(result)}, {wording.outcome_text(result)}"
 
 
 def _contrasted(result: ContrastiveExplanationRecord) -> str:
     of = "" if result.size is None else f"{result.size} of {len(result.groups)} features, "
-    return of + contrast_outcome(result)
+    return of + wording.contrast_outcome(result)
 
 
 _WORDS: dict[type[StoredResult], _Words] = {
-    ExplanationRecord: _Words(headline, _explained, explanation_sentence, facts),
+    ExplanationRecord: _Words(
+        wording.headline, _explained, sentences.explanation_sentence, explanation.facts
+    ),
     ContrastiveExplanationRecord: _Words(
-        contrast_headline, _contrasted, contrast_sentence, contrast_facts
+        wording.contrast_headline, _contrasted, contrast.contrast_sentence, contrast.contrast_facts
     ),
     EnumerationRecord: _Words(
-        enumeration_headline, lambda _: "", enumeration_sentence, enumeration_facts
+        wording.enumeration_headline,
+        lambda _: "",
+        contrast.enumeration_sentence,
+        contrast.enumeration_facts,
     ),
-    AuditRecord: _Words(audit_headline, audit_outcome, audit_sentence, audit_facts),
-    RobustnessRadiiRecord: _Words(radii_headline, radii_outcome, radii_sentence, radii_facts),
-    EpsilonSweepRecord: _Words(sweep_headline, sweep_outcome, sweep_sentence, sweep_facts),
-    RangesRecord: _Words(ranges_headline, ranges_outcome, ranges_sentence, ranges_facts),
+    AuditRecord: _Words(
+        audit.audit_headline, audit.audit_outcome, audit.audit_sentence, audit.audit_facts
+    ),
+    RobustnessRadiiRecord: _Words(
+        radius.radii_headline, radius.radii_outcome, radius.radii_sentence, radius.radii_facts
+    ),
+    EpsilonSweepRecord: _Words(
+        radius.sweep_headline, radius.sweep_outcome, radius.sweep_sentence, radius.sweep_facts
+    ),
+    RangesRecord: _Words(
+        ranges.ranges_headline, ranges.ranges_outcome, ranges.ranges_sentence, ranges.ranges_facts
+    ),
     ImportanceRecord: _Words(
-        importance_headline, importance_outcome, importance_sentence, importance_facts
+        importance.importance_headline,
+        importance.importance_outcome,
+        importance.importance_sentence,
+        importance.importance_facts,
     ),
     RelevanceRecord: _Words(
-        relevance_headline, relevance_outcome, relevance_sentence, relevance_facts
+        relevance.relevance_headline,
+        relevance.relevance_outcome,
+        relevance.relevance_sentence,
+        relevance.relevance_facts,
     ),
 }
 

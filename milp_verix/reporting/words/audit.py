@@ -8,18 +8,17 @@ from milp_verix.reporting.words.explanation import (
     to_try,
     words_facts,
 )
-from milp_verix.reporting.words.feature_labels import SHOWN, labels_of
+from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.sentences import (
     change_told,
-    claim_text,
     held_told,
     kept_values,
     limit_parts,
-    listed_texts,
-    room_parts,
+    open_claim,
+    open_told,
     rules_told,
     scope_sentences,
-    stays_text,
+    set_claim,
 )
 from milp_verix.reporting.words.wording import becomes_text, counted, predicted_text
 from milp_verix.results.records.audit import AuditRecord, Minimum
@@ -91,14 +90,11 @@ def _more(audit: AuditRecord) -> str:
 def audit_sentence(audit: AuditRecord) -> str:
     """Return whether the set keeps the prediction in words: the claim, or what refutes it."""
     kept = audit.explanation
-    free = tuple(feature for feature in range(len(audit.groups)) if feature not in kept)
-    given = [f"as long as {kept_values(audit, kept, 'of the set')}"] if kept else []
-    claim = claim_text([stays_text(audit), *room_parts(audit, free, bool(kept)), *given])
+    claim = set_claim(audit, kept, "of the set")
     if audit.sound:
         return " ".join([claim, *_spare(audit), *rules_told(audit)])
     if audit.counterexample is None:
-        open_ = f"It is open if {claim[0].lower()}{claim[1:-1]}: {audit.unknown_reason}."
-        return " ".join([open_, *rules_told(audit)])
+        return " ".join([open_claim(claim, audit.unknown_reason), *rules_told(audit)])
     told = ["It is not enough to fix no feature."]
     if kept:
         told = [f"It is not enough that {kept_values(audit, kept, 'of the set')}."]
@@ -108,24 +104,18 @@ def audit_sentence(audit: AuditRecord) -> str:
 
 def _spare(audit: AuditRecord) -> list[str]:
     """Return sentences on the features that a sound set does not need."""
-    labels, kept = labels_of(audit), audit.sound_set
-    spare, held = _without_room(audit)
+    kept, (spare, held) = audit.sound_set, _without_room(audit)
     told = [f"{held_told(audit, held)}."] if held else []
     if spare:
-        listed = listed_texts([labels[feature] for feature in spare], SHOWN, "other feature")
         together = ", all at once" if len(spare) > 1 else ""
         limits = "".join(f", {part}" for part in limit_parts(audit, spare))
-        told.append(f"It does so without {listed}, too{together}{limits}.")
+        told.append(f"It does so without {labels_of(audit).named(spare)}, too{together}{limits}.")
     elif kept and not audit.unknown and held:
         others = "None of the others" if len(kept) > 1 else "The other one"
         told.append(f"{others} can{'' if len(kept) > 1 else '’t'} be left out.")
     elif kept and not audit.unknown:
         told.append("None of them can be left out." if len(kept) > 1 else "It can’t be left out.")
-    if audit.unknown:
-        names = [labels[feature] for feature in audit.unknown]
-        needed = f"{listed_texts(names, SHOWN, 'other feature')} {_are(audit.unknown)} needed"
-        told.append(f"It is open if {needed}.")
-    return told
+    return [*told, *open_told(audit, audit.unknown)]
 
 
 def _missing(audit: AuditRecord) -> list[str]:
@@ -134,16 +124,7 @@ def _missing(audit: AuditRecord) -> list[str]:
         return []
     as_well = " as well" if audit.explanation else ""
     missing = kept_values(audit, audit.added, "that are missing")
-    told = [f"It is enough if {missing}{as_well}."]
-    if audit.unknown:
-        names = [labels_of(audit)[feature] for feature in audit.unknown]
-        listed = listed_texts(names, SHOWN, "other feature")
-        told.append(f"It is open if {listed} {_are(audit.unknown)} needed for that.")
-    return told
-
-
-def _are(features: tuple[int, ...]) -> str:
-    return "is" if len(features) == 1 else "are"
+    return [f"It is enough if {missing}{as_well}.", *open_told(audit, audit.unknown, " for that")]
 
 
 def audit_facts(audit: AuditRecord) -> list[tuple[str, str]]:

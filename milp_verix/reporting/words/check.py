@@ -5,12 +5,10 @@ from milp_verix.reporting.words.explanation import about_facts, effort_facts
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
 from milp_verix.reporting.words.sentences import (
     change_told,
-    claim_text,
-    kept_values,
-    room_parts,
+    open_claim,
     rules_told,
     scope_sentences,
-    stays_text,
+    set_claim,
 )
 from milp_verix.reporting.words.wording import becomes_text, counted
 from milp_verix.results.records.base import Counterfactual, Result
@@ -23,10 +21,8 @@ def check_sentence(about: Result, verdict: Verdict, free: FeatureSet) -> str:
     if (point := _point(verdict)) is not None:
         return " ".join([change_told(about, point), *scope_sentences(about)])
     kept = tuple(feature for feature in range(len(about.groups)) if feature not in free)
-    given = [f"as long as {kept_values(about, kept, 'that are fixed')}"] if kept else []
-    claim = claim_text([stays_text(about), *room_parts(about, free, bool(kept)), *given])
-    if not verdict.holds:
-        claim = f"It is open if {claim[0].lower()}{claim[1:-1]}: {verdict.reason}."
+    claim = set_claim(about, kept, "that are fixed")
+    claim = claim if verdict.holds else open_claim(claim, verdict.reason)
     return " ".join([claim, *rules_told(about)])
 
 
@@ -45,7 +41,7 @@ def check_facts(about: Result, verdict: Verdict, free: FeatureSet) -> list[tuple
         ("free", f"{counted(len(free), 'feature')}: {labels_of(about).listed(free)}"),
         ("answer", answer),
     ]
-    if about.inputs is not None and point is not None:
+    if point is not None:
         told += [("change", text) for text in change_texts(about, point)]
     return told + effort_facts(about)
 

@@ -1,13 +1,13 @@
 """The part that columns play in the decisions about a table, and what is said of it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor
 
 from rich.table import Table
 from rich.text import Text
 
-from milp_verix.reporting.words.wording import counted, joined
+from milp_verix.printable import printable
+from milp_verix.reporting.words.wording import counted, joined, listed_texts
 
 _TOLD = 3
 
@@ -61,12 +61,12 @@ def share_text(share: float) -> str:
 
 def columns_headline(use: TableUse) -> str:
     """Return ``"What explains 40 decisions, by column"``."""
-    return f"What explains {_decisions(use)}, by column"
+    return f"What explains {counted(use.decisions, 'decision')}, by column"
 
 
 def columns_sentence(use: TableUse) -> str:
     """Return the columns needed most often, and those with no part, or held, in all decisions."""
-    every = f"{_decisions(use)} ({use.asked})"
+    every = f"{counted(use.decisions, 'decision')} ({use.asked})"
     top = [column for column in use.columns if column.in_all][:_TOLD]
     told = []
     if top:
@@ -77,11 +77,13 @@ def columns_sentence(use: TableUse) -> str:
     never = [column.name for column in use.columns if column.no_part == 1]
     if never:
         verb = "plays" if len(never) == 1 else "play"
-        told.append(f"{_listed(never)} provably {verb} no part in any of them.")
+        listed = listed_texts(never, "other column", _TOLD)
+        told.append(f"{listed} provably {verb} no part in any of them.")
     still = [column.name for column in use.columns if column.still == 1]
     if still:
-        told.append(f"Nothing is proven of the part of {_listed(still)}, held in all of them.")
-    return " ".join(told)
+        listed = listed_texts(still, "other column", _TOLD)
+        told.append(f"Nothing is proven of the part of {listed}, held in all of them.")
+    return printable(" ".join(told))
 
 
 def columns_table(use: TableUse) -> Table:
@@ -91,18 +93,9 @@ def columns_table(use: TableUse) -> Table:
     heads += ["not decided", "plays no part", "stays as it is", "typical values"]
     for place, head in enumerate(heads):
         right = 0 < place < len(heads) - 1
-        table.add_column(Text(head), justify="right" if right else "left")
+        table.add_column(Text(printable(head)), justify="right" if right else "left")
     for column in use.columns:
         shares = map(share_text, [*column.needed, column.open, column.no_part, column.still])
-        table.add_row(*map(Text, [column.name, *shares, column.typical]))
+        cells = [column.name, *shares, column.typical]
+        table.add_row(*(Text(printable(cell)) for cell in cells))
     return table
-
-
-def _decisions(use: TableUse) -> str:
-    return counted(use.decisions, "decision")
-
-
-def _listed(names: Sequence[str]) -> str:
-    left = len(names) - _TOLD
-    more = [counted(left, "other column")] if left > 0 else []
-    return joined([*names[:_TOLD], *more])

@@ -1,6 +1,7 @@
 """Contrastive explanations and enumerations in words, and the facts about them."""
 
 from collections.abc import Callable
+from typing import Any
 
 from milp_verix.number_text import down, nearest, percent, up
 from milp_verix.reporting.words.explanation import (
@@ -21,6 +22,7 @@ from milp_verix.reporting.words.sentences import (
     room_parts,
     rules_told,
     scope_sentences,
+    set_claim,
     stays_text,
 )
 from milp_verix.reporting.words.wording import (
@@ -49,7 +51,8 @@ _SHARES = "the sum of each change as a share of its radius, or of its domain if 
 def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
     """Return the change that is enough, and whether a smaller one is."""
     if found.robust:
-        told = [claim_text([stays_text(found), *_limits(found, room_parts)])]
+        one_way = _one_way(found, "up") + _one_way(found, "down")
+        told = [claim_text([stays_text(found), *_limits(found, room_parts, one_way=one_way)])]
     elif found.counterfactual is None:
         none = f"No change was found that {change_text(found)}{limits_told(found)}"
         told = [f"{none}; there may be one."]
@@ -77,13 +80,15 @@ def at_costs(found: ContrastiveExplanationRecord) -> str:
     return " at the given costs" if found.costs else ""
 
 
-def _limits(found: ContrastiveExplanationRecord, parts: Callable[..., list[str]]) -> list[str]:
+def _limits(
+    found: ContrastiveExplanationRecord, parts: Callable[..., list[str]], **how: Any
+) -> list[str]:
     """Return how far features may move, as ``parts`` tells it, and what is held, as parts."""
     free = [f for f in range(len(found.groups)) if f not in found.must_not]
     held = [kept_values(found, found.must_not, "given")] if found.must_not else []
     conditions = [*held, *directions_of(found)]
     kept = [f"as long as {joined(conditions)}"] if conditions else []
-    return [*parts(found, free, bool(kept)), *kept]
+    return [*parts(found, free, bool(kept), **how), *kept]
 
 
 def directions_of(found: ContrastiveExplanationRecord) -> list[str]:
@@ -92,14 +97,19 @@ def directions_of(found: ContrastiveExplanationRecord) -> list[str]:
         return []
     told = []
     for direction, one, several in (("up", "rises", "rise"), ("down", "falls", "fall")):
-        names = [
-            feature.name
-            for number_, feature in enumerate(found.inputs.features)
-            if feature.only == direction and number_ not in {*found.must_not, *found.still}
-        ]
+        names = [found.inputs.names[feature] for feature in _one_way(found, direction)]
         if names:
             told.append(f"{joined(names)} only {one if len(names) == 1 else several}")
     return told
+
+
+def _one_way(found: ContrastiveExplanationRecord, direction: str) -> list[int]:
+    features, held = () if found.inputs is None else found.inputs.features, found.still
+    return [
+        place
+        for place, feature in enumerate(features)
+        if feature.only == direction and place not in {*found.must_not, *held}
+    ]
 
 
 def contrast_facts(found: ContrastiveExplanationRecord) -> list[tuple[str, str]]:
@@ -114,8 +124,7 @@ def contrast_facts(found: ContrastiveExplanationRecord) -> list[tuple[str, str]]
             *features_facts(found, found.contrast),
             ("counterfactual", becomes_text(found, found.counterfactual)),
         ]
-        if found.inputs is not None:
-            told += [("change", text) for text in change_texts(found, found.counterfactual)]
+        told += [("change", text) for text in change_texts(found, found.counterfactual)]
     if found.distance is not None:
         weighed = ", times its cost" if found.costs is not None else ""
         told.append(("distance", f"{distance_text(found)}, {_SHARES}{weighed}"))
@@ -146,9 +155,7 @@ def _alternative(found: ContrastiveExplanationRecord, other: Alternative) -> str
 def enumeration_sentence(found: EnumerationRecord) -> str:
     """Return the minimal sets of both kinds in words, and whether there may be others."""
     if found.abductive == ((),):
-        every = tuple(range(len(found.groups)))
-        parts = [stays_text(found), *room_parts(found, every, others=False)]
-        return " ".join([claim_text(parts), *rules_told(found)])
+        return " ".join([set_claim(found, ()), *rules_told(found)])
     told, explained = [], f"{decided(found)}{compared(found)}"
     if sets := found.abductive:
         which = "This minimal set" if len(sets) == 1 else f"Each of these {len(sets)} minimal sets"

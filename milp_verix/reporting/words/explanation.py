@@ -15,7 +15,6 @@ from milp_verix.reporting.words.wording import (
     counted,
     joined,
     named_prediction,
-    outcome_of,
     outcome_text,
     prediction_text,
     restrictions,
@@ -132,23 +131,21 @@ def to_try(
     known = {*reasons} - {None}
     if not known:
         return []
-    told = ["more time"] if known & {TIME_LIMIT, INTERRUPTED} else []
-    if MEMORY_LIMIT in known:
-        told.append("more memory")
-    if BOUNDS_ALONE in known:
-        told.append('exactness="exact"')
-    told.append("a smaller ε")
-    if bounds in DEEPER:
-        told.append(f'bounds="{DEEPER[bounds]}"')
-    told.append("features in groups")
-    return [("to try", joined(told, "or"))]
+    ways = {
+        "more time": known & {TIME_LIMIT, INTERRUPTED},
+        "more memory": MEMORY_LIMIT in known,
+        'exactness="exact"': BOUNDS_ALONE in known,
+        "a smaller ε": True,
+        f'bounds="{DEEPER.get(bounds or "")}"': bounds in DEEPER,
+        "features in groups": True,
+    }
+    return [("to try", joined([way for way, helps in ways.items() if helps], "or"))]
 
 
 def _undecided(explanation: ExplanationRecord) -> str:
     reasons = explanation.unknown_reasons
-    if not reasons:
-        return "none"
-    return f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
+    told = f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
+    return told if reasons else "none"
 
 
 def _needed(explanation: ExplanationRecord) -> list[tuple[str, str]]:
@@ -173,7 +170,10 @@ def _claims(explanation: ExplanationRecord) -> list[tuple[str, str]]:
     """Return the claims about the size; no local claim where a global one is proven."""
     if not explanation.explanation:
         return []
-    claims = [] if _needs_all(explanation) else [("minimal", _minimal(explanation))]
+    minimal = "no: a feature that is undecided might be left out"
+    if explanation.minimal:
+        minimal = "yes (locally: no single feature can be left out)"
+    claims = [] if _needs_all(explanation) else [("minimal", minimal)]
     if explanation.lower_bound is not None:
         claims.append(("minimum", _minimum(explanation)))
     return claims
@@ -195,12 +195,6 @@ def _needs_all(explanation: ExplanationRecord) -> bool:
     )
 
 
-def _minimal(explanation: ExplanationRecord) -> str:
-    if explanation.minimal:
-        return "yes (locally: no single feature can be left out)"
-    return "no: a feature that is undecided might be left out"
-
-
 def _minimum(explanation: ExplanationRecord) -> str:
     least = explanation.lower_bound or 0
     if not least and not explanation.proven:
@@ -217,14 +211,12 @@ def _minimum(explanation: ExplanationRecord) -> str:
 
 
 def _counterfactuals(explanation: ExplanationRecord) -> str:
-    points = [*explanation.counterfactuals.values()]
-    found = [point.prediction for point in points]
+    found = [point.prediction for point in explanation.counterfactuals.values()]
     if not found:
         return "none"
     original = explanation.prediction
     if isinstance(original, int):
-        classes = tally([outcome_of(explanation, one) for one in points])
-        return f"{len(found)}, to {classes}"
+        return f"{len(found)}, to {tally([named_prediction(explanation, one) for one in found])}"
     moves = [
         max(abs(after - before) for before, after in zip(original, changed, strict=True))
         for changed in found
@@ -238,12 +230,11 @@ def _changes(explanation: ExplanationRecord) -> list[tuple[str, str]]:
     told = []
     for feature, found in [*explanation.counterfactuals.items()][:SHOWN]:
         name = labels_of(explanation)[feature]
-        changes = change_texts(explanation, found, name) if explanation.inputs else []
-        if changes:
+        if changes := change_texts(explanation, found, name):
             more = f", … and {len(changes) - _CHANGES} more" if len(changes) > _CHANGES else ""
             outcome = changed_text(explanation, found)
             if isinstance(found.prediction, int):
-                outcome = outcome_of(explanation, found)
+                outcome = named_prediction(explanation, found.prediction)
             text = f"{', '.join(changes[:_CHANGES])}{more}: {outcome}"
             told.append((f"if {name} is free", text))
     return told
@@ -262,11 +253,8 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
             for stage in statistics.stages
             if stage.features or stage.seconds >= 0.005  # else it says 0 twice
         )
-        return [
-            ("effort", checks),
-            *([("decided", decided)] if decided else []),
-            *_solvers(statistics),
-        ]
+        told = [("effort", checks), *([("decided", decided)] if decided else [])]
+        return [*told, *_solvers(statistics)]
     master = {
         "tree": "our own branch and bound on linear programs of HiGHS",
         "program": "mixed-integer programs of the solver",
@@ -280,28 +268,19 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
         f"{counted(search.iterations, 'simplex iteration')}"
     )
     stages = ", ".join(f"{stage} {seconds_text(seconds)}" for stage, seconds in search.stages)
-    return [
-        ("master", master),
-        ("search", sought),
-        ("checks", checks),
-        ("stages", stages),
-        *_solvers(statistics),
-    ]
+    told = [("master", master), ("search", sought), ("checks", checks), ("stages", stages)]
+    return [*told, *_solvers(statistics)]
 
 
 def trace_lines(statistics: Statistics) -> list[str]:
     """Return the course of a search for a minimum, a line for each change; none for others."""
     if statistics.search is None:
         return []
-    head = f"{'seconds':>9} {'best':>8} {'bound':>8}"
-    points = statistics.search.trace
-    return [
-        head,
-        *(
-            f"{seconds:9.2f} {nearest(best, 6):>8} {down(bound, 6):>8}"
-            for seconds, best, bound in points
-        ),
-    ]
+    lines = (
+        f"{seconds:9.2f} {nearest(best, 6):>8} {down(bound, 6):>8}"
+        for seconds, best, bound in statistics.search.trace
+    )
+    return [f"{'seconds':>9} {'best':>8} {'bound':>8}", *lines]
 
 
 def _solvers(statistics: Statistics) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from milp_verix.image_shape import image_layout
+from milp_verix.reporting.words.wording import listed_texts, shortened
 from milp_verix.results.records.base import Counterfactual, Result
 
 SHOWN = 12
@@ -38,16 +39,24 @@ class FeatureLabels:
         words = zip(("row", "column", "channel"), self.places[feature], strict=False)
         return ", ".join(f"{word} {number}" for word, number in words)
 
-    def short(self, feature: int) -> str:
-        """Return ``"age"``, ``"age = 39"``, ``"(3,5)"`` or ``"7"``, for lists."""
-        if self.names is not None and self.values is not None:
-            return f"{self.names[feature]} = {self.values[feature]}"
+    def short(self, feature: int, most: int = 0) -> str:
+        """Return ``"age"``, ``"age = 39"``, ``"(3,5)"`` or ``"7"``, for lists.
+
+        A name is shortened where the text has more than ``most`` characters, if that is given; a
+        value is not, since a part of a number would be another number.
+        """
         if self.names is not None:
-            return self.names[feature]
+            value = "" if self.values is None else f" = {self.values[feature]}"
+            name = self.names[feature]
+            return f"{shortened(name, max(most - len(value), 8)) if most else name}{value}"
         if self.places is None:
             return str(feature)
         # without spaces, so that no line ends inside
         return f"({','.join(map(str, self.places[feature]))})"
+
+    def named(self, features: Sequence[int], most: int = SHOWN) -> str:
+        """Return the first ``most`` of ``features`` for a sentence, and how many others."""
+        return listed_texts([self[feature] for feature in features], "other feature", most)
 
     def listed(self, features: Sequence[int], most: int = SHOWN) -> str:
         """Return the first ``most`` of ``features`` and how many more there are."""
@@ -84,9 +93,10 @@ def labels_of(result: Result, image_shape: tuple[int, ...] | None = None) -> Fea
 def change_texts(result: Result, other: Counterfactual, first: str | None = None) -> list[str]:
     """Return the changes from a described input to a counterfactual, in words.
 
-    Such as ``"age: 39 → 45 years"``; the feature ``first`` leads.
+    Such as ``"age: 39 → 45 years"``; the feature ``first`` leads. None of another input.
     """
-    assert result.inputs is not None
+    if result.inputs is None:
+        return []
     changes = result.inputs.changes(result.input, other.input)
     units = {feature.name: f" {feature.unit}" for feature in result.inputs.features if feature.unit}
     names = sorted(changes, key=lambda name: name != first)

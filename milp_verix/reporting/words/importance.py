@@ -1,19 +1,10 @@
 """The importance of features in words, and the facts about it."""
 
 from milp_verix.number_text import down, nearest, up
-from milp_verix.reporting.words.explanation import (
-    about_facts,
-    effort_facts,
-    to_try,
-)
+from milp_verix.reporting.words.explanation import about_facts, effort_facts, to_try
 from milp_verix.reporting.words.feature_labels import SHOWN, labels_of
-from milp_verix.reporting.words.sentences import (
-    compared,
-    decided,
-    listed_texts,
-    scope_sentences,
-)
-from milp_verix.reporting.words.wording import counted, joined, predicted_text
+from milp_verix.reporting.words.sentences import compared, decided, scope_sentences
+from milp_verix.reporting.words.wording import counted, joined, listed_texts, predicted_text
 from milp_verix.results.records.importance import ImportanceRecord
 
 NAMES = {
@@ -75,11 +66,8 @@ def importance_sentence(found: ImportanceRecord) -> str:
         which = "the other feature" if len(none) == 1 else f"the other {len(none)} features"
         parts.append(f"0 for {which}")
     claim = f"{_begun(found)} is {'; '.join(parts)}."
-    how = "These values are exact."
-    if not found.exact:
-        how = (
-            f"These brackets are proven; the values are open: {found.unknown_reason or 'unknown'}."
-        )
+    open_ = f"the values are open: {found.unknown_reason or 'unknown'}"
+    how = "These values are exact." if found.exact else f"These brackets are proven; {open_}."
     return " ".join([claim, how, *_misordered(found), *scope_sentences(found)])
 
 
@@ -122,7 +110,7 @@ def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
         told.append(("", f"{counted(len(rest), 'other feature')}: {most} at most"))
     if found.beside is not None:
         pairs = [f"{labels[a]} before {labels[b]}" for a, b in found.misordered]
-        listed = listed_texts(pairs, SHOWN, "other pair") if pairs else "none"
+        listed = listed_texts(pairs, "other pair", SHOWN) if pairs else "none"
         told.append(("ordered otherwise", f"by the given scores than proven: {listed}"))
     kept, changed = (counted(len(some), "set") for some in (found.sufficient, found.contrasts))
     told.append(("known", f"sufficient for the prediction: {kept}; able to change it: {changed}"))

@@ -21,7 +21,6 @@ from milp_verix.reporting.words.sentences import (
     decided,
     held_told,
     limit_parts,
-    listed_texts,
     room_parts,
     rules_told,
     stays_text,
@@ -216,9 +215,7 @@ def _alone(found: RobustnessRadiiRecord) -> list[str]:
     whole = {b.features[0] for b in every if b.irrelevant and not limit_parts(found, b.features)}
     parts = []
     if whole:
-        names = [labels[feature] for feature in sorted(whole)]
-        verb = "is" if len(names) == 1 else "are"
-        parts.append(f"whatever {listed_texts(names, SHOWN, 'other feature')} {verb}")
+        parts.append(f"whatever {labels.named(sorted(whole))} {'is' if len(whole) == 1 else 'are'}")
     near = [b for b in every if b.features[0] not in whole]
     near.sort(key=lambda one: (one.lower, one.features))
     moving = [one for one in near if _proven_told(found, one)]
@@ -232,9 +229,8 @@ def _alone(found: RobustnessRadiiRecord) -> list[str]:
         told.append(f"If one feature changes alone, {stays_text(found)}: {'; '.join(parts)}.")
     weak = [b for b in near if not _proven_told(found, b) and b.counterfactual is not None]
     if weak:
-        weakest = [labels[one.features[0]] for one in weak]
-        listed = listed_texts(weakest, SHOWN, "other feature")
-        told.append(f"A change of {listed} alone is enough for another prediction.")
+        weakest = labels.named([one.features[0] for one in weak])
+        told.append(f"A change of {weakest} alone is enough for another prediction.")
     if not every:
         return [f"{held_told(found, found.still)}."]
     return told or [f"No radius is proven at which {stays_text(found)}."]
@@ -305,8 +301,7 @@ def _together(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[tupl
     if bracket.counterfactual is not None and bracket.upper is not None:
         far = f"{up(factor * bracket.upper, 6)}{unit}"
         told.append(("counterfactual", f"at the distance {far}"))
-        if found.inputs is not None:
-            told += [("change", text) for text in change_texts(found, bracket.counterfactual)]
+        told += [("change", text) for text in change_texts(found, bracket.counterfactual)]
     return told
 
 

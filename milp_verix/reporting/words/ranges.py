@@ -23,7 +23,6 @@ from milp_verix.reporting.words.wording import (
     counted,
     joined,
     named_prediction,
-    outcome_of,
     predicted_text,
     tally,
 )
@@ -77,7 +76,7 @@ def _claim(found: RangesRecord, *, values: bool = False) -> str:
     conditions = _conditions(found) if found.ranges else []
     conditions += kept_parts(found, held) if held else []
     moving = [f for f in free if f not in held]
-    parts = [stays_text(found), *room_parts(near, moving, bool(conditions))]
+    parts = [stays_text(found), *room_parts(near, moving, bool(conditions), centres=values)]
     return claim_text([*([f"as long as {joined(conditions)}"] if conditions else []), *parts])
 
 
@@ -115,15 +114,13 @@ def ends_told(found: RangesRecord, one: FeatureRange) -> tuple[tuple[str, bool],
     Ends of the domain are told as they were given, others with few digits as
     :func:`~milp_verix.number_text.range_end` does.
     """
-    group, kind = found.groups[one.feature], _kind(found, one)
+    group, ends = found.groups[one.feature], (one.lower or 0.0, one.upper or 0.0)
     x = float(found.input.reshape(-1)[group[0]]) if len(group) == 1 else 0.0
-    given = (kind.lower, kind.upper) if kind is not None else found.domain
-    limits = [limit[group[0]] if isinstance(limit, tuple) else limit for limit in given]
     return tuple(
         (exact(end), False)
         if end == limit and len(group) == 1
         else range_end(end, x, found.input.dtype)
-        for end, limit in zip((one.lower or 0.0, one.upper or 0.0), limits, strict=True)
+        for end, limit in zip(ends, _domain(found, one.feature), strict=True)
     )
 
 
@@ -177,7 +174,7 @@ def _next(found: RangesRecord, one: FeatureRange) -> list[str]:
             value = words[place if one.lower is None else kind.codes.index(place)]
         after = "open"
         if beyond.counterfactual is not None:
-            after = outcome_of(found, beyond.counterfactual)
+            after = named_prediction(found, beyond.counterfactual.prediction)
         told.setdefault(after, []).append(value)
     return [
         f"{joined(values, 'or')}: {after}"

@@ -6,22 +6,16 @@ from milp_verix.reporting.words.sentences import (
     becomes_told,
     between_told,
     change_told,
+    changes_listed,
     compared,
     decided,
     held_told,
-    listed_texts,
     scope_sentences,
     stays_text,
 )
-from milp_verix.reporting.words.wording import (
-    joined,
-    kept_text,
-    outcome_of,
-    predicted_text,
-)
+from milp_verix.reporting.words.wording import joined, kept_text, named_prediction, predicted_text
 from milp_verix.results.records.relevance import RelevanceRecord
 
-_CHANGES = 6
 _PARTS = {
     "necessary": "necessary: in every explanation",
     "relevant": "relevant: in some minimal explanation",
@@ -54,7 +48,7 @@ def _part(found: RelevanceRecord) -> str:
     where = f"In {keeping}{decided(found)}{compared(found)}"
     if not (moving := _moving(found)):
         return f"{where}, {held_told(found, found.features)}."
-    names = joined([labels_of(found)[feature] for feature in moving])
+    names = labels_of(found).named(moving, len(moving))
     several = len(moving) > 1
     play, them = ("play", "one of them") if several else ("plays", "it")
     point = found.counterfactual
@@ -75,7 +69,7 @@ def _part(found: RelevanceRecord) -> str:
     others, own = (
         [text for name, text in pairs if (name in protected) is kind] for kind in (False, True)
     )
-    with_others = f"With {listed_texts(others, _CHANGES, 'other change')}, {stays_text(found)}."
+    with_others = f"With {changes_listed(others)}, {stays_text(found)}."
     return f"{told}{with_others} With {joined(own)} as well, {becomes_told(found, point)}."
 
 
@@ -103,9 +97,7 @@ def relevance_facts(found: RelevanceRecord) -> list[tuple[str, str]]:
         free = labels.listed(found.free)
         told.append(("others that may change", f"{free}: proven that {kept_text(found)}"))
     if found.counterfactual is not None:
-        if found.inputs is not None:
-            changes = change_texts(found, found.counterfactual)
-            told += [("change", text) for text in changes]
-        after = outcome_of(found, found.counterfactual)
+        told += [("change", text) for text in change_texts(found, found.counterfactual)]
+        after = named_prediction(found, found.counterfactual.prediction)
         told.append(("counterfactual", f"{after}, run by the model itself"))
     return told + effort_facts(found)

@@ -4,25 +4,28 @@ A sentence claims no more than its result: features that stay, the room that all
 rules that hold, and what was left undecided.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import inf
 
 import numpy as np
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
-from milp_verix.number_text import apart, exact, percent
+from milp_verix.number_text import exact, percent
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.message_words import message_claim
 from milp_verix.reporting.words.wording import (
     counted,
     joined,
+    listed_texts,
+    most_moved,
     named_prediction,
     norm_text,
     rivals_text,
 )
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.kinds import FeatureSet
 
 _NAMED = 3
 """So many free features are called by their names, more are counted."""
@@ -36,12 +39,8 @@ def explanation_sentence(explanation: ExplanationRecord) -> str:
     Features that were not decided, features that were asked for and the number of rules are in
     sentences of their own.
     """
-    kept = explanation.explanation
-    parts = [stays_text(explanation), *room_parts(explanation, explanation.irrelevant, bool(kept))]
-    if kept:
-        parts.append(f"as long as {kept_values(explanation, kept)}")
-    claim = message_claim(explanation) or claim_text(parts)
-    told = [claim, *_open(explanation), *_asked(explanation)]
+    claim = message_claim(explanation) or set_claim(explanation, explanation.explanation)
+    told = [claim, *open_told(explanation, explanation.unknown), *_asked(explanation)]
     return " ".join([*told, *rules_told(explanation)])
 
 
@@ -58,9 +57,21 @@ def scope_sentences(result: Result) -> list[str]:
 
 def held_told(result: Result, features: Sequence[int]) -> str:
     """Return ``"sex stays as it is: no input in question changes it"``."""
-    names = joined(labels_of(result)[feature] for feature in features)
+    names = labels_of(result).named(features, len(features))
     stay, them = ("stay as they are", "them") if len(features) > 1 else ("stays as it is", "it")
     return f"{names} {stay}: no input in question changes {them}"
+
+
+def set_claim(result: Result, kept: FeatureSet, which: str = "of the explanation") -> str:
+    """Return the claim that it is enough to keep the features of a set."""
+    free = sorted({*range(len(result.groups))} - {*kept})
+    given = [f"as long as {kept_values(result, kept, which)}"] if kept else []
+    return claim_text([stays_text(result), *room_parts(result, free, bool(kept)), *given])
+
+
+def open_claim(claim: str, reason: str | None) -> str:
+    """Return the sentence that it is open if a claim holds, and why."""
+    return f"It is open if {claim[0].lower()}{claim[1:-1]}: {reason}."
 
 
 def claim_text(parts: list[str]) -> str:
@@ -75,7 +86,7 @@ def change_told(result: Result, found: Counterfactual, beside: str = "") -> str:
     ``beside`` stands behind the changes.
     """
     if result.inputs is not None:
-        told = listed_texts(change_texts(result, found), _CHANGES, "other change")
+        told = changes_listed(change_texts(result, found))
     else:
         moved = sum(
             bool((found.input != result.input).reshape(-1)[list(group)].any())
@@ -85,13 +96,21 @@ def change_told(result: Result, found: Counterfactual, beside: str = "") -> str:
     return f"With {told}{beside}, {becomes_told(result, found)}."
 
 
+def changes_listed(texts: list[str]) -> str:
+    """Return the changes in a sentence, the first six of many."""
+    return listed_texts(texts, "other change", _CHANGES)
+
+
 def becomes_told(result: Result, found: Counterfactual) -> str:
     """Return ``"the decision becomes “no”"``; before it, the class that was asked about.
 
     That class overtakes the predicted one: it scores above it, or wins a tie by the model's rule.
+    Of a regression ``"the output becomes 3.2 instead of 1.5"``, for the output that moved most.
     """
     if not isinstance(result.prediction, int) and not isinstance(found.prediction, int):
-        return _moved(result, result.prediction, found.prediction)
+        most, was, becomes = most_moved(result, result.prediction, found.prediction)
+        subject = f"output {most}" if len(result.prediction) > 1 else _subject(result)
+        return f"{subject} becomes {becomes} instead of {was}"
     told = named_prediction(result, found.prediction)
     becomes = f"{_subject(result)} becomes {told}"
     if result.against is None:
@@ -100,15 +119,6 @@ def becomes_told(result: Result, found: Counterfactual) -> str:
     if found.rival is None:
         return f"{told} overtakes {label}"
     return f"{named_prediction(result, found.rival)} overtakes {label} and {becomes}"
-
-
-def _moved(result: Result, before: tuple[float, ...], after: tuple[float, ...]) -> str:
-    """Return ``"the output becomes 3.2 instead of 1.5"``; of several, the one that moved most."""
-    moves = [abs(b - a) for a, b in zip(before, after, strict=True)]
-    most = moves.index(max(moves))
-    subject = f"output {most}" if len(before) > 1 else _subject(result)
-    was, becomes = apart(before[most], after[most], result.delta or 0.0)
-    return f"{subject} becomes {becomes} instead of {was}"
 
 
 def compared(result: Result) -> str:
@@ -166,7 +176,7 @@ def _asked(explanation: ExplanationRecord) -> list[str]:
     """Return a sentence on features that an explanation had to have, or was to leave out."""
     labels = labels_of(explanation)
     told = [
-        f"{word} {listed_texts([labels[feature] for feature in features], _NAMED, 'other feature')}"
+        f"{word} {labels.named(features, _NAMED)}"
         for word, features in (("with", explanation.must), ("without", explanation.must_not))
         if features
     ]
@@ -202,19 +212,32 @@ def _keep(count: int) -> str:
     return "keeps its value" if count == 1 else "keep their values"
 
 
-def room_parts(result: Result, free: Sequence[int], others: bool) -> list[str]:
-    """Return how far the features ``free`` may move, as parts of a sentence."""
-    still = {*result.still}
+def room_parts(
+    result: Result,
+    free: Sequence[int],
+    others: bool,
+    *,
+    one_way: Collection[int] = (),
+    centres: bool = False,
+) -> list[str]:
+    """Return how far the features ``free`` may move, as parts of a sentence.
+
+    Those that change ``one_way`` alone are not told to take any value. With ``centres`` each radius
+    is told with the value that it is around.
+    """
+    still = {*result.still, *one_way}
     anything = [f for f in free if f not in still and _move(result, f) == inf]
     parts = []
     if anything:
         among = others or len(anything) < len(free)
         verb = "is" if len(anything) == 1 else "are"
         parts.append(f"whatever {_counted_free(result, anything, among)} {verb}")
-    return [*parts, *limit_parts(result, free, others)]
+    return [*parts, *limit_parts(result, free, others, centres)]
 
 
-def limit_parts(result: Result, free: Sequence[int], others: bool = False) -> list[str]:
+def limit_parts(
+    result: Result, free: Sequence[int], others: bool = False, centres: bool = False
+) -> list[str]:
     """Return the rooms that end of the features ``free``, and which of these stay as they are.
 
     They are parts of a sentence, none where each may take any value of the description.
@@ -226,10 +249,10 @@ def limit_parts(result: Result, free: Sequence[int], others: bool = False) -> li
     parts = []
     if near:
         described = result.inputs is not None
-        parts.append(_near(result, near) if described else _in_ball(result, near, others))
+        parts.append(_near(result, near, centres) if described else _in_ball(result, near, others))
     if still:
-        which = listed_texts([names[f] for f in still], SHOWN, "other feature")
-        which = _counted_free(result, still, others) if names.names is None else which
+        counts = names.names is None
+        which = _counted_free(result, still, others) if counts else names.named(still)
         parts.append(f"while {which} {'stays as it is' if len(still) == 1 else 'stay as they are'}")
     return parts
 
@@ -259,15 +282,14 @@ def _in_domain(result: Result, features: Sequence[int]) -> str:
     return f" and between {exact(least)} and {exact(most)}"
 
 
-def _near(result: Result, features: Sequence[int]) -> str:
+def _near(result: Result, features: Sequence[int], centres: bool) -> str:
     """Return ``"with age within ±5 years of 39 and …"``."""
     assert result.inputs is not None
     assert result.radii is not None
     labels = labels_of(result)
     share = common_share(result.inputs, result.radii)
-    if share is not None and len(features) > 1:
-        names = listed_texts([labels[f] for f in features], SHOWN, "other feature")
-        return f"with {names} within ±{percent(share)} % of their ranges"
+    if share is not None and len(features) > 1 and not centres:
+        return f"with {labels.named(features)} within ±{percent(share)} % of their ranges"
     told = []
     for feature in features:
         kind, radius = result.inputs.features[feature], _move(result, feature)
@@ -299,21 +321,19 @@ def _move(result: Result, feature: int) -> float:
 def _counted_free(result: Result, free: Sequence[int], others: bool) -> str:
     labels = labels_of(result)
     if result.inputs is not None and len(free) <= _NAMED:
-        return joined([labels[feature] for feature in free])
+        return labels.named(free)
     other = "other " if others else ""
     if len(free) == 1:
         return f"the {other or 'one '}{labels.unit.removesuffix('s')}"
     return f"the {other}{len(free)} {labels.unit}"
 
 
-def _open(explanation: ExplanationRecord) -> list[str]:
-    """Return a sentence on features that were not decided, if there are any."""
-    unknown = explanation.unknown
+def open_told(result: Result, unknown: FeatureSet, aim: str = "") -> list[str]:
+    """Return a sentence on features that may be needed, for an ``aim``, if there are any."""
     if not unknown:
         return []
-    labels = labels_of(explanation)
-    names = listed_texts([labels[feature] for feature in unknown], SHOWN, "other feature")
-    return [f"It is open if {names} {'is' if len(unknown) == 1 else 'are'} needed."]
+    are = "is" if len(unknown) == 1 else "are"
+    return [f"It is open if {labels_of(result).named(unknown)} {are} needed{aim}."]
 
 
 def rules_told(result: Result) -> list[str]:
@@ -325,9 +345,3 @@ def rules_told(result: Result) -> list[str]:
         return [f"Only inputs with {rules[0].text} count."]
     which = "rule" if len(rules) == 1 else f"{len(rules)} rules"
     return [f"Only inputs that satisfy the {which} count."]
-
-
-def listed_texts(texts: list[str], most: int, noun: str) -> str:
-    """Return the first ``most`` texts, and how many there are beside them: a ``noun`` for each."""
-    left = len(texts) - most
-    return joined([*texts[:most], *([counted(left, noun)] if left > 0 else [])])

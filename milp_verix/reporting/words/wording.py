@@ -31,17 +31,12 @@ def prediction_text(prediction: Prediction, digits: int = 4) -> str:
     return f"({', '.join(shown + ['…'] * (len(prediction) > _SHOWN_OUTPUTS))})"
 
 
-def named_prediction(result: Result, prediction: Prediction, digits: int = 4) -> str:
+def named_prediction(result: Result, prediction: Prediction) -> str:
     """Return ``"“>50K”"`` where the classes have names, ``"class 1"`` where not, or the values."""
     if not isinstance(prediction, int):
-        return prediction_text(prediction, digits)
+        return prediction_text(prediction)
     names = result.class_names
     return f"“{names[prediction]}”" if prediction < len(names) else f"class {prediction}"
-
-
-def outcome_of(result: Result, found: Counterfactual) -> str:
-    """Return what the model predicts at a counterfactual: ``"“no”"``, ``"class 1"`` or values."""
-    return named_prediction(result, found.prediction)
 
 
 def changed_text(result: Result, found: Counterfactual, separator: str = " ") -> str:
@@ -53,18 +48,25 @@ def changed_text(result: Result, found: Counterfactual, separator: str = " ") ->
     original, changed = result.prediction, found.prediction
     if isinstance(changed, int) or isinstance(original, int):
         return f"→ {prediction_text(changed)}"
-    moved = [abs(after - before) for before, after in zip(original, changed, strict=True)]
-    output = moved.index(max(moved))
+    output, _, told = most_moved(result, original, changed, 3)
     name = f"output {output}{separator}" if len(changed) > 1 else ""
-    _, told = apart(original[output], changed[output], result.delta or 0.0, 3)
     return f"{name}→ {told}"
 
 
-def becomes_text(result: Result, found: Counterfactual, separator: str = " ") -> str:
+def most_moved(
+    result: Result, before: tuple[float, ...], after: tuple[float, ...], digits: int = 4
+) -> tuple[int, str, str]:
+    """Return the output that moved most, and its values in so many digits that they differ."""
+    moves = [abs(b - a) for a, b in zip(before, after, strict=True)]
+    most = moves.index(max(moves))
+    return most, *apart(before[most], after[most], result.delta or 0.0, digits)
+
+
+def becomes_text(result: Result, found: Counterfactual) -> str:
     """Return :func:`changed_text` with the names of the classes if they have some."""
     if isinstance(found.prediction, int) and result.class_names:
         return f"→ {named_prediction(result, found.prediction)}"
-    return changed_text(result, found, separator)
+    return changed_text(result, found)
 
 
 def predicted_text(result: Result) -> str:
@@ -100,6 +102,12 @@ def joined(texts: Iterable[str], word: str = "and") -> str:
     """Return ``"a"``, ``"a and b"``, ``"a, b and c"``."""
     *first, last = texts
     return f"{', '.join(first)} {word} {last}" if first else last
+
+
+def listed_texts(texts: list[str], noun: str, most: int) -> str:
+    """Return the first ``most`` texts, and how many there are beside them: a ``noun`` for each."""
+    left = len(texts) - most
+    return joined([*texts[:most], *([counted(left, noun)] if left > 0 else [])])
 
 
 def counted(count: int, noun: str) -> str:

@@ -124,7 +124,7 @@ def from_data(data: Data, where: str, kind: type[AnyResult]) -> AnyResult:
             first = levels[0] if levels else {}
         result = converted(given, kind, _hook(first))
         made = result_data(result, lambda _: READ)
-        _accept_six_digits(result, data, made)
+        _accept_six_digits(data, made)
         if isinstance(result, ImportanceRecord) and result.still:
             del made["misordered"]  # earlier versions listed features that were held
         if told := difference(data, made):
@@ -135,19 +135,19 @@ def from_data(data: Data, where: str, kind: type[AnyResult]) -> AnyResult:
     return result
 
 
-def _accept_six_digits(result: StoredResult, data: Data, made: Data) -> None:
-    """Take over into ``made`` the words of ``data`` if their numbers have six digits, as once."""
-    if isinstance(result, EpsilonSweepRecord):
-        for level in zip(result.levels, data["levels"], made["levels"], strict=True):
-            _accept_six_digits(*level)
-    elif (inputs := result.inputs) is not None:
-        texts = inputs.texts(result.input, _six_digits)
-        if data.get("words") == dict(zip(inputs.names, texts, strict=True)):
-            made["words"] = data["words"]
-
-
-def _six_digits(value: np.floating[Any]) -> str:
-    return str(int(value)) if value == np.rint(value) else f"{float(value):.6g}"
+def _accept_six_digits(data: Data, made: Data) -> None:
+    """Take over into ``made`` the words of ``data`` whose numbers have six digits, as once."""
+    for level in zip(data.get("levels", ()), made.get("levels", ()), strict=True):
+        _accept_six_digits(*level)
+    for name, word in (made.get("words") or {}).items():
+        stored = (data.get("words") or {}).get(name)
+        (told, *unit), (number, *same) = (str(one).split(" ", 1) for one in (stored, word))
+        try:
+            close = math.isclose(float(told), float(number), rel_tol=5.1e-6)
+        except ValueError:
+            continue
+        if close and unit == same:
+            made["words"][name] = stored
 
 
 def read_data(source: str | Path, parse: Callable[[str], Any] = parsed) -> tuple[Data, str]:

@@ -1,9 +1,8 @@
 """The question that a result answers, and where the questions of two results differ."""
 
-from dataclasses import fields
+from dataclasses import replace
 from typing import Any
 
-from milp_verix.inputs.features import Feature
 from milp_verix.results.records.base import array_hash
 
 
@@ -22,7 +21,8 @@ def question_of(asked: Any) -> dict[str, object]:
         found |= {
             "list of classes": inputs.class_names,
             "list of features": inputs.names,
-            "description": ([_told(feature) for feature in inputs.features], inputs.passage),
+            # contrasts alone keep to directions
+            "description": ([replace(one, only=None) for one in inputs.features], inputs.passage),
             "rules": tuple(rule.text for rule in inputs.rules),
             "directions": tuple(feature.only for feature in inputs.features),
         }
@@ -31,11 +31,6 @@ def question_of(asked: Any) -> dict[str, object]:
     if inputs is None:  # else the domain is that of the description, and of directions
         found["domain"] = asked.domain
     return {**found, "division into features": asked.groups}
-
-
-def _told(feature: Feature) -> tuple[object, ...]:
-    """Return all that is said of a feature but its direction, to which contrasts alone keep."""
-    return tuple(getattr(feature, one.name) for one in fields(Feature) if one.name != "only")
 
 
 def difference_of(before: Any, after: Any, but: tuple[str, ...] = (), word: str = "now") -> str:

@@ -4,7 +4,7 @@ They compare ``float32(x) <= threshold``, with float64 thresholds.
 
 | estimator | score | class |
 |---|---|---|
-| ``DecisionTreeClassifier`` | 1 for the first of the leaf's largest shares | that class |
+| ``DecisionTreeClassifier`` | the rank of the class's share | the first of the largest |
 | forests of classifiers | sums of the trees' shares, then a mean | the first of the largest |
 | ``GradientBoostingClassifier`` | ``init + η Σ_t w_t``, one score for two classes | ``>= 0`` |
 | regressors | the leaf's value, a mean, ``init + η Σ_t w_t`` | – |
@@ -23,7 +23,7 @@ from milp_verix.inputs.fitted import name_of, names_of, not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.loaded_model import KnownFacts
 from milp_verix.tree_reader.branching import Branching, as_thresholds
-from milp_verix.tree_reader.read_trees import ReadTrees, one_row_each
+from milp_verix.tree_reader.read_trees import ReadTrees, one_row_each, ranks_of
 from milp_verix.tree_reader.registry import BOOSTED, SINGLE
 from milp_verix.tree_reader.thresholds import last_left
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
@@ -93,16 +93,15 @@ def _averaged(model: Any, classifier: bool) -> ReadTrees:
     size = trees[0].value.shape[1]
     divisor, link = float(count), "identity"
     if classifier and count == 1:
-        # a tie of shares in a leaf is decided once and for all
-        best = np.eye(size)[np.argmax(trees[0].value, axis=1)]
-        trees, link = [replace(trees[0], value=best)], "largest"
+        # ranks are exact, and order all classes as the shares do; equal shares have one rank
+        trees, link = [replace(trees[0], value=ranks_of(trees[0].value))], "largest"
     if not classifier:
         # a regressor's scores are its values
         trees = [replace(tree, value=tree.value / count) for tree in trees]
         divisor = 1.0
     largest = np.sum([np.abs(tree.value).max(axis=0) for tree in trees], axis=0)
     leaves = np.concatenate([tree.value[tree.feature < 0] for tree in trees])
-    votes = classifier and bool(np.isin(leaves, (0.0, 1.0)).all())
+    votes = link == "largest" or (classifier and bool(np.isin(leaves, (0.0, 1.0)).all()))
     # the sum and the division; equal sums give equal quotients
     rounding = np.zeros(size) if votes else relative_error(count + 2) * largest
     return _parts(

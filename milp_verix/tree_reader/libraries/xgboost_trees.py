@@ -291,7 +291,8 @@ def _words(learner: Mapping[str, Any]) -> dict[int, tuple[str, ...]]:
             found[place] = tuple(map(str, values))
         elif values:
             text, ends = bytes(value % 256 for value in values), column["offsets"]
-            found[place] = tuple(text[a:b].decode() for a, b in pairwise(ends))
+            if text.isascii():  # XGBoost 3.2 cuts other text off, since it counts characters
+                found[place] = tuple(text[a:b].decode() for a, b in pairwise(ends))
     return found
 
 

@@ -5,11 +5,14 @@ import json
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support.certificates import certified, changed
-from tests.support.hand_made import explained
+from tests.support.hand_made import about, explained, network
+from tests.support.onnx_models import FLOAT, build, node
 from verix_checker.command import main
 from verix_checker.verification import verify
 from verix_checker.words import bound_words, words
@@ -106,10 +109,29 @@ def test_rules_and_whole_numbers_are_said() -> None:
 def test_ties_are_said(count: int, ties: str | None, kept: str, rule: str) -> None:
     asked = {"sha256": "ab", "input": [], "class": 1, "norm": "linf", "epsilon": 1}
     asked |= {"domain": [0, 1], "features": [], "irrelevant": []}
-    net = SimpleNamespace(size=0, parts="trees", forms=[{}] * count, ties=ties)
+    net = SimpleNamespace(size=0, parts="trees", forms=[{}] * count, ties=ties, ordered=False)
     lines = [*words(asked, net, "read")]
     assert lines[3] == f"kept: class 1, {kept}"
     assert lines[4].startswith(f"ties: {rule}")
+
+
+@pytest.mark.parametrize(("output", "limit"), [("z", "zero"), ("y", "1/2")])
+def test_a_score_behind_a_sigmoid_is_told_by_what_the_output_is(output: str, limit: str) -> None:
+    nodes = [node("Gemm", ["x", "A", "b"], ["z"]), node("Sigmoid", ["z"], ["y"])]
+    factors = {"A": np.array([[1.0]]), "b": np.array([-5.0])}
+    made = build(nodes, inputs={"x": [1, 1]}, outputs=[output], constants=factors, elem=FLOAT)
+    claim = {"output": output, "input": [0], "irrelevant": [0], "bits": 32}
+    leaf: dict[str, Any] = {"slopes": {}, "multipliers": {}}
+    lines = list(verify(*about(made.SerializeToString(), claim, trees=[leaf])))
+    assert f"kept: class 0, the only score is below {limit}" in lines
+
+
+def test_a_file_that_holds_no_weights_is_not_told_as_weights() -> None:
+    made, data = network()
+    name, content = "README.md", b"no weights"
+    data["claim"]["beside"] = {name: hashlib.sha256(content).hexdigest()}
+    with pytest.raises(ValueError, match="holds no weights of it"):
+        list(verify(made, data, {name: content}))
 
 
 def test_numbers_are_told_as_they_were_read() -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import milp_verix
-from milp_verix import Embedded, EmbeddedCheck, InputError
+from milp_verix import Embedded, EmbeddedCheck, InputError, number_text
 from tests.support.onnx_models import FLOAT, build, node, weights
 
 pyo = pytest.importorskip("pyomo.environ")
@@ -152,6 +152,18 @@ def test_optima_on_thresholds_are_those_of_predict(seed: int) -> None:
     assert_told_holds(inside, plain)
 
 
+def test_numbers_told_as_upper_ends_are_rounded_up(stump: Any) -> None:
+    inside, t = embedded(stump), threshold_of(stump)
+    told = inside.check(at(inside, [t + 0.0101249, 40.0, 2e5 + 0.1249], 3.449))
+    assert "differ from the runtime's by 2.5 at most, and by 2.5 from the network" in str(told)
+    assert "outside the embedded box by 0.13" in str(told)
+    near = at(inside, [t - 0.0101249, 40.0, 1e5], 1.0)
+    told = inside.check(near, repair=True, tolerance=0.0202498)
+    moved = re.search("moved by up to ([0-9.e-]+),", str(told))
+    assert moved is not None
+    assert told.moved <= float(moved[1]) <= 0.0202498
+
+
 def assert_told_holds(inside: Embedded, told: EmbeddedCheck) -> None:
     """What the sentence promises of a repair comes true."""
     found = re.search(r"check\(repair=True, tolerance=(.*)\).*a difference of (.*)$", str(told))
@@ -159,7 +171,7 @@ def assert_told_holds(inside: Embedded, told: EmbeddedCheck) -> None:
         assert told.beside == told.solver_difference
         return
     repaired = inside.check(repair=True, tolerance=float(found[1]))
-    assert f"{repaired.solver_difference:.2g}" == found[2]
+    assert number_text.up(repaired.solver_difference, 2) == found[2]
     assert repaired.solver_difference < told.solver_difference
 
 

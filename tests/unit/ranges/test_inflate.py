@@ -366,15 +366,18 @@ def _stumps(cuts: list[tuple[int, float, float]]) -> Any:
 @pytest.mark.parametrize(
     ("age", "told"),
     [
-        (22.0, "As long as age is below 31 and hours is anything from 0 to 19, "),
+        (22.0, "As long as age is at most 30.99 and hours is anything from 0 to 19, "),
         (
             40.0,
-            "As long as age is at least 31 and below 50 and hours is at least 5 and below 12, ",
+            "As long as age is between 31 and 49.99 and hours is between 5 and 11.99, ",
         ),
     ],
 )
 def test_real_ends_of_trees_are_their_thresholds(age: float, told: str) -> None:
-    """Each end is where the prediction of the model's library changes, in its own float32."""
+    """Each end is where the prediction of the model's library changes, in its own float32.
+
+    “below 31” would be false of 30.9999999 in a table, which the library rounds to 31.
+    """
     model = _stumps([(0, 31.0, 2.0), (0, 50.0, -2.0), (1, 5.0, 1.0), (1, 12.0, -1.0)])
     inputs = Inputs([continuous("age", 18, 59), continuous("hours", 0, 19)])
     x = np.array([age, 8.0])

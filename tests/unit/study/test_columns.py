@@ -1,10 +1,12 @@
 """The part of columns over a study, against the lists of all minimal explanations."""
 
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import milp_verix
 from milp_verix import (
@@ -17,7 +19,12 @@ from milp_verix import (
     read_study,
     write_report,
 )
-from milp_verix.reporting.words.columns import columns_sentence
+from milp_verix.reporting.words.columns import (
+    ColumnUse,
+    TableUse,
+    columns_sentence,
+    columns_table,
+)
 from milp_verix.study.columns import use_of_columns, without_part
 from tests.support.command_line import run_here
 from tests.support.mixed_domains import MixedCase, mixed_case
@@ -150,3 +157,16 @@ def test_a_study_without_results_has_no_columns(tmp_path: Path) -> None:
     assert ended.returncode == 2
     assert "whole result" in ended.stderr
     assert "Columns are counted for tables" in write_report(journal)
+
+
+def test_control_characters_of_names_show_as_escapes() -> None:
+    """A line break in a name would look like another line of the table."""
+    column = ColumnUse("b\nX", (1.0,), 1.0, 0.0, 0.0, 0.0, "0 \x1b")
+    use = TableUse((column,), (("no\u2028", 2),), "explain")
+    assert (
+        columns_sentence(use)
+        == "Explanations of 2 decisions (explain) have b\\nX in 100 % of the cases."
+    )
+    shown = StringIO()
+    Console(file=shown, width=200).print(columns_table(use))
+    assert {"b\\nX", "\\x1b", "no\\u2028"} <= {*shown.getvalue().split()}

@@ -64,12 +64,7 @@ class Sheet:
         """Return new axes of that size with their upper left corner there."""
         bottom = self.height - top - height
         return self.figure.add_axes(
-            (
-                left / self.width,
-                bottom / self.height,
-                width / self.width,
-                height / self.height,
-            ),
+            (left / self.width, bottom / self.height, width / self.width, height / self.height),
             facecolor="white",
         )
 
@@ -91,15 +86,7 @@ class Sheet:
 
         The other facts are the ball, the model, the time and the solver of the result ``about``.
         """
-        self.headed(
-            headline,
-            [
-                typeset(ball_text(about)),
-                outcome,
-                shortened(about.model.file, 36),
-                f"{seconds_text(about.statistics.seconds)} with {about.solver}",
-            ],
-        )
+        self.headed(headline, [typeset(ball_text(about)), outcome, *run_facts(about)])
 
     def headed(self, headline: str, facts: list[str]) -> None:
         """Write a headline and, below it, a line of ``facts``."""
@@ -111,3 +98,9 @@ class Sheet:
 
     def _fitting(self, text: str, size: float, em: float) -> float:
         return size * min(1.0, (self.width - 2 * MARGIN) * 72 / (size * em * len(text)))
+
+
+def run_facts(result: Result) -> list[str]:
+    """Return the model, and the time with the solver."""
+    time = f"{seconds_text(result.statistics.seconds)} with {result.solver}"
+    return [shortened(result.model.file, 36), time]

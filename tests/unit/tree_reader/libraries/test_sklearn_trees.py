@@ -1,6 +1,7 @@
 """Trees of scikit-learn are read as its own ``predict`` runs them, or refused by name."""
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,14 @@ from sklearn.ensemble import (
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from milp_verix import InputError, ModelError, Problem, UnsupportedOperatorError, load_network
+from milp_verix import (
+    InputError,
+    ModelError,
+    Problem,
+    UnsupportedOperatorError,
+    integer,
+    load_network,
+)
 from milp_verix.tree_reader.libraries.sklearn_trees import read
 from milp_verix.tree_reader.tree_network import TreeNetwork, tree_network
 
@@ -119,3 +127,26 @@ def test_a_classifier_takes_no_delta_and_a_regressor_needs_one() -> None:
     regressor = DecisionTreeRegressor().fit(X, TWO)
     with pytest.raises(InputError, match="the DecisionTreeRegressor is a regressor"):
         Problem(regressor, X[0], epsilon=0.1, domain=(-9, 9))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rivals_of_one_tree_are_compared_by_their_shares(seed: int) -> None:
+    # a leaf's winner alone would let no other class overtake a third one
+    random = np.random.default_rng(seed)
+    grid = np.array(np.meshgrid(*[range(3)] * 3)).reshape(3, -1).T.astype(float)
+    table, labels = random.integers(0, 3, (60, 3)).astype(float), random.integers(0, 4, 60)
+    model = DecisionTreeClassifier(max_depth=3, random_state=seed).fit(table, labels)
+    shares, x = model.predict_proba(grid), grid[seed]
+    own = int(np.argmax(shares[seed]))
+    inputs = [integer(name, 0, 2) for name in "abc"]
+    for rival in {*range(shares.shape[1])} - {own}:
+        problem = Problem(model, x, inputs=inputs, epsilon=np.inf, against=rival)
+        ahead, level = (
+            compare(shares[:, rival], shares[:, own]) for compare in (np.greater, np.equal)
+        )
+        changed = ahead | (level & (rival < own))
+        for size in range(4):
+            for free in combinations(range(3), size):
+                kept = [feature for feature in range(3) if feature not in free]
+                region = (grid[:, kept] == x[kept]).all(axis=1)
+                assert problem.check(free).holds == (not changed[region].any())
