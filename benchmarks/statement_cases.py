@@ -39,7 +39,17 @@ Rng: TypeAlias = np.random.Generator
 Predict: TypeAlias = Callable[[pd.DataFrame], NDArray[Any]]
 
 NAMES = (
-    *("age", "income", "years in job", "Größe", "дом", "年收入", "ΔT", "rate per hour", "is member"),
+    *(
+        "age",
+        "income",
+        "years in job",
+        "Größe",
+        "дом",
+        "年收入",
+        "ΔT",
+        "rate per hour",
+        "is member",
+    ),
     *("with debt", "50 % share", "feature 1", "7", "sex", "x within y", "net-income (after tax)"),
     *("the longest name of a column that anybody has ever given", "at most", "Ω_2", "ok?"),
 )
@@ -48,8 +58,15 @@ ODD_NAMES = ("debt, total", "rise and fall", "a “quoted” name", "to: whom", 
 
 WORDS = (
     *(("female", "male"), ("sales", "cook", "nurse"), ("grün", "weiß", "süß", "öd")),
-    *(("да", "нет", "может быть"), ("北京", "上海", "广州", "深圳"), ("rises", "falls", "as it is")),
-    *(("fixed-term", "permanent", "none", "self-employed"), ("black and white", "red, or blue", "no")),
+    *(
+        ("да", "нет", "может быть"),
+        ("北京", "上海", "广州", "深圳"),
+        ("rises", "falls", "as it is"),
+    ),
+    *(
+        ("fixed-term", "permanent", "none", "self-employed"),
+        ("black and white", "red, or blue", "no"),
+    ),
     tuple("ABCDEFGHI"),
 )
 UNITS = ("years", "€", "kg per m²", "thousand a year", "°C")
@@ -58,7 +75,12 @@ LABELS: tuple[tuple[Any, ...], ...] = (
     *(("bad luck", "not “so” bad", "it’s fine, and good"), (5, 6), (3, 7, 9), (False, True)),
     *((0, 1), (0, 1, 2)),
 )
-MESSAGES = ("free prize, call now", "win a free prize", "lunch at noon?", "call me at lunch, friend")
+MESSAGES = (
+    "free prize, call now",
+    "win a free prize",
+    "lunch at noon?",
+    "call me at lunch, friend",
+)
 
 
 @dataclass(frozen=True)
@@ -267,7 +289,9 @@ def fitted(
     if pipeline:  # which describes none of its columns as fixed
         found = [replace(column, fixed=False) for column in found]
     labels, names = LABELS[rng.integers(len(LABELS))], list[str]()
-    if regression := not hasattr(model, "predict_proba") and not hasattr(model, "decision_function"):
+    if regression := not hasattr(model, "predict_proba") and not hasattr(
+        model, "decision_function"
+    ):
         model.fit(encoded(frame), 10.0 ** rng.integers(-2, 4) * (score + rng.integers(0, 3)))
     else:
         cuts = np.quantile(score, np.linspace(0, 1, len(labels) + 1)[1:-1])
@@ -334,7 +358,10 @@ def _direct(estimator: Callable[[Rng], Any]) -> Callable[[Rng, Path], Case]:
 
     def make(rng: Rng, folder: Path) -> Case:
         columns = [column for column in drawn_columns(rng) if column.kind != "words"]
-        columns += [Column("one more", "whole", 0, 4), Column("member", "words", words=("no", "yes"))]
+        columns += [
+            Column("one more", "whole", 0, 4),
+            Column("member", "words", words=("no", "yes")),
+        ]
         return fitted(rng, estimator(rng), columns, drawn_frame(rng, columns, truth=True))
 
     return make
@@ -359,7 +386,9 @@ def _dummies(rng: Rng, folder: Path) -> Case:
     columns = drawn_columns(rng)
     frame = drawn_frame(rng, columns)
     wide = pd.get_dummies(frame).columns
-    model = [DecisionTreeClassifier(max_depth=4, random_state=0), LogisticRegression(max_iter=500)][rng.integers(2)]
+    model = [DecisionTreeClassifier(max_depth=4, random_state=0), LogisticRegression(max_iter=500)][
+        rng.integers(2)
+    ]
 
     def encoded(rows: pd.DataFrame) -> pd.DataFrame:
         return pd.get_dummies(rows).reindex(columns=wide, fill_value=False)
@@ -519,7 +548,9 @@ def _hist(make: Any, rng: Rng) -> Any:
 
 KINDS: dict[str, Callable[[Rng, Path], Case]] = {
     "ONNX file": _network,
-    "decision tree": _direct(lambda rng: DecisionTreeClassifier(max_depth=_few(rng), random_state=0)),
+    "decision tree": _direct(
+        lambda rng: DecisionTreeClassifier(max_depth=_few(rng), random_state=0)
+    ),
     "LightGBM": _trees(_lightgbm),
     "pipeline, logistic": _piped(lambda rng: LogisticRegression(max_iter=500)),
     "XGBoost": _trees(_xgboost, coded=True),
@@ -529,14 +560,20 @@ KINDS: dict[str, Callable[[Rng, Path], Case]] = {
     "get_dummies": _dummies,
     "HistGradientBoosting": _trees(partial(_hist, HistGradientBoostingClassifier)),
     "pipeline, ridge": _piped(lambda rng: Ridge()),
-    "pipeline, network": _piped(lambda rng: MLPClassifier((_few(rng),), max_iter=400, random_state=0)),
+    "pipeline, network": _piped(
+        lambda rng: MLPClassifier((_few(rng),), max_iter=400, random_state=0)
+    ),
     "XGBoost file": _trees(_xgboost, _written, coded=True),
-    "boosting": _direct(lambda rng: GradientBoostingClassifier(n_estimators=4, max_depth=2, random_state=0)),
+    "boosting": _direct(
+        lambda rng: GradientBoostingClassifier(n_estimators=4, max_depth=2, random_state=0)
+    ),
     "message": _message,
     "LightGBM file": _trees(_lightgbm, _written),
     "LightGBM regression": _trees(partial(_lightgbm, regression=True)),
     "search": _piped(
-        lambda rng: GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [2, 3]}, cv=2)
+        lambda rng: GridSearchCV(
+            DecisionTreeClassifier(random_state=0), {"max_depth": [2, 3]}, cv=2
+        )
     ),
     "pipeline, network regression": _piped(
         lambda rng: MLPRegressor(hidden_layer_sizes=(3,), max_iter=400, random_state=0)

@@ -266,7 +266,9 @@ class Texts:
         self.referee.subject(tree)
         known = self.referee.truth(self.limits, self.referee.asked_in(tree, self.asked))
         weights = tree.all("weights")[0]
-        ends = {one.own("NAME")[0]: one.all("bracket")[0].numbers() for one in weights.all("weight")}
+        ends = {
+            one.own("NAME")[0]: one.all("bracket")[0].numbers() for one in weights.all("weight")
+        }
         most = float((weights.own("NUMBER") or [0.0])[0])
         rest = [name for name in self.referee.names if name not in ends]
         for name in rest if most == 0 else ():
@@ -420,7 +422,9 @@ class Table:
         limits, rows = tree.all("limits")[0], self.referee.rows
         radii = radii_of(self.referee, limits.all("ball")[0])
         for name, room in rows.ball(replace(self.asked, radii=radii)).items():
-            if not (_near(room.low, self.ball[name].low) and _near(room.high, self.ball[name].high)):
+            if not (
+                _near(room.low, self.ball[name].low) and _near(room.high, self.ball[name].high)
+            ):
                 refute(f"the radius of {name} is {self.asked.radii[name]}, not {radii[name]}")
         if {*limits.texts("CLASS")} != {*self.asked.against}:
             refute(f"the question is against {self.asked.against}")
@@ -568,23 +572,26 @@ class Table:
         referee, names, values = self.referee, tree.own("NAME"), tree.own("VALUE")
         told = tree.first("span", "reached", "bracket")
         if told is not None and names and "radius" in self.rows[0].text:
-            column, parts = (Tree("NAME", names[0]),), told.parts
-            column += (Tree("VALUE", _plain(referee.rows.own[names[0]])),)
-            self._reached(replace(tree, parts=(Tree("value", "", column), replace(told, rule="reached"))))
+            own = Tree("VALUE", _plain(referee.rows.own[names[0]]))
+            value = Tree("value", "", (Tree("NAME", names[0]), own))
+            self._reached(replace(tree, parts=(value, replace(told, rule="reached"))))
         elif told is not None:
             (self._span if told.rule == "span" else self._value)(tree)
-        if told is not None or not names or not values or tree.all("key"):
-            return
-        referee.value(names[0], values[0])
-        heads = [one for one in self.rows if one.rule == "heads" or one.first("key")]
-        after = [one.first("after") for one in heads if one.first("after")]
-        after = [*tree.all("arrow"), *(Tree("after", "", (one,)) for one in tree.parts if one.rule == "CLASS"), *after]  # fmt: skip
+        elif names and values and not tree.all("key"):
+            referee.value(names[0], values[0])
+            if any(", explained by " in one.text for one in self.rows):
+                self._witness(tree, values[-1])
+
+    def _witness(self, tree: Tree, last: str) -> None:
+        """Refute that the change in a line of an explanation leads to what the line tells."""
+        heads = [one.first("after") for one in self.rows if one.rule == "heads" or one.first("key")]
+        own = [Tree("after", "", (one,)) for one in tree.parts if one.rule == "CLASS"]
+        after = [*tree.all("arrow"), *own, *(one for one in heads if one is not None)]
         moves = tree.all("shift", "move")
-        if f"| → {values[-1]}" in tree.text:
-            moves.append(replace(tree, parts=(*tree.parts[:2], Tree("VALUE", values[-1]))))
-        explained = any(", explained by " in one.text for one in self.rows)
-        if explained and "→" in tree.text and after and not tree.own("COUNT", "TEXT"):
-            referee.becomes(referee.replayed(moves, self.ball), after[0])
+        if f"| → {last}" in tree.text:
+            moves.append(replace(tree, parts=(*tree.parts[:2], Tree("VALUE", last))))
+        if "→" in tree.text and after and not tree.own("COUNT", "TEXT"):
+            self.referee.becomes(self.referee.replayed(moves, self.ball), after[0])
 
     _drawn = _line
 

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -118,9 +117,7 @@ class _About:
         index, ranges = str(rng.choice(_INDICES)), {c.name: width_of(c) for c in case.columns}
         everywhere, frame = dict.fromkeys(names, np.inf), case.frame
         yield self.question("explain", lambda p: p.explain(**limit))
-        yield self.question(
-            f"minimum must={held}", lambda p: p.minimum(must=held, **limit), must=tuple(held)
-        )
+        yield self.question(f"minimum must={held}", lambda p: p.minimum(must=held, **limit))
         yield self.question(
             f"contrastive must_not={held}",
             lambda p: p.contrastive(must_not=held, count=2, **limit),
@@ -150,7 +147,8 @@ class _About:
             yield self.question(
                 f"notice minimise={minimise}",
                 lambda p: mv.write_notice(
-                    p.inflate(rows=frame, **limit), p.contrastive(minimise=minimise, count=2, **limit)
+                    p.inflate(rows=frame, **limit),
+                    p.contrastive(minimise=minimise, count=2, **limit),
                 ),
                 notice_texts,
             )
@@ -206,6 +204,7 @@ class _About:
         for name in ("delta", "against"):
             given += [f"--{name}", str(options[name])] if name in options else []
         for name in ("explain", "contrastive", "inflate"):
+
             def texts(name: str = name) -> Iterator[Told]:
                 printed = command(name, model, str(row), *given)
                 yield from printed_rows(printed, "command line")

@@ -86,7 +86,9 @@ def read(text: str, lexicon: Lexicon, rule: str = "text") -> Tree:
     for end, trees in parse.rule(rule, 0):
         if end == len(parse.text):
             return trees[0]
-    raise UnreadableError(f"after {parse.text[: parse.farthest]!r}: {parse.text[parse.farthest :]!r}")
+    raise UnreadableError(
+        f"after {parse.text[: parse.farthest]!r}: {parse.text[parse.farthest :]!r}"
+    )
 
 
 def plain(text: str) -> str:
@@ -112,33 +114,32 @@ class _Parse:
     def match(self, node: Node, start: int) -> Iterator[tuple[int, tuple[Tree, ...]]]:
         """Yield the end and the trees of each way to read ``node`` from ``start`` on."""
         kind, *parts = node
-        if kind == "text":
-            if found := parts[0].match(self.text, start):
-                self.farthest = max(self.farthest, found.end())
-                yield found.end(), ()
-        elif kind == "rule":
+        if kind == "rule":
             yield from self.rule(parts[0], start)
-        elif kind == "word":
-            for end, meant in self._words(parts[0], start):
-                self.farthest = max(self.farthest, end if parts[0] != "TEXT" else start)
-                yield end, (Tree(parts[0], meant),)
         elif kind == "one of":
             for part in parts:
                 yield from self.match(part, start)
         elif kind == "all of":
             yield from self._sequence(parts, start)
-        elif kind == "maybe":
-            yield from self.match(parts[0], start)
-            yield start, ()
-        elif kind == "repeated":
+        elif kind in ("maybe", "repeated"):
             for end, trees in self.match(parts[0], start):
-                if end > start:
-                    yield from ((last, trees + more) for last, more in self.match(node, end))
+                again = self.match(node, end) if kind == "repeated" and end > start else [(end, ())]
+                yield from ((last, trees + more) for last, more in again)
             yield start, ()
+        else:
+            yield from self._leaf(kind, parts[0], start)
 
-    def _sequence(
-        self, parts: list[Node], start: int
-    ) -> Iterator[tuple[int, tuple[Tree, ...]]]:
+    def _leaf(self, kind: str, told: Any, start: int) -> Iterator[tuple[int, tuple[Tree, ...]]]:
+        if kind == "text":
+            if found := told.match(self.text, start):
+                self.farthest = max(self.farthest, found.end())
+                yield found.end(), ()
+            return
+        for end, meant in self._words(told, start):
+            self.farthest = max(self.farthest, start if told == "TEXT" else end)
+            yield end, (Tree(told, meant),)
+
+    def _sequence(self, parts: list[Node], start: int) -> Iterator[tuple[int, tuple[Tree, ...]]]:
         if not parts:
             yield start, ()
             return
@@ -199,9 +200,7 @@ def _alternatives(tokens: Iterator[str], close: str) -> tuple[Node, str]:
             choices[-1].append(("all of", item, more, ("maybe", ("all of", last, item))))
         elif token in "([{":
             inner, _ = _alternatives(tokens, {"(": ")", "[": "]", "{": "}"}[token])
-            choices[-1].append(
-                {"(": inner, "[": ("maybe", inner), "{": ("repeated", inner)}[token]
-            )
+            choices[-1].append({"(": inner, "[": ("maybe", inner), "{": ("repeated", inner)}[token])
         elif token.startswith('"'):
             choices[-1].append(("text", _pattern(token[1:-1])))
         else:

@@ -255,65 +255,80 @@ class Referee:
         """Return the room of each column that a text tells, and the columns kept by value.
 
         Without a ``default`` for the others, the text has to tell what becomes of each column.
+        With ``own``, what it tells of the row's values is true of the row.
         """
-        rows, found, kept = self.rows, dict[str, Room](), set[str]()
-        counts: list[tuple[int, Callable[[str], Room]]] = []
+        return _Told(self, default or self.everywhere, own=own).rooms(tree, whole=default is None)
 
-        def put(part: Tree, room: Callable[[str], Room]) -> None:
-            inner = part.first("names") or part
-            for name in inner.own("NAME") or inner.texts("NAME"):
-                if name in found:
-                    refute(f"{name} is told twice")
-                found[name] = room(name)
-            numbers = inner.own("COUNT")
-            if numbers or not inner.texts("NAME"):
-                counts.append((int((numbers or ["1"])[0]), room))
 
-        def near(radius: float) -> Callable[[str], Room]:
-            return lambda name: Room.within(rows.columns[name], radius, rows.own[name])
+class _Told:
+    """The rooms that a text tells, and how many columns it counts without their names."""
 
-        def home(name: str) -> Room:
-            return self.own([name])[name]
+    def __init__(self, referee: Referee, default: Rooms, *, own: bool) -> None:
+        self._referee, self._rows, self._own, self._default = referee, referee.rows, own, default
+        self._found: dict[str, Room] = {}
+        self._kept = set[str]()
+        self._counts: list[tuple[int, Callable[[str], Room]]] = []
 
+    def rooms(self, tree: Tree, *, whole: bool) -> tuple[dict[str, Room], set[str]]:
+        """Return the rooms of all columns, and those kept by value."""
         for one in tree.all("room"):
-            for part in one.all("near"):
-                if part.own("NAME"):
-                    name, centre = part.own("NAME")[0], part.own("VALUE")[0]
-                    if own:
-                        self.value(name, centre)
-                    radius, at = part.numbers()[0], self.parsed(name, centre)
-                    put(part, lambda n, r=radius, c=at: Room.within(rows.columns[n], r, c))
-                else:
-                    put(part, lambda n: self.ball[n])
-            for part in one.all("free"):
-                if one.text.startswith("whatever"):
-                    put(part, lambda n: self.everywhere[n])
-                elif shares := one.own("NUMBER"):
-                    share = float(shares[0]) / 100
-                    put(part, lambda n, s=share: near(s * width(rows, n))(n))
-                elif endings := one.all("ending"):
-                    put(part, near(endings[0].numbers()[0]))
-                else:
-                    put(part, home)
-                    self.still(part.texts("NAME"))
-        for given in tree.all("given"):
-            if ranges := given.all("range"):
-                put(given, lambda n, r=ranges[0]: self.range(n, r, own=own))
-                kept.add(given.own("NAME")[0])
-            elif " only " in given.text:
-                way = "up" if "rise" in given.text else "down"
-                for name in given.texts("NAME"):
-                    room = found.get(name, (default or self.everywhere)[name])
-                    found[name] = room.one_way(rows.own[name], way)
-            else:
-                put(given, home)
-        left = [name for name in self.names if name not in found]
+            self._room(one)
+        for one in tree.all("given"):
+            self._given(one)
+        names, counts = self._referee.names, self._counts
+        left = [name for name in names if name not in self._found]
         if len(counts) == 1 and counts[0][0] == len(left):
-            found |= {name: counts[0][1](name) for name in left}
-        elif default is None and sum(count for count, _ in counts) != len(left):
+            self._found |= {name: counts[0][1](name) for name in left}
+        elif whole and sum(count for count, _ in counts) != len(left):
             refute(f"nothing is said of {left}, or the number of other columns is wrong")
-        others = {**self.own(self.names), **(default or {})}
-        return {name: found.get(name, others[name]) for name in self.names}, kept
+        others = self._referee.own(names) if whole else self._default
+        return {name: self._found.get(name, others[name]) for name in names}, self._kept
+
+    def _put(self, part: Tree, room: Callable[[str], Room]) -> None:
+        """Give ``room`` to the columns that a part of a text names or counts."""
+        inner = part.first("names") or part
+        for name in inner.own("NAME") or inner.texts("NAME"):
+            if name in self._found:
+                refute(f"{name} is told twice")
+            self._found[name] = room(name)
+        if inner.own("COUNT") or not inner.texts("NAME"):
+            self._counts.append((int((inner.own("COUNT") or ["1"])[0]), room))
+
+    def _room(self, told: Tree) -> None:
+        referee, columns, own = self._referee, self._rows.columns, self._rows.own
+        for part in told.all("near"):
+            if not part.own("NAME"):
+                self._put(part, referee.ball.__getitem__)
+                continue
+            name, centre = part.own("NAME")[0], part.own("VALUE")[0]
+            if self._own:
+                referee.value(name, centre)
+            room = Room.within(columns[name], part.numbers()[0], referee.parsed(name, centre))
+            self._put(part, {name: room}.__getitem__)
+        endings, shares = told.all("ending"), told.own("NUMBER")
+        for part in told.all("free"):
+            if told.text.startswith("whatever"):
+                self._put(part, referee.everywhere.__getitem__)
+            elif endings or shares:
+                reach = float(shares[0]) / 100 if shares else endings[0].numbers()[0]
+                radii = {n: reach * width(self._rows, n) if shares else reach for n in columns}
+                self._put(part, lambda n, r=radii: Room.within(columns[n], r[n], own[n]))
+            else:
+                self._put(part, referee.own(referee.names).__getitem__)
+                referee.still(part.texts("NAME"))
+
+    def _given(self, told: Tree) -> None:
+        if ranges := told.all("range"):
+            name = told.own("NAME")[0]
+            self._put(told, {name: self._referee.range(name, ranges[0], own=self._own)}.__getitem__)
+            self._kept.add(name)
+        elif " only " in told.text:
+            way = "up" if "rise" in told.text else "down"
+            for name in told.texts("NAME"):
+                room = self._found.get(name, self._default[name])
+                self._found[name] = room.one_way(self._rows.own[name], way)
+        else:
+            self._put(told, self._referee.own(self._referee.names).__getitem__)
 
 
 def beyond(end: float, towards: float) -> float:

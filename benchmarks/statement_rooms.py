@@ -21,8 +21,8 @@ class Asked:
 
     ``against`` has names of classes as told. ``only`` says ``"up"`` or ``"down"``. ``costs`` are
     those of a contrast. ``ruled`` inputs alone count; ``sought`` are radii that the answer
-    tells, ``scores`` those of another tool,
-    ``must`` the columns that an explanation has. A ``rule`` is about all rows, not one.
+    tells, ``scores`` those of another tool. A
+    ``rule`` is about all rows, not one.
     """
 
     radii: Mapping[str, float]
@@ -34,7 +34,6 @@ class Asked:
     ruled: bool = True
     sought: bool = False
     scores: Mapping[str, float] | None = None
-    must: tuple[str, ...] = ()
     rule: bool = False
 
 
@@ -204,19 +203,20 @@ class Rows:
             slack = 1e-12 * (asked.delta + abs(own))
             return np.abs(self.case.predict(rows) - own) > asked.delta + slack
         if asked.against:
-            assert self.case.scores is not None
-            scores, places = self.case.scores(rows), self.case.classes.index
-            rivals = scores[:, [places(rival) for rival in asked.against]]
-            return (rivals > scores[:, [places(own)]] + 1e-9).any(axis=1)
+            return (self._leads(rows, asked, own) > 1e-9).any(axis=1)
         return self.case.predict(rows) != own
 
     def tied(self, rows: pd.DataFrame, asked: Asked) -> bool:
-        """Return whether a rival has the score of the prediction in a row: a change by definition."""
-        if not len(rows) or not asked.against or self.case.scores is None:
+        """Return whether a rival has the score of the prediction in a row, which is a change."""
+        if not len(rows) or not asked.against:
             return False
+        return bool((np.abs(self._leads(rows, asked, self.prediction)) <= 1e-9).any())
+
+    def _leads(self, rows: pd.DataFrame, asked: Asked, own: Any) -> Any:
+        """Return by how much each rival scores above a class, (rows, rivals)."""
+        assert self.case.scores is not None
         scores, places = self.case.scores(rows), self.case.classes.index
-        rivals = scores[:, [places(rival) for rival in asked.against]]
-        return bool((np.abs(rivals - scores[:, [places(self.prediction)]]) <= 1e-9).any())
+        return scores[:, [places(rival) for rival in asked.against]] - scores[:, [places(own)]]
 
     def moved(self, rows: pd.DataFrame) -> list[frozenset[str]]:
         """Return the columns in which each row differs from the own one."""

@@ -18,18 +18,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from statement_cases import Case, Rng, case
+from statement_cases import Case, case
+from statement_judges import Table, Texts
 from statement_questions import Question, questions
 from statement_reader import Tree, UnreadableError, read
 from statement_referee import Referee, lexicon_of
 from statement_rooms import Rows
 from statement_texts import Told
-from statement_judges import Table, Texts
 from tables import Table as Printed, add_write, write
 
 from milp_verix import MilpVerixError
@@ -69,14 +68,13 @@ def judged(seed: int, *, small: bool = False) -> Tally:
         warnings.simplefilter("ignore")
         made = case(seed, Path(folder))
         rng = np.random.default_rng([84, seed])
-        seen: set[tuple[str, str]] = set()
         where = f"seed {seed} ({made.kind})"
         posed = answered(tally, where, lambda: questions(made, rng, Path(folder), small=small))
         for question in posed or ():
             asked = f"{where}, row {question.row}, {question.told}"
             texts = answered(tally, asked, lambda q=question: [*q.texts()])
             if texts is not None:
-                judge_texts(made, question, texts, tally, asked, seen)
+                judge_texts(made, question, texts, tally, asked)
     return tally
 
 
@@ -87,7 +85,7 @@ def answered(tally: Tally, where: str, ask: Callable[[], Any]) -> Any:
     except MilpVerixError as error:
         tally.refused[type(error).__name__] += 1
         tally.told.append(f"REFUSED {where}: {error}")
-    except Exception:  # noqa: BLE001  # a traceback is a finding, of any kind
+    except Exception:  # a traceback is a finding, of any kind
         tally.tracebacks += 1
         last = traceback.format_exc().strip().splitlines()
         tally.told.append(f"TRACEBACK {where}: {' | '.join(last[-3:])}")
@@ -95,15 +93,11 @@ def answered(tally: Tally, where: str, ask: Callable[[], Any]) -> Any:
 
 
 def judge_texts(
-    made: Case,
-    question: Question,
-    texts: list[Told],
-    tally: Tally,
-    where: str,
-    seen: set[tuple[str, str]],
+    made: Case, question: Question, texts: list[Told], tally: Tally, where: str
 ) -> None:
     """Read and judge the texts of one answer."""
     pages: dict[int | None, _Page] = {}
+    seen = set[str]()
     trees = list[tuple[Told, Tree]]()
     for told in texts:
         if told.row not in pages:
@@ -122,8 +116,8 @@ def judge_texts(
         for one in page.judge_of(told.table, pages.values()).judge(tree):
             kind = one.kind if one.put else "texts that claim nothing of the model"
             tally.read[kind] += one.put
-            tally.distinct[kind] += one.put and (where, one.text) not in seen
-            seen.add((where, one.text))
+            tally.distinct[kind] += one.put and one.text not in seen
+            seen.add(one.text)
             if one.why is not None:
                 tally.false[kind] += 1
                 tally.told.append(f"FALSE {where}, {told.place}: {one.text}\n    {one.why}")
@@ -141,7 +135,9 @@ class _Page:
         """Return the judge of a table, or of the texts in none; ``pages`` are of one study."""
         if table not in self._judges:
             others = [page.referee for page in pages if page is not self]
-            judge = Table(self.referee, self.tables[table]) if table else Texts(self.referee, others)
+            judge = (
+                Table(self.referee, self.tables[table]) if table else Texts(self.referee, others)
+            )
             self._judges[table] = judge
         return self._judges[table]
 
