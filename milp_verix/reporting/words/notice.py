@@ -112,7 +112,9 @@ def least_text(contrast: ContrastiveExplanationRecord | None) -> str:
     if not contrast.proven:
         told = f"{several} is the best that was found{limits}; a smaller change may exist."
     elif contrast.scales is None:
-        least = "cheapest change" if contrast.costs else "change of the fewest items"
+        least = (
+            "cheapest change at the given costs" if contrast.costs else "change of the fewest items"
+        )
         told = f"{several} is the {least}{limits}, by proof."
     else:
         told = (

@@ -224,8 +224,8 @@ def _output(result: Result, several: str) -> str:
 
 
 def less_text(found: ContrastiveExplanationRecord) -> str:
-    """Return ``"change of fewer features"``, or ``"cheaper change"`` where features have costs."""
-    return "cheaper change" if found.costs else "change of fewer features"
+    """Return ``"change of fewer features"``, or what is cheaper where features have costs."""
+    return "cheaper change at the given costs" if found.costs else "change of fewer features"
 
 
 def headline(explanation: ExplanationRecord) -> str:
