@@ -50,7 +50,8 @@ def row_placed(
     the model, or else by ``feature_names``, or in their own order. Raises ``InputError`` for a name
     that is missing.
     """
-    given = tuple(map(str, feature_names)) if isinstance(feature_names, Iterable) else None
+    listed = isinstance(feature_names, Iterable) and getattr(feature_names, "ndim", 1) == 1
+    given = tuple(map(str, feature_names)) if listed else None
     columns = network.columns_for(given or () if row is None else row)
     if row is None:
         return x, columns or given, ()

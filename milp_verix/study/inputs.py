@@ -1,7 +1,7 @@
 """The inputs of a study: an array in memory or in a file, or the rows of a table."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,8 @@ class Inputs:
 def names_of(network: LoadedModel, options: Mapping[str, Any]) -> Sequence[str] | None:
     """Return the names of an input's coordinates: the model's, or the user's in ``options``."""
     given = options.get("feature_names") if options.get("features") is None else None
-    names = None if given is None else [*map(str, given)]
+    listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) == 1
+    names = [*map(str, given)] if listed else None
     return network.columns if network.columns_for(names or ()) or names is None else names
 
 
