@@ -38,7 +38,7 @@ class Inputs:
 
 def names_of(network: LoadedModel, options: Mapping[str, Any]) -> Sequence[str] | None:
     """Return the names of an input's coordinates: the model's, or the user's in ``options``."""
-    given = options.get("feature_names") if options.get("features") is None else None
+    given: Any = options.get("feature_names") if options.get("features") is None else None
     listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) == 1
     names = [*map(str, given)] if listed else None
     return network.columns if network.columns_for(names or ()) or names is None else names
