@@ -67,8 +67,9 @@ def test_reasons_follow_importance_and_are_four_at_most(tmp_path: Path) -> None:
     ranges, _ = _answers(tmp_path)
     assert ranges.intervals["work"] == ("none", "some", "much")  # all of it is no reason
     names = ["arrears", "income"]
-    weights = {"arrears": -3.0, "work": 2.0, "income": 1.0}
-    listed = [weights.get(feature.name, 0.0) for feature in FEATURES]
+    given = {"arrears": -3.0, "work": 2.0, "income": 1.0}
+    weights = {feature.name: given.get(feature.name, 0.0) for feature in FEATURES}
+    listed = [*weights.values()]
     for importance in (weights, listed, np.array(listed)):
         page = milp_verix.write_notice(ranges, importance=importance)
         assert _reasons(page) == names
