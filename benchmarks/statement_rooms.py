@@ -110,9 +110,13 @@ class Room:
             return None
         return [*np.arange(np.ceil(self.low), np.floor(self.high) + 1).tolist(), *gaps]
 
-    def drawn(self, rng: Rng, count: int, own: Iterable[Any]) -> list[Any]:
-        """Return ``count`` values: the ends, those of ``own`` that fit, and others at random."""
+    def drawn(self, rng: Rng, corners: Any, own: Iterable[Any]) -> list[Any]:
+        """Return values: the ends, those of ``own`` that fit, and others at random.
+
+        ``corners`` says for each value, (count,), whether it is one of the two ends.
+        """
         every = self.listed()
+        sides = [] if every is None else [*every[:1], *every[-1:]]
         if every is None:
             ends = [self.low, self.high, *(v for v in own if v is not None and self.holds(v))]
             others = rng.uniform(self.low, self.high, 20)
@@ -121,7 +125,13 @@ class Room:
             if self.column.kind == "whole":
                 every = [v if v is None else float(np.rint(v)) for v in every]
                 every = [v for v in every if self.holds(v)]
-        return [every[place] for place in rng.integers(len(every), size=count)] if every else []
+            sides = every[:2]
+        if not every:
+            return []
+        places = rng.integers(np.where(corners, len(sides), len(every)))
+        return [
+            (sides if end else every)[at] for end, at in zip(corners, places.tolist(), strict=True)
+        ]
 
 
 class Rows:
@@ -159,8 +169,9 @@ class Rows:
             }
         else:
             rng = np.random.default_rng(self._seed)
+            corners = rng.random(count) < 0.2  # all columns of such a row are at ends
             values = {
-                name: room.drawn(rng, count, [self.own[name], *self._cells[name][:30]])
+                name: room.drawn(rng, corners, [self.own[name], *self._cells[name][:30]])
                 for name, room in rooms.items()
             }
             if not all(values.values()):
