@@ -540,7 +540,8 @@ class Table:
         told = text.startswith(("by", "at least", "irrelevant up to")) or " to " in text
         inner = numbers[0] if told else np.inf if text == "irrelevant" else 0.0
         outer = numbers[-1] if text.startswith(("by", "not even")) else None
-        outer = 1.0 if text.startswith("another value") else outer
+        if text.startswith("another value"):  # no finite distance leads from a missing one
+            outer = 1.0 if rows.own[name] is not None else np.inf
         if not keeps(inner):
             refute(f"a change of {name} within {inner} changes it")
         if outer is not None and keeps(outer, ties=True):

@@ -323,7 +323,7 @@ class _Told:
             self._put(told, {name: self._referee.range(name, ranges[0], own=self._own)}.__getitem__)
             self._kept.add(name)
         elif " only " in told.text:
-            way = "up" if "rise" in told.text else "down"
+            way = "up" if told.text.endswith((" only rises", " only rise")) else "down"
             for name in told.texts("NAME"):
                 room = self._found.get(name, self._default[name])
                 self._found[name] = room.one_way(self._rows.own[name], way)
