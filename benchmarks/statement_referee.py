@@ -195,7 +195,8 @@ class Referee:
             refute(f"{numbers[0]} and {numbers[1]} are within ±{self.asked.delta}")
         if classes and found != classes[0]:
             refute(f"{shown(point)} is predicted {found!r}, not {classes[0]!r}")
-        if numbers and not self.rows.differs(point, self.asked)[0]:
+        changed = self.rows.differs(point, self.asked)[0] or self.rows.tied(point, self.asked)
+        if numbers and not changed:
             refute(f"{shown(point)} is predicted {found!r}, which is no change")
 
     def distances(self, points: pd.DataFrame) -> Any:

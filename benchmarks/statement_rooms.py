@@ -68,8 +68,6 @@ class Room:
         if column.fixed or (column.kind == "words" and radius < 1):
             return cls.only(column, centre)
         if column.kind == "words" or (radius == np.inf and column.missing):
-            if column.missing and radius < np.inf:
-                return cls(column, words=(None,) if centre is None else column.words)
             return cls.whole(column)
         if centre is None:
             return cls.only(column, None)

@@ -67,14 +67,21 @@ def radii_of_coordinates(inputs: Inputs, radii: Sequence[float]) -> FloatArray:
     return inputs.of_coordinates(found)
 
 
-def ends_around(inputs: Inputs, x: FloatArray, reach: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the domain; a finite radius leads to no missing value, and from none."""
+def ends_around(
+    inputs: Inputs, x: FloatArray, radii: Sequence[float]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the domain; a finite radius leads to no missing number, and from none.
+
+    ``radii`` has one for each feature. A missing word is one more value of its category.
+    """
     lower, upper = inputs.lower, inputs.upper
-    for place, last in inputs.missing.items():
-        if x[place] > last and np.isfinite(reach[place]):
-            lower[place] = x[place]
-        elif np.isfinite(reach[place]):
-            upper[place] = last
+    for feature, group, radius in zip(inputs.features, inputs.groups, radii, strict=True):
+        finite = feature.kind == "fixed" or (not feature.unordered and np.isfinite(radius))
+        if feature.missing and finite:
+            if x[group[0]] > feature.last:
+                lower[group] = x[group]
+            else:
+                upper[group] = feature.last
     return lower, upper
 
 

@@ -28,7 +28,7 @@ def still_features(
     ``radii`` has one for each feature, ``x`` one number for each coordinate.
     """
     reach, values = radii_of_coordinates(inputs, radii), np.array(x, dtype=np.float64)
-    least, most = ends_around(inputs, values, reach)
+    least, most = ends_around(inputs, values, radii)
     stuck = (reach == 0) | (least == most)
     lower = np.maximum(np.nextafter(values - reach, -np.inf), least)
     upper = np.minimum(np.nextafter(values + reach, np.inf), most)

@@ -31,7 +31,7 @@ def make_described_ball(x: NDArray[Any], radii: Sequence[float], norm: str, inpu
     flat = np.array(x).reshape(-1)
     inputs.refuse(flat)
     reach, wide = radii_of_coordinates(inputs, radii), flat.astype(np.float64)
-    ends = ends_around(inputs, wide, reach)
+    ends = ends_around(inputs, wide, radii)
     lower, upper = np.maximum(wide - reach, ends[0]), np.minimum(wide + reach, ends[1])
     magnitude = np.maximum(np.abs(lower), np.abs(upper))
     largest = 2.0 ** (np.finfo(flat.dtype).nmant + 1)

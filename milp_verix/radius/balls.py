@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.radii import Epsilon, radii_of
+from milp_verix.inputs.radii import Epsilon, ends_around, radii_of
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import BoolArray, IntArray
 
@@ -78,8 +78,11 @@ class Balls:
         Infinite where the domain is.
         """
         ball = self.problem.ball
-        lower, upper, x = ball.domain_lower[free], ball.domain_upper[free], ball.centre[free]
-        wide = x.astype(np.float64)
+        lower, upper = ball.domain_lower, ball.domain_upper
+        wide = ball.centre.astype(np.float64)
+        if self.problem.inputs is not None and self.scale is not None:  # no missing values
+            lower, upper = ends_around(self.problem.inputs, wide, self.scale)
+        lower, upper, wide = lower[free], upper[free], wide[free]
         corner = np.where(upper - wide > wide - lower, upper, lower)
         moved = (corner != wide) & self._movable[free]
         corner = corner[moved]

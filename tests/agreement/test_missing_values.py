@@ -214,6 +214,15 @@ def test_words_and_fixed_columns_may_be_missing() -> None:
     row = frame[frame.town.isna()].iloc[0]
     problem = Problem(load_network(model), row, inputs=described, epsilon="inf")
     assert "town is missing" in problem.explain().sentence()
+    # a missing word is one more word, at any radius that leads to the others
+    for epsilon in ("inf", "10%", {"*": 0}):
+        alone = Problem(model, row, inputs=described, epsilon=epsilon).radius(each=True)
+        assert "A change of town alone is enough" in alone.sentence()
+    gone = frame[frame.income.isna() & frame.town.notna()].iloc[0]
+    for epsilon in ("inf", "10%", {"*": 0}):
+        alone = Problem(model, gone, inputs=described, epsilon=epsilon).radius(each=True)
+        assert alone.still == (1,)
+        assert "income" not in alone.sentence()
     still = Inputs([described.features[0], fixed("income", missing=True), described.features[2]])
     found = Problem(model, row.to_dict() | {"income": None}, inputs=still, epsilon="inf").explain()
     assert found.inputs is not None
