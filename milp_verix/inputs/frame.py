@@ -1,17 +1,18 @@
 """Descriptions of inputs taken from a table: a feature for each column, ranges from its values."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import remedy_for
 from milp_verix.inputs.features import Feature, binary, category, continuous, fixed, integer
-from milp_verix.inputs.names import listed, meant, shown
+from milp_verix.inputs.names import listed, own_names, same_names, shown
 from milp_verix.inputs.placement import blocks_in
 
 _FRAME = "pd.DataFrame(array, columns=[…]) gives an array names"
+T = TypeVar("T")
 _DATES = ": turn dates into numbers first, such as days since a fixed date"
 
 
@@ -33,11 +34,14 @@ def features_of_frame(
     names = list(frame.columns)
     refuse_other_kinds({"categories": categories, "ranges": ranges, "units": units}, Mapping)
     refuse_other_kinds({"one_hot": one_hot, "fixed": fixed_names, "missing": missing}, Iterable)
-    blocks, still, open_ = {*one_hot}, {*fixed_names}, {*missing}
-    dummies = blocks_in(frame, {*map(str, blocks)})
+    starts = {given: {name[: len(given)] for name in names} for given in map(str, one_hot)}
+    prefixes = {[*same_names(known, [given]), given][0] for given, known in starts.items()}
+    dummies = blocks_in(frame, prefixes)
     owners = {name: prefix for prefix, block in dummies.items() for name in block}
     known = [name for name in names if name not in owners]
-    refuse_unknown({*categories, *ranges, *units, *still, *open_, *blocks - {*dummies}}, known)
+    categories, ranges, units = (by_column(one, known) for one in (categories, ranges, units))
+    still, open_ = ({*own_names(one, known, "column").values()} for one in (fixed_names, missing))
+    blocks = {*own_names(sorted(prefixes - {*dummies}), known, "column").values()}
     features, places, at = list[Feature](), dict[str, list[int]](), 0
     for name in names:
         if prefix := owners.get(name):
@@ -141,13 +145,10 @@ def frame_with_rows(frame: Any) -> Any:
     return named
 
 
-def refuse_unknown(given: set[str], names: Sequence[str]) -> None:
-    """Raise ``InputError`` for names that are no column."""
-    if unknown := sorted(map(str, given - {*names})):
-        raise InputError(
-            f"there are no columns {unknown}; the columns are {listed(names)}"
-            f"{meant(unknown[0], names)}"
-        )
+def by_column(given: Mapping[Any, T], names: Sequence[str]) -> dict[str, T]:
+    """Return the values ``given`` by the names of columns; ``InputError`` for any other name."""
+    own = own_names(given, names, "column")
+    return {own[label]: value for label, value in given.items()}
 
 
 def number_feature(

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import code_in, refuse_value
 from milp_verix.inputs.features import Feature, class_names_of
-from milp_verix.inputs.names import no_feature
+from milp_verix.inputs.names import listed, own_names
 from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.inputs.one_row import named_row, row_of
 from milp_verix.inputs.passage import Passage
-from milp_verix.inputs.placement import Places, places_in, plain
+from milp_verix.inputs.placement import Places, columns_of, places_in, plain
 from milp_verix.inputs.rule_text import rule_in
 from milp_verix.inputs.rules import Quantity, Rule, quantity_of
 from milp_verix.inputs.shown import html_of, text_of
@@ -36,7 +36,8 @@ class Inputs:
     ``rules`` may be texts, too, such as ``"age >= 18 + years"``. ``class_names`` are the words for
     what a classifier decides, in the order of its classes; ``passage`` is the text whose words the
     features are, if they are words. ``places`` are the coordinates of the features in the model's
-    input, one feature after the other, where these are not 0, 1, 2, …; :meth:`placed` finds them.
+    input, one feature after the other, where these are not 0, 1, 2, …; :meth:`placed` finds them,
+    and leaves features out that the model has ``unread``.
     Raises ``InputError`` for two features of one name, for a rule that is not understood, and for
     rules that no input satisfies.
     """
@@ -46,6 +47,7 @@ class Inputs:
     class_names: tuple[str, ...]
     passage: Passage | None
     places: Places
+    unread: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -189,25 +191,33 @@ class Inputs:
 
     def __getitem__(self, name: str) -> Quantity:
         """Return a feature by its name, to be used in rules; ``InputError`` if there is none."""
-        if name not in self._quantities:
-            raise InputError(no_feature(name, self.names))
-        return self._quantities[name]
+        return self._quantities[own_names([name], self.names)[name]]
 
     def where(self, *rules: Rule | str) -> "Inputs":
         """Return these inputs with further rules; raises as the class does."""
         return self.remade(features=self.features, rules=(*self.rules, *rules))
 
-    def placed(self, columns: Sequence[str] | None) -> "Inputs":
+    def placed(self, columns: Sequence[str] | None, unread: Sequence[str] = ()) -> "Inputs":
         """Return these inputs with coordinates in the order of a model's ``columns``, by name.
 
         The features keep their order. A one-hot block has a column for each word, such as
-        ``sex_female``. None, for a model without names, leaves coordinates as they are. Raises
-        ``InputError`` that tells the names of columns that are missing and those that are extra.
+        ``sex_female``. Features whose columns are ``unread`` are left out. None, for a model
+        without names, leaves coordinates as they are. Raises ``InputError`` that tells the names of
+        columns that are missing and those that are extra, and for a rule about a feature left out.
         """
         known = None if columns is None else tuple(columns)
         if known not in self._met:
-            places = self.places if known is None else places_in(self.features, known)
-            self._met[known] = self if places == self.places else self.remade(places=places)
+            inputs, idle = self, tuple(columns_of(self.features, unread))
+            if idle:
+                kept = [feature for feature in self.features if feature.name not in idle]
+                try:
+                    inputs = self.remade(features=kept, places=None)
+                except InputError as error:
+                    raise InputError(f"the model does not read {listed(idle)}: {error}") from error
+            places = self.places if known is None else places_in(inputs.features, known)
+            inputs = inputs if places == inputs.places else inputs.remade(places=places)
+            object.__setattr__(inputs, "unread", idle or self.unread)
+            self._met[known] = inputs
         return self._met[known]
 
     def only(self, directions: Mapping[str, str]) -> "Inputs":
@@ -221,11 +231,10 @@ class Inputs:
             raise InputError(
                 f"directions are a mapping from names to 'up' or 'down', got {directions!r}"
             )
-        for name in by_name:
-            if name not in self.names:
-                raise InputError(no_feature(name, self.names))
+        own = own_names(by_name, self.names)
+        ways = {own[name]: way for name, way in by_name.items()}
         return self.remade(
-            features=[replace(f, only=by_name.get(f.name, f.only)) for f in self.features]
+            features=[replace(f, only=ways.get(f.name, f.only)) for f in self.features]
         )
 
     def remade(self, **changed: Any) -> "Inputs":

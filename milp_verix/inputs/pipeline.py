@@ -1,18 +1,20 @@
 """Descriptions of inputs taken from a fitted scikit-learn pipeline and a table of its columns."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature, binary, category, ordinal, word_of
 from milp_verix.inputs.fitted import is_pipeline, names_of, without_search
 from milp_verix.inputs.frame import (
+    by_column,
     frame_with_rows,
     known_values,
     number_feature,
     refuse_other_kinds,
-    refuse_unknown,
 )
+from milp_verix.inputs.names import own_names
 from milp_verix.inputs.one_row import refuse_missing_names
 from milp_verix.inputs.table_encoding import Column, encoding_of
 
@@ -32,12 +34,13 @@ def described_by(
     frame = frame_with_rows(frame)
     refuse_other_kinds({"ranges": ranges, "units": units}, Mapping)
     refuse_other_kinds({"missing": missing}, Iterable)
-    may = {*missing}
     given = None if names_of(pipeline) else list(frame.columns)
     columns = encoding_of(pipeline, given).columns
     names = [column.name for column in columns]
-    refuse_missing_names(names, list(frame.columns), "the frame, as the pipeline was fitted,")
-    refuse_unknown({*ranges, *units, *may}, names)
+    held = refuse_missing_names(names, [*frame.columns], "the frame, as the pipeline was fitted,")
+    frame = frame[[*held.values()]].set_axis(names, axis=1)
+    ranges, units = by_column(ranges, names), by_column(units, names)
+    may = {*own_names(missing, names, "column").values()}
     features = [_feature(column, frame, ranges, units, may) for column in columns]
     return features, fitted_class_names(pipeline)
 
@@ -49,23 +52,35 @@ def fitted_class_names(model: Any) -> list[str]:
     return [] if numbered else classes
 
 
-def coordinates_of(fitted: Any) -> tuple[tuple[str, ...] | None, dict[int, tuple[str, ...]]]:
-    """Return the names of the coordinates of a fitted estimator's or transformer's rows, and words.
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """What a fitted estimator or transformer tells of its rows.
 
-    Names are those of columns, and ``town=Paris`` in a one-hot block; None for any other object,
-    and for one that was fitted on arrays. Words are those that coordinates have as 0, 1, ….
+    ``columns`` are the names of coordinates, those of columns, and ``town=Paris`` in a one-hot
+    block; None if it was fitted on arrays, or is no such object. ``words`` are those that
+    coordinates have as 0, 1, …. ``unread`` are columns that it was fitted on and does not read.
     """
+
+    columns: tuple[str, ...] | None = None
+    words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+
+
+def coordinates_of(fitted: Any) -> Coordinates:
+    """Return what a fitted estimator or transformer tells of the coordinates of its rows."""
     fitted, _ = without_search(fitted)
     names = names_of(fitted)
     if names is None or (hasattr(fitted, "predict") and not is_pipeline(fitted)):
-        return None if names is None else tuple(names), {}
+        return Coordinates(None if names is None else tuple(names))
     found, words = list[str](), dict[int, tuple[str, ...]]()
-    for column in encoding_of(fitted).columns:
+    columns = encoding_of(fitted).columns
+    for column in columns:
         if column.form in ("binary", "codes") and isinstance(column.values[0], str):
             words[len(found)] = column.values
         block = [f"{column.name}={word_of(value)}" for value in column.values]
         found += block if column.form == "block" else [column.name]
-    return tuple(found), words
+    read = {column.name for column in columns}
+    return Coordinates(tuple(found), words, tuple(name for name in names if name not in read))
 
 
 def _feature(

@@ -38,7 +38,8 @@ def placed(
     else:
         x, extra = found.row(row), features_among(found.features, [*row], "the row")[1]
     unnamed = described.passage is None and network.columns_for(described.names) is None
-    return found, x, (_NO_NAMES,) * unnamed + extra
+    unread = f"left out of the description, as the model drops them: {listed(found.unread)}"
+    return found, x, (_NO_NAMES,) * unnamed + (unread,) * bool(found.unread) + extra
 
 
 def row_placed(

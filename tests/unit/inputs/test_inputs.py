@@ -231,7 +231,7 @@ def test_a_frame_describes_its_columns() -> None:
         ],
         ["age >= 18"],
     )
-    with pytest.raises(InputError, match="no columns"):
+    with pytest.raises(InputError, match="no column"):
         Inputs.from_frame(frame, units={"height": "m"})
     with pytest.raises(InputError, match="missing values"):
         Inputs.from_frame(pd.DataFrame({"a": [1.0, None]}))
