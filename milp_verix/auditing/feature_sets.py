@@ -39,7 +39,7 @@ def feature_set(given: FeatureSetLike, problem: PosedProblem) -> tuple[int, ...]
     if isinstance(given, ExplanationRecord):
         return _of_result(given, problem.features)
     names, count = problem.labels_for(given)
-    listed = features_listed(given, names, count, "explanation")
+    listed = features_listed(given, names, count, "explanation", problem.features.unread)
     if listed is not given and count != problem.features.count:
         return _features_in(np.isin(np.arange(count), listed), problem)
     listed = sorted(given, key=str) if isinstance(given, Set) else listed

@@ -119,7 +119,8 @@ def _scores(given: ArrayLike | None, problem: PosedProblem) -> tuple[float, ...]
     if given is None:
         return None
     features, coordinates = problem.features, problem.x.size
-    given = values_by_label(given, *problem.labels_for(given), "beside")
+    labels = problem.labels_for(given)
+    given = values_by_label(given, *labels, "beside", unread=features.unread)
     try:
         scores = np.asarray(given, dtype=np.float64).reshape(-1)
     except (TypeError, ValueError) as error:

@@ -8,7 +8,7 @@ import numpy as np
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import remedy_for
 from milp_verix.inputs.features import Feature, binary, category, continuous, fixed, integer
-from milp_verix.inputs.names import listed, own_names, same_names, shown
+from milp_verix.inputs.names import own_names, same_names, shown
 from milp_verix.inputs.placement import blocks_in
 
 _FRAME = "pd.DataFrame(array, columns=[…]) gives an array names"
@@ -39,7 +39,8 @@ def features_of_frame(
     dummies = blocks_in(frame, prefixes)
     owners = {name: prefix for prefix, block in dummies.items() for name in block}
     known = [name for name in names if name not in owners]
-    categories, ranges, units = (by_column(one, known) for one in (categories, ranges, units))
+    categories, ranges = by_column(categories, known), by_column(ranges, known)
+    units = by_column(units, known)
     still, open_ = ({*own_names(one, known, "column").values()} for one in (fixed_names, missing))
     blocks = {*own_names(sorted(prefixes - {*dummies}), known, "column").values()}
     features, places, at = list[Feature](), dict[str, list[int]](), 0

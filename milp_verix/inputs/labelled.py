@@ -19,13 +19,20 @@ _OTHERS = "*"
 
 
 def values_by_label(
-    given: Any, names: Sequence[str] | None, count: int, what: str, others: Any = None
+    given: Any,
+    names: Sequence[str] | None,
+    count: int,
+    what: str,
+    *,
+    others: Any = None,
+    unread: Sequence[str] = (),
 ) -> Any:
     """Return the values of ``count`` features in their order; values without labels as they are.
 
     ``names`` are those of the features, if they have any, ``what`` is the name of the argument, and
-    ``others`` the value of a feature that is not named; None if all must be. Raises ``InputError``
-    for labels that are no features, and for features without a label.
+    ``others`` the value of a feature that is not named; None if all must be. Labels that are
+    columns ``unread`` by the model are left out. Raises ``InputError`` for labels that are no
+    features, and for features without a label.
     """
     if is_frame(given) and counts([*map(str, given.columns)]):
         return given.to_numpy()[0] if len(given) == 1 else given.to_numpy()
@@ -35,6 +42,8 @@ def values_by_label(
         raise InputError(f"{what}: {error}") from error
     if row is None:
         return given
+    idle = {*same_names(unread, row).values()}
+    row = {label: value for label, value in row.items() if label not in idle}
     known = dict.fromkeys(map(str, range(count)) if names is None else names)
     if (
         not isinstance(given, Mapping)
@@ -64,7 +73,9 @@ def values_by_label(
     return [labels[found[name]] if name in found else others for name in known]
 
 
-def features_listed(given: Any, names: Sequence[str] | None, count: int, what: str) -> Any:
+def features_listed(
+    given: Any, names: Sequence[str] | None, count: int, what: str, unread: Sequence[str] = ()
+) -> Any:
     """Return a list of features as it is; of a mask the indices of the features that are True.
 
     A mask has True or False for each feature, by name or in their order. Other arguments
@@ -75,7 +86,7 @@ def features_listed(given: Any, names: Sequence[str] | None, count: int, what: s
         texts = [all(isinstance(one, str) for one in ones) for ones in (values, given.index)]
         if not values or (not _flags(values) and (texts[0] or not texts[1])):
             return values
-    found = values_by_label(given, names, count, what)
+    found = values_by_label(given, names, count, what, unread=unread)
     mask = found is not given or isinstance(found, np.ndarray)
     if mask and np.shape(found) == (count,) and _flags(found):
         return np.flatnonzero(found).tolist()

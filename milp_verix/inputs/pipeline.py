@@ -1,8 +1,7 @@
 """Descriptions of inputs taken from a fitted scikit-learn pipeline and a table of its columns."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature, binary, category, ordinal, word_of
@@ -52,26 +51,22 @@ def fitted_class_names(model: Any) -> list[str]:
     return [] if numbered else classes
 
 
-@dataclass(frozen=True, slots=True)
-class Coordinates:
-    """What a fitted estimator or transformer tells of its rows.
-
-    ``columns`` are the names of coordinates, those of columns, and ``town=Paris`` in a one-hot
-    block; None if it was fitted on arrays, or is no such object. ``words`` are those that
-    coordinates have as 0, 1, …. ``unread`` are columns that it was fitted on and does not read.
-    """
-
-    columns: tuple[str, ...] | None = None
-    words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    unread: tuple[str, ...] = ()
+Coordinates: TypeAlias = tuple[
+    tuple[str, ...] | None, Mapping[int, tuple[str, ...]], tuple[str, ...]
+]
+"""The names of coordinates, the words that some have as 0, 1, …, and names that are of none."""
 
 
 def coordinates_of(fitted: Any) -> Coordinates:
-    """Return what a fitted estimator or transformer tells of the coordinates of its rows."""
+    """Return the names of the coordinates of a fitted estimator's or transformer's rows, and words.
+
+    Names are those of columns, and ``town=Paris`` in a one-hot block; None for any other object,
+    and for one that was fitted on arrays. The last are columns that it does not read.
+    """
     fitted, _ = without_search(fitted)
     names = names_of(fitted)
     if names is None or (hasattr(fitted, "predict") and not is_pipeline(fitted)):
-        return Coordinates(None if names is None else tuple(names))
+        return None if names is None else tuple(names), {}, ()
     found, words = list[str](), dict[int, tuple[str, ...]]()
     columns = encoding_of(fitted).columns
     for column in columns:
@@ -80,7 +75,7 @@ def coordinates_of(fitted: Any) -> Coordinates:
         block = [f"{column.name}={word_of(value)}" for value in column.values]
         found += block if column.form == "block" else [column.name]
     read = {column.name for column in columns}
-    return Coordinates(tuple(found), words, tuple(name for name in names if name not in read))
+    return tuple(found), words, tuple(name for name in names if name not in read)
 
 
 def _feature(

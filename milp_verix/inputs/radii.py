@@ -29,7 +29,7 @@ from milp_verix.inputs.labelled import values_by_label
 from verix_encodings.arrays import FloatArray
 
 Epsilon: TypeAlias = float | str | Mapping[str, float | str] | Sequence[float | str] | NDArray[Any]
-"""A radius, as in the table of this module; a number where inputs are not described."""
+"""A radius, as in the table of this module; a number, alone or by name, without a description."""
 
 _RELATIVE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(%|sd)\s*")
 
@@ -39,7 +39,8 @@ def radii_of(inputs: Inputs, epsilon: Epsilon, what: str = "epsilon") -> tuple[f
 
     ``what`` is the name of the argument.
     """
-    epsilon = values_by_label(epsilon, inputs.names, len(inputs.features), what)
+    asked = epsilon, inputs.names, len(inputs.features), what
+    epsilon = values_by_label(*asked, unread=inputs.unread)
     if isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):
         given = list(epsilon)
         if len(given) != len(inputs.features):

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.errors import InputError, ModelError
 from milp_verix.inputs.one_row import in_order
-from milp_verix.inputs.pipeline import Coordinates, coordinates_of
+from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
 from milp_verix.onnx_reader.graph import has_trees
 from milp_verix.onnx_reader.known_facts import facts_of
@@ -256,8 +256,8 @@ def _read(
         trees = read_onnx_trees(model, signature, path, sha256)
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))
     traced = trace(model, signature)
-    told = coordinates_of(fitted) if joined is None else Coordinates(joined.columns)
-    fits = told.columns is not None and len(told.columns) == traced.network.input_size
+    told = coordinates_of(fitted) if joined is None else (joined.columns, {}, ())
+    columns, words, unread = told
     return OnnxNetwork(
         path=path,
         sha256=sha256,
@@ -276,10 +276,10 @@ def _read(
         model=model,
         signature=signature,
         facts=facts_of(model, max(traced.network.output_size, 2)),
-        columns=told.columns if fits else None,
-        unread=told.unread if fits else (),
+        columns=columns if columns and len(columns) == traced.network.input_size else None,
+        unread=unread,
         joined=joined,
-        words=told.words,
+        words=words,
     )
 
 

@@ -29,12 +29,14 @@ class Features:
     """A partition of the input coordinates. ``groups[i]`` holds the flat coordinates of feature i.
 
     ``shape`` is the shape in which the features are drawn, such as (height, width), or None;
-    ``names`` are their names in results, one each, or None.
+    ``names`` are their names in results, one each, or None; ``unread`` those of columns that are no
+    features, as the model drops them.
     """
 
     groups: tuple[IntArray, ...]
     shape: tuple[int, ...] | None = None
     names: tuple[str, ...] | None = None
+    unread: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -83,7 +85,7 @@ class Features:
         Of a mask they are those that are True, see :func:`.features_listed`. An error calls them
         ``argument``; raises ``InputError`` for a name that no feature has.
         """
-        given = features_listed(given, self.names, self.count, argument)
+        given = features_listed(given, self.names, self.count, argument, self.unread)
         listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
         several: list[Any] = [*given] if listed and not isinstance(given, str) else [given]
         return [self.index(one, argument) if isinstance(one, str) else one for one in several]
@@ -101,7 +103,8 @@ class Features:
         A mapping need not name all features: the others cost 1.
         """
         others = 1.0 if isinstance(costs, Mapping) else None
-        found: ArrayLike | None = values_by_label(costs, self.names, self.count, "costs", others)
+        asked = costs, self.names, self.count, "costs"
+        found: ArrayLike | None = values_by_label(*asked, others=others, unread=self.unread)
         return found
 
     def totals(self, values: FloatArray) -> FloatArray:

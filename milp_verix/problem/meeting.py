@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
+from milp_verix.inputs.features import continuous
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.labelled import values_by_label
@@ -17,7 +18,7 @@ from milp_verix.inputs.one_row import counts, features_among, numbers_by_name
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.problem.ball import UNIT_DOMAIN, Domain
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain, domain_ends
 from milp_verix.problem.options import InputLike
 
 _NO_NAMES = "the model stores no names of columns: described features were taken in their order"
@@ -68,15 +69,17 @@ def shaped_domain(
     names: Sequence[str] | None,
     input_shape: tuple[int, ...],
     image_shape: tuple[int, ...] | None,
+    unread: Sequence[str] = (),
 ) -> Domain:
     """Return the domain; its arrays that fit like an input get ``input_shape``.
 
-    Ends with labels are in the order of ``names`` then, those of the coordinates. An array of
+    Ends with labels are in the order of ``names`` then, those of the coordinates; labels of columns
+    ``unread`` by the model are left out. An array of
     another shape is left to be broadcast, or refused, by ``make_ball``.
     """
 
     def shaped(end: Any) -> ArrayLike:
-        end = values_by_label(end, names, math.prod(input_shape), "domain")
+        end = values_by_label(end, names, math.prod(input_shape), "domain", unread=unread)
         try:
             array = np.asarray(end)
             shape_seen(array.shape, input_shape, image_shape)
@@ -96,6 +99,17 @@ def shaped_domain(
     except (TypeError, ValueError):
         return domain  # type: ignore[no-any-return]
     return shaped(low), shaped(high)
+
+
+def described_by_domain(names: Sequence[str] | None, domain: Domain, size: int) -> Inputs:
+    """Return coordinates as described features, which may have a radius each, inside the domain.
+
+    Without ``names`` they are called by their places. Raises ``InputError`` for a domain that is
+    none, and for two names that are the same.
+    """
+    lower, upper = (end.tolist() for end in domain_ends(domain, (size,)))
+    known = names or [f"feature {place}" for place in range(size)]
+    return Inputs([*map(continuous, known, lower, upper)])
 
 
 def refuse_beside(

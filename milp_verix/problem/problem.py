@@ -16,6 +16,7 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
+from milp_verix.inputs.labelled import values_by_label
 from milp_verix.inputs.names import shown
 from milp_verix.inputs.one_row import counts, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
@@ -27,6 +28,7 @@ from milp_verix.problem.comparable import comparable
 from milp_verix.problem.described import make_described_ball
 from milp_verix.problem.features import Features, make_features, named
 from milp_verix.problem.meeting import (
+    described_by_domain,
     placed,
     refuse_beside,
     row_placed,
@@ -55,9 +57,9 @@ class PosedProblem:
             network with a flat input also an image of one channel, or of ``image_shape``, or a row
             of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
             :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input; for described ``inputs`` also a
-            share of each feature's range, ``"10%"``, standard deviations, ``"0.5sd"``,
-            ``math.inf`` for the whole domain, or a radius for each feature by name, see
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
             :mod:`milp_verix.inputs.radii`.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
@@ -131,6 +133,7 @@ class PosedProblem:
         """
         labels = {*map(str, given.keys())} if hasattr(given, "keys") else set[str]()
         features, columns = self.features, self.network.columns_for(labels) or ()
+        labels -= {*features.unread}
         if not labels <= {*(features.names or ())} and labels <= {*columns}:
             return columns, len(columns)
         return features.names, features.count
@@ -231,19 +234,24 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
             )
     said = image_shape_of(given.image_shape, network.input_shape)
     seen = shape_seen(array.shape, network.input_shape, said)
-    domain = shaped_domain(domain, names, network.input_shape, seen)
+    domain = shaped_domain(domain, names, network.input_shape, seen, network.unread)
     converted = _converted(network, array.reshape(-1), domain)
     radii: tuple[float, ...] | None = None
-    if described is None:
-        epsilon: Any = given.epsilon  # make_ball refuses radii by name
+    epsilon: Any = given.epsilon
+    if described is None and features is None and (hasattr(epsilon, "keys") or np.ndim(epsilon)):
+        size, unread = network.input_size, network.unread
+        epsilon = values_by_label(epsilon, names, size, "epsilon", unread=unread)
+        described = described_by_domain(names, domain, size)
+    if described is None:  # make_ball refuses other radii by name
         ball = make_ball(converted, epsilon, given.norm, domain, None if row is None else names)
     else:
-        radii = radii_of(described, given.epsilon)
+        radii = radii_of(described, epsilon)
         ball = make_described_ball(converted, radii, given.norm, described)
     class_names = network.facts.class_names or (described.class_names if described else ())
     question = make_question(network, ball.centre, given, class_names)
     groups = make_features(features, network.input_shape, seen)
     groups = named(groups, feature_names, network.columns or ())
+    groups = replace(groups, unread=(described and described.unread) or network.unread)
     require_agreement(network, ball)
     note = f"the image, {seen}, was read row by row as the network's input, {network.input_shape}"
     notes += () if seen == said else (note,)
