@@ -101,15 +101,17 @@ def shaped_domain(
     return shaped(low), shaped(high)
 
 
-def described_by_domain(names: Sequence[str] | None, domain: Domain, size: int) -> Inputs:
+def described_by_domain(
+    names: Sequence[str] | None, domain: Domain, shape: tuple[int, ...]
+) -> Inputs:
     """Return coordinates as described features, which may have a radius each, inside the domain.
 
     Without ``names`` they are called by their places. Raises ``InputError`` for a domain that is
     none, and for two names that are the same.
     """
-    lower, upper = (end.tolist() for end in domain_ends(domain, (size,)))
-    known = names or [f"feature {place}" for place in range(size)]
-    return Inputs([*map(continuous, known, lower, upper)])
+    lower, upper = domain_ends(domain, shape)
+    known = names or [f"feature {place}" for place in range(lower.size)]
+    return Inputs([*map(continuous, known, lower.tolist(), upper.tolist())])
 
 
 def refuse_beside(

@@ -17,7 +17,7 @@ from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
 from milp_verix.inputs.labelled import values_by_label
-from milp_verix.inputs.names import shown
+from milp_verix.inputs.names import same_names, shown
 from milp_verix.inputs.one_row import counts, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.loaded_model import LoadedModel
@@ -131,10 +131,10 @@ class PosedProblem:
 
         They are those of the features, or of the coordinates if all of the labels are.
         """
-        labels = {*map(str, given.keys())} if hasattr(given, "keys") else set[str]()
-        features, columns = self.features, self.network.columns_for(labels) or ()
-        labels -= {*features.unread}
-        if not labels <= {*(features.names or ())} and labels <= {*columns}:
+        features, labels = self.features, [*map(str, getattr(given, "keys", list)())]
+        columns = self.network.columns_for(labels) or ()
+        known = len(same_names(features.names or (), labels))
+        if known < len(same_names((*columns, *features.unread), labels)) == len(labels):
             return columns, len(columns)
         return features.names, features.count
 
@@ -241,7 +241,7 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     if described is None and features is None and (hasattr(epsilon, "keys") or np.ndim(epsilon)):
         size, unread = network.input_size, network.unread
         epsilon = values_by_label(epsilon, names, size, "epsilon", unread=unread)
-        described = described_by_domain(names, domain, size)
+        described = described_by_domain(names, domain, network.input_shape)
     if described is None:  # make_ball refuses other radii by name
         ball = make_ball(converted, epsilon, given.norm, domain, None if row is None else names)
     else:
