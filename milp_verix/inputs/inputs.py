@@ -277,10 +277,10 @@ class Inputs:
 
         features, places = features_of_frame(
             frame,
-            categories=categories or {},
+            categories=categories,
             one_hot=one_hot,
-            ranges=ranges or {},
-            units=units or {},
+            ranges=ranges,
+            units=units,
             fixed_names=fixed,
             missing=missing,
         )
@@ -312,7 +312,7 @@ class Inputs:
         """
         from milp_verix.inputs.pipeline import described_by
 
-        features, classes = described_by(pipeline, frame, ranges or {}, units or {}, missing)
+        features, classes = described_by(pipeline, frame, ranges, units, missing)
         return cls(features, rules, class_names=classes)
 
     @classmethod

@@ -8,12 +8,11 @@ from milp_verix.inputs.features import Feature, binary, category, ordinal, word_
 from milp_verix.inputs.fitted import is_pipeline, names_of, without_search
 from milp_verix.inputs.frame import (
     by_column,
+    columns_in,
     frame_with_rows,
     known_values,
     number_feature,
-    refuse_other_kinds,
 )
-from milp_verix.inputs.names import own_names
 from milp_verix.inputs.one_row import refuse_missing_names
 from milp_verix.inputs.table_encoding import Column, encoding_of
 
@@ -21,8 +20,8 @@ from milp_verix.inputs.table_encoding import Column, encoding_of
 def described_by(
     pipeline: Any,
     frame: Any,
-    ranges: Mapping[str, tuple[float, float]],
-    units: Mapping[str, str],
+    ranges: Any = None,
+    units: Any = None,
     missing: Iterable[str] = (),
 ) -> tuple[list[Feature], list[str]]:
     """Return a feature for each column, and the names of the classes if they are not 0, 1, ….
@@ -31,15 +30,14 @@ def described_by(
     """
     pipeline, _ = without_search(pipeline)
     frame = frame_with_rows(frame)
-    refuse_other_kinds({"ranges": ranges, "units": units}, Mapping)
-    refuse_other_kinds({"missing": missing}, Iterable)
     given = None if names_of(pipeline) else list(frame.columns)
     columns = encoding_of(pipeline, given).columns
     names = [column.name for column in columns]
     held = refuse_missing_names(names, [*frame.columns], "the frame, as the pipeline was fitted,")
-    frame = frame[[*held.values()]].set_axis(names, axis=1)
-    ranges, units = by_column(ranges, names), by_column(units, names)
-    may = {*own_names(missing, names, "column").values()}
+    frame = frame.rename(columns={label: name for name, label in held.items()})
+    known = [*frame.columns]
+    ranges, units = by_column(ranges, known, "ranges"), by_column(units, known, "units")
+    may = columns_in(missing, known, "missing")
     features = [_feature(column, frame, ranges, units, may) for column in columns]
     return features, fitted_class_names(pipeline)
 
