@@ -42,15 +42,15 @@ def sides_of(network: LoadedModel, names: Sequence[str] | None = None) -> tuple[
     """
     classes, size = network.facts.class_names, network.output_size
     outputs = Side("outputs", (size,), (classes[1:] if size == 1 else classes) or None)
-    if names is None:
-        return Side("inputs", network.input_shape, network.columns, network.unread), outputs
-    known, told = network.columns_for(names) or tuple(names), dict.fromkeys(names)
-    other = different_names(known, told) if len(names) == len(told) else ""
-    if other or not len(names) == len(told) == network.input_size:
-        raise InputError(
-            f"names are {listed(names, 5)}, expected one for each of {network.input_size} inputs, "
-            f"none twice, and the network's own if it stores any{other and f'; {other}'}"
-        )
+    known = network.columns
+    if names is not None:
+        known, told = network.columns_for(names) or tuple(names), dict.fromkeys(names)
+        other = different_names(known, told) if len(names) == len(told) else ""
+        if other or not len(names) == len(told) == network.input_size:
+            raise InputError(
+                f"names are {listed(names, 5)}, expected one for each of {network.input_size} "
+                f"inputs, none twice, and the network's own if any{other and f'; {other}'}"
+            )
     return Side("inputs", network.input_shape, known, network.unread), outputs
 
 

@@ -1,7 +1,7 @@
 """Descriptions of inputs taken from a table: a feature for each column, ranges from its values."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from milp_verix.inputs.names import own_names, same_names, shown
 from milp_verix.inputs.placement import blocks_in
 
 _FRAME = "pd.DataFrame(array, columns=[…]) gives an array names"
-T = TypeVar("T")
 _DATES = ": turn dates into numbers first, such as days since a fixed date"
 
 

@@ -70,26 +70,22 @@ class Inputs:
             raise InputError(f"two features are named {twice!r}")
         if isinstance(rules, str):
             raise InputError(f"rules are a list of rules and texts, got the text {rules!r}")
-        object.__setattr__(self, "features", given)
+        words = class_names_of(class_names)
+        vars(self).update(features=given, class_names=words, passage=passage, rules=())
         if passage is not None and len(passage.spans) != len(given):
             raise InputError(f"the passage has spans of {len(passage.spans)} features")
-        object.__setattr__(self, "class_names", class_names_of(class_names))
-        object.__setattr__(self, "passage", passage)
         if places is not None and sorted(places) != [*range(self.size)]:
             raise InputError(f"places are the numbers 0 to {self.size - 1}, each once")
-        object.__setattr__(self, "places", plain(places))
-        object.__setattr__(self, "rules", ())
-        object.__setattr__(self, "rules", tuple(self._rule(rule) for rule in rules))
+        vars(self)["places"] = plain(places)
+        vars(self)["rules"] = tuple(self._rule(rule) for rule in rules)
         self._refuse_contradictions()
 
     def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"inputs do not change: {name} is made once")
 
     def __repr__(self) -> str:
-        told = f"features={self.features!r}, rules={self.rules!r}"
-        read = "" if self.passage is None else f", passage={self.passage!r}"
-        read += "" if self.places is None else f", places={self.places!r}"
-        return f"Inputs({told}, class_names={self.class_names!r}{read})"
+        told = [f"{name}={one!r}" for name, one in self._arguments.items() if one is not None]
+        return f"Inputs({', '.join(told)})"
 
     def __str__(self) -> str:
         """A line for each feature and rule."""
@@ -101,15 +97,17 @@ class Inputs:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Inputs):
             return NotImplemented
-        return self._told == other._told
+        return self._arguments == other._arguments
 
     def __hash__(self) -> int:
-        return hash(self._told)
+        return hash((*self._arguments.values(),))
 
     @property
-    def _told(self) -> tuple[object, ...]:
+    def _arguments(self) -> dict[str, Any]:
+        """The arguments that make such inputs."""
         rules = tuple(rule.text for rule in self.rules)
-        return self.features, rules, self.class_names, self.passage, self.places
+        told = {name: getattr(self, name) for name in ("class_names", "passage", "places")}
+        return {"features": self.features, "rules": rules, **told}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -216,7 +214,7 @@ class Inputs:
                     raise InputError(f"the model does not read {listed(idle)}: {error}") from error
             places = self.places if known is None else places_in(inputs.features, known)
             inputs = inputs if places == inputs.places else inputs.remade(places=places)
-            object.__setattr__(inputs, "unread", idle or self.unread)
+            vars(inputs)["unread"] = idle or self.unread
             self._met[known] = inputs
         return self._met[known]
 
@@ -239,14 +237,8 @@ class Inputs:
 
     def remade(self, **changed: Any) -> "Inputs":
         """Return these inputs with some arguments of the class ``changed``; raises as that does."""
-        kept = {
-            "features": [*self.features],
-            "rules": [rule.text for rule in self.rules],
-            "class_names": self.class_names,
-            "passage": self.passage,
-            "places": self.places,
-        }
-        return Inputs(**{**kept, **changed})
+        features = [*self.features]  # others own their rules
+        return Inputs(**{**self._arguments, "features": features, **changed})
 
     @classmethod
     def from_frame(

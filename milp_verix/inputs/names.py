@@ -71,6 +71,8 @@ def own_names(
     a label that is none of them, and where two may be meant.
     """
     texts = {label: str(label) for label in given}
+    if len(texts) == 1 and {*texts.values()} <= {*known}:
+        return texts
     found = {text: name for name, text in same_names(known, dict.fromkeys(texts.values())).items()}
     for label, text in texts.items():
         if text not in found:

@@ -49,17 +49,15 @@ def fitted_class_names(model: Any) -> list[str]:
     return [] if numbered else classes
 
 
-Coordinates: TypeAlias = tuple[
-    tuple[str, ...] | None, Mapping[int, tuple[str, ...]], tuple[str, ...]
-]
-"""The names of coordinates, the words that some have as 0, 1, …, and names that are of none."""
+Names: TypeAlias = tuple[str, ...]
 
 
-def coordinates_of(fitted: Any) -> Coordinates:
+def coordinates_of(fitted: Any) -> tuple[Names | None, Mapping[int, Names], Names]:
     """Return the names of the coordinates of a fitted estimator's or transformer's rows, and words.
 
     Names are those of columns, and ``town=Paris`` in a one-hot block; None for any other object,
-    and for one that was fitted on arrays. The last are columns that it does not read.
+    and for one that was fitted on arrays. Words are those that coordinates have as 0, 1, ….
+    Columns that it does not read come last.
     """
     fitted, _ = without_search(fitted)
     names = names_of(fitted)

@@ -110,11 +110,9 @@ def blocks_in(frame: Any, prefixes: Collection[str]) -> dict[str, dict[str, str]
     """
     found, owners = dict[str, dict[str, str]](), dict[str, str]()
     for prefix in sorted(prefixes, key=len, reverse=True):
-        begun = [
-            (s, tuple(c for c in frame.columns if c.startswith(prefix + s))) for s in SEPARATORS
-        ]
-        ends = {names: len(prefix + sign) for sign, names in begun if names}
-        wrongs = {names: _wrong_row(frame[[*names]]) for names in ends}
+        starts = [prefix + sign for sign in SEPARATORS]
+        ends = {tuple(c for c in frame.columns if c.startswith(s)): len(s) for s in starts}
+        wrongs = {names: _wrong_row(frame[[*names]]) for names in ends if names}
         whole = [names for names, wrong in wrongs.items() if not wrong]
         names = next(iter(whole or wrongs), ())
         if not names or (prefix in frame.columns and (not whole or len(names) == 1)):

@@ -25,7 +25,7 @@ from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.labelled import values_by_label
+from milp_verix.inputs.labelled import Labels, values_by_label
 from verix_encodings.arrays import FloatArray
 
 Epsilon: TypeAlias = float | str | Mapping[str, float | str] | Sequence[float | str] | NDArray[Any]
@@ -39,8 +39,8 @@ def radii_of(inputs: Inputs, epsilon: Epsilon, what: str = "epsilon") -> tuple[f
 
     ``what`` is the name of the argument.
     """
-    asked = epsilon, inputs.names, len(inputs.features), what
-    epsilon = values_by_label(*asked, unread=inputs.unread)
+    labels = Labels(inputs.names, len(inputs.features), inputs.unread)
+    epsilon = values_by_label(epsilon, labels, what)
     if isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):
         given = list(epsilon)
         if len(given) != len(inputs.features):

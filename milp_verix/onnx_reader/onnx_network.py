@@ -256,8 +256,7 @@ def _read(
         trees = read_onnx_trees(model, signature, path, sha256)
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))
     traced = trace(model, signature)
-    told = coordinates_of(fitted) if joined is None else (joined.columns, {}, ())
-    columns, words, unread = told
+    columns, words, unread = (joined.columns, {}, ()) if joined else coordinates_of(fitted)
     return OnnxNetwork(
         path=path,
         sha256=sha256,

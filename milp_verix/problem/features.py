@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.arguments import indices_of, refuse_surrogates
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, likely_image
-from milp_verix.inputs.labelled import features_listed, values_by_label
+from milp_verix.inputs.labelled import Labels, features_listed, values_by_label
 from milp_verix.inputs.names import listed, meant, same_names
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
@@ -42,6 +42,11 @@ class Features:
     def count(self) -> int:
         """Number of features."""
         return len(self.groups)
+
+    @property
+    def labels(self) -> Labels:
+        """What labels of an argument may name."""
+        return Labels(self.names, self.count, self.unread)
 
     @cached_property
     def of_coordinate(self) -> IntArray:
@@ -85,7 +90,7 @@ class Features:
         Of a mask they are those that are True, see :func:`.features_listed`. An error calls them
         ``argument``; raises ``InputError`` for a name that no feature has.
         """
-        given = features_listed(given, self.names, self.count, argument, self.unread)
+        given = features_listed(given, self.labels, argument)
         listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
         several: list[Any] = [*given] if listed and not isinstance(given, str) else [given]
         return [self.index(one, argument) if isinstance(one, str) else one for one in several]
@@ -103,8 +108,7 @@ class Features:
         A mapping need not name all features: the others cost 1.
         """
         others = 1.0 if isinstance(costs, Mapping) else None
-        asked = costs, self.names, self.count, "costs"
-        found: ArrayLike | None = values_by_label(*asked, others=others, unread=self.unread)
+        found: ArrayLike | None = values_by_label(costs, self.labels, "costs", others)
         return found
 
     def totals(self, values: FloatArray) -> FloatArray:

@@ -1,6 +1,5 @@
 """Where an input, its description and its domain meet the network: put in its order by names."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from milp_verix.image_shape import shape_seen
 from milp_verix.inputs.features import continuous
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.labelled import values_by_label
+from milp_verix.inputs.labelled import Labels, values_by_label
 from milp_verix.inputs.names import listed, shown
 from milp_verix.inputs.one_row import counts, features_among, numbers_by_name
 from milp_verix.inputs.placement import refuse_arrays
@@ -66,20 +65,18 @@ def row_placed(
 
 def shaped_domain(
     domain: Any,
-    names: Sequence[str] | None,
+    labels: Labels,
     input_shape: tuple[int, ...],
     image_shape: tuple[int, ...] | None,
-    unread: Sequence[str] = (),
 ) -> Domain:
     """Return the domain; its arrays that fit like an input get ``input_shape``.
 
-    Ends with labels are in the order of ``names`` then, those of the coordinates; labels of columns
-    ``unread`` by the model are left out. An array of
-    another shape is left to be broadcast, or refused, by ``make_ball``.
+    Ends with ``labels`` are in the order of the coordinates then. An array of another shape is left
+    to be broadcast, or refused, by ``make_ball``.
     """
 
     def shaped(end: Any) -> ArrayLike:
-        end = values_by_label(end, names, math.prod(input_shape), "domain", unread=unread)
+        end = values_by_label(end, labels, "domain")
         try:
             array = np.asarray(end)
             shape_seen(array.shape, input_shape, image_shape)

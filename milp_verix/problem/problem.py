@@ -16,7 +16,7 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
-from milp_verix.inputs.labelled import values_by_label
+from milp_verix.inputs.labelled import Labels, values_by_label
 from milp_verix.inputs.names import same_names, shown
 from milp_verix.inputs.one_row import counts, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
@@ -126,8 +126,8 @@ class PosedProblem:
         single = self.features.count == self.x.size
         return self.network.columns_for(()) or (self.features.names if single else None)
 
-    def labels_for(self, given: Any) -> tuple[Sequence[str] | None, int]:
-        """Return the names that the labels of ``given`` are of, and their number.
+    def labels_for(self, given: Any) -> Labels:
+        """Return what the labels of ``given`` may name.
 
         They are those of the features, or of the coordinates if all of the labels are.
         """
@@ -135,8 +135,8 @@ class PosedProblem:
         columns = self.network.columns_for(labels) or ()
         known = len(same_names(features.names or (), labels))
         if known < len(same_names((*columns, *features.unread), labels)) == len(labels):
-            return columns, len(columns)
-        return features.names, features.count
+            return Labels(columns, len(columns), features.unread)
+        return features.labels
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PosedProblem):
@@ -234,13 +234,13 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
             )
     said = image_shape_of(given.image_shape, network.input_shape)
     seen = shape_seen(array.shape, network.input_shape, said)
-    domain = shaped_domain(domain, names, network.input_shape, seen, network.unread)
+    labels = Labels(names, network.input_size, network.unread)
+    domain = shaped_domain(domain, labels, network.input_shape, seen)
     converted = _converted(network, array.reshape(-1), domain)
     radii: tuple[float, ...] | None = None
     epsilon: Any = given.epsilon
     if described is None and features is None and (hasattr(epsilon, "keys") or np.ndim(epsilon)):
-        size, unread = network.input_size, network.unread
-        epsilon = values_by_label(epsilon, names, size, "epsilon", unread=unread)
+        epsilon = values_by_label(epsilon, labels, "epsilon")
         described = described_by_domain(names, domain, network.input_shape)
     if described is None:  # make_ball refuses other radii by name
         ball = make_ball(converted, epsilon, given.norm, domain, None if row is None else names)
@@ -294,16 +294,14 @@ def _array(x: ArrayLike) -> NDArray[Any]:
             f"the input is the text {shown(str(x))}, expected numbers or values by name: read a "
             "file first, by numpy.load, json.loads or pandas.read_csv"
         )
-    if given.dtype.kind in "OU" and given.size:
-        words = [one for one in given.flat if isinstance(one, str)]
-        word = next((one for one in words if not one.replace(".", "").isdigit()), None)
-        told = "" if word is None else f" with words such as {shown(str(word))}"
+    if given.dtype.kind not in "iuf":
+        texts = [str(one) for one in given.flat if isinstance(one, str)]
+        words = [one for one in texts if not one.replace(".", "").isdigit()]
+        told = f" with words such as {shown(words[0])}" if words else ""
         raise InputError(
             f"the input must hold numbers, got dtype {given.dtype}{told}: give values by name, "
             "such as df.iloc[i] or a dict, with inputs="
         )
-    if not (np.issubdtype(given.dtype, np.floating) or np.issubdtype(given.dtype, np.integer)):
-        raise InputError(f"the input must hold numbers, got dtype {given.dtype}")
     return given
 
 

@@ -14,6 +14,7 @@ from milp_verix.comparison.pairs import why_unfit
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs as Description, inputs_of as described_as
+from milp_verix.inputs.labelled import Labels
 from milp_verix.inputs.one_row import counts, row_of, several_rows
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
@@ -203,9 +204,9 @@ def _samples(
         yield _first_readable(inputs, indices)
         return
     try:
-        names = names_of(network, arguments)
+        labels = Labels(names_of(network, arguments), network.input_size, network.unread)
         domain = arguments.get("domain", (0.0, 1.0))
-        low, high = shaped_domain(domain, names, network.input_shape, None)
+        low, high = shaped_domain(domain, labels, network.input_shape, None)
         inside = np.clip(np.zeros(network.input_shape), low, high)
     except (TypeError, ValueError):
         inside = np.zeros(network.input_shape)
