@@ -78,8 +78,9 @@ class Features:
             found = -1
         if not 0 <= found < self.count:
             known = listed(names) or "none has a name"
+            dropped = ", as the model drops it" if given in self.unread else ""
             raise InputError(
-                f"{argument}: there is no feature {given!r}: give an index from 0 to "
+                f"{argument}: there is no feature {given!r}{dropped}: give an index from 0 to "
                 f"{self.count - 1}, or a name ({known}){meant(str(given), names)}"
             )
         return found

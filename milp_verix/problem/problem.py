@@ -273,9 +273,11 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
 
 def _example(network: Any, x: Any, row: Mapping[str, Any] | None, described: Inputs | None) -> Any:
     """Return the input for a module that needs the shape of one, or a frame for a pipeline."""
-    if row is None or described is not None:
-        return x if row is None or described is None else described.row(row)
     fitted = [*getattr(network, "feature_names_in_", ())]
+    if row is None:
+        return x
+    if described is not None:
+        return None if fitted else described.row(row)
     return x[fitted] if fitted and is_frame(x) and {*fitted} <= {*x.columns} else [*row.values()]
 
 

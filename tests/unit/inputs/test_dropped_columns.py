@@ -147,3 +147,13 @@ def test_variables_of_dropped_columns_are_not_embedded() -> None:
     host.y = pyo.Var(["id", "wage", "age"], bounds=(0, 99))
     with pytest.raises(InputError, match=r"missing: net pay; extra: wage"):
         mv.embed(host, model, host.y, name="other")
+
+
+def test_lists_of_features_and_rows_have_those_that_are_read(pipeline: Any) -> None:
+    with pytest.raises(InputError, match="no feature 'note', as the model drops it: give"):
+        mv.minimum(pipeline, TABLE.iloc[7], epsilon="inf", inputs=described(), must=["note"])
+    row = TABLE.iloc[7].drop(["note", "id"])
+    for model in (pipeline, mv.load_network(pipeline)):
+        short = mv.explain(model, row, epsilon="inf", inputs=described())
+        whole = mv.explain(model, TABLE.iloc[7], epsilon="inf", inputs=described())
+        assert short.explanation == whole.explanation
