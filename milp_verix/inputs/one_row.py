@@ -46,8 +46,8 @@ def row_of(x: Any) -> dict[str, Any] | None:
 
 def has_names(x: Any) -> bool:
     """Return whether one row of several has names, as :func:`row_of` reads them."""
-    fields = getattr(getattr(x, "dtype", None), "names", None)
-    return bool(hasattr(x, "keys") or hasattr(x, "_asdict") or fields)
+    structured = bool(getattr(getattr(x, "dtype", None), "names", None))
+    return structured or hasattr(x, "keys") or hasattr(x, "_asdict")
 
 
 def several_rows(given: Any) -> Any:
