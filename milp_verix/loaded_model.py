@@ -57,7 +57,8 @@ class LoadedModel(ABC):
     model in memory; ``sha256`` is that of the file, or of the model's content, and
     ``content_sha256`` covers all that the predictions depend on. ``input_shape`` has 1 for the
     batch; ``dtype`` is the type of the input. ``facts`` are what the model's library tells of it;
-    ``columns`` are the names of the coordinates, None where the model does not tell.
+    ``columns`` are the names of the coordinates, None where the model does not tell; ``unread`` are
+    columns of the table that it was fitted on and does not read.
     ``file_name`` is the name of the pickle that a model in memory came from, ``origin`` that model.
     """
 
@@ -71,6 +72,7 @@ class LoadedModel(ABC):
     sigmoid_stripped: bool
     facts: KnownFacts
     columns: tuple[str, ...] | None = None
+    unread: tuple[str, ...] = ()
     file_name: str | None = None
     origin: Origin | None = None
 
@@ -184,9 +186,10 @@ class LoadedModel(ABC):
     def described(self, inputs: Inputs) -> Inputs:
         """Return ``inputs`` with their coordinates in the order of this model's columns, by name.
 
-        Raises ``InputError`` where the model's columns have other names than those described.
+        Features that the model was fitted with and does not read are left out. Raises
+        ``InputError`` where the model's columns have other names than those described.
         """
-        return inputs.placed(self.columns_for(inputs.names))
+        return inputs.placed(self.columns_for(inputs.names), self.unread)
 
 
 def as_numbers(x: ArrayLike) -> NDArray[Any]:

@@ -38,10 +38,10 @@ def feature_set(given: FeatureSetLike, problem: PosedProblem) -> tuple[int, ...]
     """
     if isinstance(given, ExplanationRecord):
         return _of_result(given, problem.features)
-    names, count = problem.labels_for(given)
-    listed = features_listed(given, names, count, "explanation")
-    if listed is not given and count != problem.features.count:
-        return _features_in(np.isin(np.arange(count), listed), problem)
+    labels = problem.labels_for(given)
+    listed = features_listed(given, labels, "explanation")
+    if listed is not given and labels.size != problem.features.count:
+        return _features_in(np.isin(np.arange(labels.size), listed), problem)
     listed = sorted(given, key=str) if isinstance(given, Set) else listed
     try:
         array = np.asarray(listed)

@@ -119,7 +119,7 @@ def _scores(given: ArrayLike | None, problem: PosedProblem) -> tuple[float, ...]
     if given is None:
         return None
     features, coordinates = problem.features, problem.x.size
-    given = values_by_label(given, *problem.labels_for(given), "beside")
+    given = values_by_label(given, problem.labels_for(given), "beside")
     try:
         scores = np.asarray(given, dtype=np.float64).reshape(-1)
     except (TypeError, ValueError) as error:

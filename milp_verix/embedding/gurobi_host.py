@@ -1,6 +1,7 @@
 """A network in a model of gurobipy."""
 
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -55,9 +56,12 @@ class GurobiHost(Host):
 
     def taken(self, name: str) -> bool:
         """Return whether a variable or row has a name that begins so."""
-        names = [variable.VarName for variable in self._known]
-        names += [row.ConstrName for row in self.model.getConstrs()]
-        return any(other.startswith(named(name, "")) for other in names)
+        pairs = [(variable, "VarName") for variable in self._known]
+        for one, attribute in [*pairs, *((row, "ConstrName") for row in self.model.getConstrs())]:
+            with suppress(UnicodeDecodeError):  # addVars stores umlauts that Gurobi does not read
+                if one.getAttr(attribute).startswith(named(name, "")):
+                    return True
+        return False
 
     def add(self, program: Program, own: Sequence[Any], name: str) -> list[Any]:
         """Add variables and rows by the names of the program, behind ``name``."""

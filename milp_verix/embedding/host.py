@@ -51,10 +51,12 @@ class Host(Protocol):
     """Words for how a variable of this library gets bounds."""
 
     def keyed(self, given: Any) -> Pairs | None:
-        """Return keys and parts of a mapping, a Series or a DataFrame of one row; None without.
+        """Return keys and parts of a mapping, a named tuple, a Series or a frame of one row.
 
         Raises ``InputError`` for a DataFrame of several rows.
         """
+        if isinstance(given, tuple) and hasattr(given, "_asdict"):
+            given = given._asdict()
         if isinstance(given, Mapping):
             return list(given.items())
         if hasattr(given, "columns"):

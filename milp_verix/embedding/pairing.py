@@ -5,7 +5,7 @@ without a gap. Entries of lists and arrays are in the network's order. Other key
 the order of a dictionary is no contract.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence, ValuesView
 from dataclasses import dataclass
 from math import prod
 from numbers import Integral
@@ -23,11 +23,15 @@ from milp_verix.loaded_model import LoadedModel
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The inputs or the outputs of a network: ``what`` they are, their shape and names, if any."""
+    """The inputs or the outputs of a network: ``what`` they are, their shape and names, if any.
+
+    Entries of the columns ``unread``, which the network drops, are left out.
+    """
 
     what: str
     shape: tuple[int, ...]
     names: tuple[str, ...] | None
+    unread: tuple[str, ...] = ()
 
 
 def sides_of(network: LoadedModel, names: Sequence[str] | None = None) -> tuple[Side, Side]:
@@ -38,16 +42,16 @@ def sides_of(network: LoadedModel, names: Sequence[str] | None = None) -> tuple[
     """
     classes, size = network.facts.class_names, network.output_size
     outputs = Side("outputs", (size,), (classes[1:] if size == 1 else classes) or None)
-    if names is None:
-        return Side("inputs", network.input_shape, network.columns), outputs
-    known, told = network.columns_for(names) or tuple(names), dict.fromkeys(names)
-    other = different_names(known, told) if len(names) == len(told) else ""
-    if other or not len(names) == len(told) == network.input_size:
-        raise InputError(
-            f"names are {listed(names, 5)}, expected one for each of {network.input_size} inputs, "
-            f"none twice, and the network's own if it stores any{other and f'; {other}'}"
-        )
-    return Side("inputs", network.input_shape, known), outputs
+    known = network.columns
+    if names is not None:
+        known, told = network.columns_for(names) or tuple(names), dict.fromkeys(names)
+        other = different_names(known, told) if len(names) == len(told) else ""
+        if other or not len(names) == len(told) == network.input_size:
+            raise InputError(
+                f"names are {listed(names, 5)}, expected one for each of {network.input_size} "
+                f"inputs, none twice, and the network's own if any{other and f'; {other}'}"
+            )
+    return Side("inputs", network.input_shape, known, network.unread), outputs
 
 
 def paired(host: Host, given: Any, side: Side) -> dict[str, Any]:
@@ -55,13 +59,15 @@ def paired(host: Host, given: Any, side: Side) -> dict[str, Any]:
 
     Raises ``InputError`` for keys that are neither names nor places.
     """
+    given = [*given] if isinstance(given, Iterator | ValuesView) else given
     while (pairs := host.keyed(given)) is None:
         if (parts := host.parts(given)) is None or len(parts) != 1:
             return {str(place): one for place, one in enumerate(_flat(host, given, side))}
         (given,) = parts  # a list of one row
     keys: list[Hashable] = []
     groups: list[list[Any]] = []
-    for key, value in pairs:
+    idle = {*same_names(side.unread, [word_of(key) for key, _ in pairs]).values()}
+    for key, value in (pair for pair in pairs if word_of(pair[0]) not in idle):
         group = _flat(host, value, side)
         several = isinstance(key, str) and len(group) != 1  # entries of one of several inputs
         keys += [f"{key}[{place}]" for place in range(len(group))] if several else [key]

@@ -8,7 +8,7 @@ import numpy as np
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import remedy_for
 from milp_verix.inputs.features import Feature, binary, category, continuous, fixed, integer
-from milp_verix.inputs.names import listed, meant, shown
+from milp_verix.inputs.names import own_names, same_names, shown
 from milp_verix.inputs.placement import blocks_in
 
 _FRAME = "pd.DataFrame(array, columns=[…]) gives an array names"
@@ -18,10 +18,10 @@ _DATES = ": turn dates into numbers first, such as days since a fixed date"
 def features_of_frame(
     frame: Any,
     *,
-    categories: Mapping[str, Sequence[str]],
+    categories: Any,
     one_hot: Iterable[str],
-    ranges: Mapping[str, tuple[float, float]],
-    units: Mapping[str, str],
+    ranges: Any,
+    units: Any,
     fixed_names: Iterable[str],
     missing: Iterable[str],
 ) -> tuple[list[Feature], list[int]]:
@@ -31,13 +31,16 @@ def features_of_frame(
     """
     frame = frame_with_rows(frame)
     names = list(frame.columns)
-    refuse_other_kinds({"categories": categories, "ranges": ranges, "units": units}, Mapping)
-    refuse_other_kinds({"one_hot": one_hot, "fixed": fixed_names, "missing": missing}, Iterable)
-    blocks, still, open_ = {*one_hot}, {*fixed_names}, {*missing}
-    dummies = blocks_in(frame, {*map(str, blocks)})
+    one_hot = names_in(one_hot, "one_hot")
+    starts = {given: {name[: len(given)] for name in names} for given in one_hot}
+    prefixes = {[*same_names(known, [given]), given][0] for given, known in starts.items()}
+    dummies = blocks_in(frame, prefixes)
     owners = {name: prefix for prefix, block in dummies.items() for name in block}
     known = [name for name in names if name not in owners]
-    refuse_unknown({*categories, *ranges, *units, *still, *open_, *blocks - {*dummies}}, known)
+    categories = by_column(categories, known, "categories")
+    ranges, units = by_column(ranges, known, "ranges"), by_column(units, known, "units")
+    still, open_ = columns_in(fixed_names, known, "fixed"), columns_in(missing, known, "missing")
+    blocks = columns_in(sorted(prefixes - {*dummies}), known, "one_hot")
     features, places, at = list[Feature](), dict[str, list[int]](), 0
     for name in names:
         if prefix := owners.get(name):
@@ -86,15 +89,6 @@ def known_values(frame: Any, name: str, missing: set[str]) -> Any:
     return found
 
 
-def refuse_other_kinds(given: Mapping[str, object], kind: type) -> None:
-    """Raise ``InputError`` for an argument that is no ``kind``, a mapping or a list of names."""
-    for name, value in given.items():
-        other = kind is Iterable and isinstance(value, Mapping)
-        if not isinstance(value, kind) or isinstance(value, str) or other:
-            form = "a dict with names of columns" if kind is Mapping else "a list of names"
-            raise InputError(f"{name} is {form}, got {shown(value)}")
-
-
 def _plain(column: Any) -> Any:
     """Return a complete column; objects and categories that are all truth values are of bool."""
     _refuse_missing(column)
@@ -141,13 +135,29 @@ def frame_with_rows(frame: Any) -> Any:
     return named
 
 
-def refuse_unknown(given: set[str], names: Sequence[str]) -> None:
-    """Raise ``InputError`` for names that are no column."""
-    if unknown := sorted(map(str, given - {*names})):
-        raise InputError(
-            f"there are no columns {unknown}; the columns are {listed(names)}"
-            f"{meant(unknown[0], names)}"
-        )
+def by_column(given: Any, columns: Sequence[str], what: str) -> dict[str, Any]:
+    """Return the values of the argument ``what`` by the names of ``columns``.
+
+    They are a mapping, a Series, or a DataFrame with the values of a column below its name; None
+    is an empty one. Raises ``InputError`` for anything else, and for the name of no column.
+    """
+    given = {} if given is None else given.to_dict("list") if is_frame(given) else given
+    if not hasattr(given, "keys"):
+        raise InputError(f"{what} is a dict with names of columns, got {shown(given)}")
+    own = own_names(given.keys(), columns, "column")
+    return {name: given[label] for label, name in own.items()}
+
+
+def names_in(given: Any, what: str) -> list[str]:
+    """Return the argument ``what`` as a list of texts; ``InputError`` for no list of names."""
+    if not isinstance(given, Iterable) or isinstance(given, Mapping | str):
+        raise InputError(f"{what} is a list of names, got {shown(given)}")
+    return [*map(str, given)]
+
+
+def columns_in(given: Any, columns: Sequence[str], what: str) -> set[str]:
+    """Return the ``columns`` that an argument lists; raises as the functions above."""
+    return {*own_names(names_in(given, what), columns, "column").values()}
 
 
 def number_feature(

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.inputs.cells import code_in, refuse_value
 from milp_verix.inputs.features import Feature, class_names_of
-from milp_verix.inputs.names import no_feature
+from milp_verix.inputs.names import listed, own_names
 from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.inputs.one_row import named_row, row_of
 from milp_verix.inputs.passage import Passage
-from milp_verix.inputs.placement import Places, places_in, plain
+from milp_verix.inputs.placement import Places, columns_of, places_in, plain
 from milp_verix.inputs.rule_text import rule_in
 from milp_verix.inputs.rules import Quantity, Rule, quantity_of
 from milp_verix.inputs.shown import html_of, text_of
@@ -36,7 +36,8 @@ class Inputs:
     ``rules`` may be texts, too, such as ``"age >= 18 + years"``. ``class_names`` are the words for
     what a classifier decides, in the order of its classes; ``passage`` is the text whose words the
     features are, if they are words. ``places`` are the coordinates of the features in the model's
-    input, one feature after the other, where these are not 0, 1, 2, …; :meth:`placed` finds them.
+    input, one feature after the other, where these are not 0, 1, 2, …; :meth:`placed` finds them,
+    and leaves features out that the model has ``unread``.
     Raises ``InputError`` for two features of one name, for a rule that is not understood, and for
     rules that no input satisfies.
     """
@@ -46,6 +47,7 @@ class Inputs:
     class_names: tuple[str, ...]
     passage: Passage | None
     places: Places
+    unread: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -68,26 +70,22 @@ class Inputs:
             raise InputError(f"two features are named {twice!r}")
         if isinstance(rules, str):
             raise InputError(f"rules are a list of rules and texts, got the text {rules!r}")
-        object.__setattr__(self, "features", given)
+        words = class_names_of(class_names)
+        vars(self).update(features=given, class_names=words, passage=passage, rules=())
         if passage is not None and len(passage.spans) != len(given):
             raise InputError(f"the passage has spans of {len(passage.spans)} features")
-        object.__setattr__(self, "class_names", class_names_of(class_names))
-        object.__setattr__(self, "passage", passage)
         if places is not None and sorted(places) != [*range(self.size)]:
             raise InputError(f"places are the numbers 0 to {self.size - 1}, each once")
-        object.__setattr__(self, "places", plain(places))
-        object.__setattr__(self, "rules", ())
-        object.__setattr__(self, "rules", tuple(self._rule(rule) for rule in rules))
+        vars(self)["places"] = plain(places)
+        vars(self)["rules"] = tuple(self._rule(rule) for rule in rules)
         self._refuse_contradictions()
 
     def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"inputs do not change: {name} is made once")
 
     def __repr__(self) -> str:
-        told = f"features={self.features!r}, rules={self.rules!r}"
-        read = "" if self.passage is None else f", passage={self.passage!r}"
-        read += "" if self.places is None else f", places={self.places!r}"
-        return f"Inputs({told}, class_names={self.class_names!r}{read})"
+        told = [f"{name}={one!r}" for name, one in self._arguments.items() if one is not None]
+        return f"Inputs({', '.join(told)})"
 
     def __str__(self) -> str:
         """A line for each feature and rule."""
@@ -99,15 +97,17 @@ class Inputs:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Inputs):
             return NotImplemented
-        return self._told == other._told
+        return self._arguments == other._arguments
 
     def __hash__(self) -> int:
-        return hash(self._told)
+        return hash((*self._arguments.values(),))
 
     @property
-    def _told(self) -> tuple[object, ...]:
+    def _arguments(self) -> dict[str, Any]:
+        """The arguments that make such inputs."""
         rules = tuple(rule.text for rule in self.rules)
-        return self.features, rules, self.class_names, self.passage, self.places
+        told = {name: getattr(self, name) for name in ("class_names", "passage", "places")}
+        return {"features": self.features, "rules": rules, **told}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -189,25 +189,33 @@ class Inputs:
 
     def __getitem__(self, name: str) -> Quantity:
         """Return a feature by its name, to be used in rules; ``InputError`` if there is none."""
-        if name not in self._quantities:
-            raise InputError(no_feature(name, self.names))
-        return self._quantities[name]
+        return self._quantities[own_names([name], self.names)[name]]
 
     def where(self, *rules: Rule | str) -> "Inputs":
         """Return these inputs with further rules; raises as the class does."""
         return self.remade(features=self.features, rules=(*self.rules, *rules))
 
-    def placed(self, columns: Sequence[str] | None) -> "Inputs":
+    def placed(self, columns: Sequence[str] | None, unread: Sequence[str] = ()) -> "Inputs":
         """Return these inputs with coordinates in the order of a model's ``columns``, by name.
 
         The features keep their order. A one-hot block has a column for each word, such as
-        ``sex_female``. None, for a model without names, leaves coordinates as they are. Raises
-        ``InputError`` that tells the names of columns that are missing and those that are extra.
+        ``sex_female``. Features whose columns are ``unread`` are left out. None, for a model
+        without names, leaves coordinates as they are. Raises ``InputError`` that tells the names of
+        columns that are missing and those that are extra, and for a rule about a feature left out.
         """
         known = None if columns is None else tuple(columns)
         if known not in self._met:
-            places = self.places if known is None else places_in(self.features, known)
-            self._met[known] = self if places == self.places else self.remade(places=places)
+            inputs, idle = self, tuple(columns_of(self.features, unread))
+            if idle:
+                kept = [feature for feature in self.features if feature.name not in idle]
+                try:
+                    inputs = self.remade(features=kept, places=None)
+                except InputError as error:
+                    raise InputError(f"the model does not read {listed(idle)}: {error}") from error
+            places = self.places if known is None else places_in(inputs.features, known)
+            inputs = inputs if places == inputs.places else inputs.remade(places=places)
+            vars(inputs)["unread"] = idle or self.unread
+            self._met[known] = inputs
         return self._met[known]
 
     def only(self, directions: Mapping[str, str]) -> "Inputs":
@@ -221,23 +229,16 @@ class Inputs:
             raise InputError(
                 f"directions are a mapping from names to 'up' or 'down', got {directions!r}"
             )
-        for name in by_name:
-            if name not in self.names:
-                raise InputError(no_feature(name, self.names))
+        own = own_names(by_name, self.names)
+        ways = {own[name]: way for name, way in by_name.items()}
         return self.remade(
-            features=[replace(f, only=by_name.get(f.name, f.only)) for f in self.features]
+            features=[replace(f, only=ways.get(f.name, f.only)) for f in self.features]
         )
 
     def remade(self, **changed: Any) -> "Inputs":
         """Return these inputs with some arguments of the class ``changed``; raises as that does."""
-        kept = {
-            "features": [*self.features],
-            "rules": [rule.text for rule in self.rules],
-            "class_names": self.class_names,
-            "passage": self.passage,
-            "places": self.places,
-        }
-        return Inputs(**{**kept, **changed})
+        features = [*self.features]  # others own their rules
+        return Inputs(**{**self._arguments, "features": features, **changed})
 
     @classmethod
     def from_frame(
@@ -268,10 +269,10 @@ class Inputs:
 
         features, places = features_of_frame(
             frame,
-            categories=categories or {},
+            categories=categories,
             one_hot=one_hot,
-            ranges=ranges or {},
-            units=units or {},
+            ranges=ranges,
+            units=units,
             fixed_names=fixed,
             missing=missing,
         )
@@ -303,7 +304,7 @@ class Inputs:
         """
         from milp_verix.inputs.pipeline import described_by
 
-        features, classes = described_by(pipeline, frame, ranges or {}, units or {}, missing)
+        features, classes = described_by(pipeline, frame, ranges, units, missing)
         return cls(features, rules, class_names=classes)
 
     @classmethod

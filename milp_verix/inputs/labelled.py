@@ -5,7 +5,7 @@ it stands. A label is a name, or the index of a feature. Without labels, the ord
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,15 +18,22 @@ _OTHERS = "*"
 """The label that stands for all features that are not named."""
 
 
-def values_by_label(
-    given: Any, names: Sequence[str] | None, count: int, what: str, others: Any = None
-) -> Any:
-    """Return the values of ``count`` features in their order; values without labels as they are.
+class Labels(NamedTuple):
+    """The ``names`` of ``size`` features, if any, and of columns ``unread`` by the model."""
 
-    ``names`` are those of the features, if they have any, ``what`` is the name of the argument, and
-    ``others`` the value of a feature that is not named; None if all must be. Raises ``InputError``
-    for labels that are no features, and for features without a label.
+    names: Sequence[str] | None
+    size: int
+    unread: Sequence[str] = ()
+
+
+def values_by_label(given: Any, labels: Labels, what: str, others: Any = None) -> Any:
+    """Return the values of features in their order; values without labels as they are.
+
+    ``what`` is the name of the argument, and ``others`` the value of a feature that is not named;
+    None if all must be. Columns that are not read are left out. Raises ``InputError`` for labels
+    that are no features, and for features without a label.
     """
+    names, count, unread = labels
     if is_frame(given) and counts([*map(str, given.columns)]):
         return given.to_numpy()[0] if len(given) == 1 else given.to_numpy()
     try:
@@ -35,6 +42,8 @@ def values_by_label(
         raise InputError(f"{what}: {error}") from error
     if row is None:
         return given
+    idle = {*same_names(unread, row).values()}
+    row = {label: value for label, value in row.items() if label not in idle}
     known = dict.fromkeys(map(str, range(count)) if names is None else names)
     if (
         not isinstance(given, Mapping)
@@ -45,26 +54,26 @@ def values_by_label(
     if _OTHERS in row and _OTHERS not in known:
         others = row.pop(_OTHERS)
     by_index = {str(place): name for place, name in enumerate(known) if str(place) not in known}
-    labels = {by_index.get(label, label): value for label, value in row.items()}
-    found = same_names(known, labels)
+    values = {by_index.get(label, label): value for label, value in row.items()}
+    found = same_names(known, values)
     used = {*found.values()}
-    unknown = [label for label in labels if label not in used]
+    unknown = [label for label in values if label not in used]
     if names is None and unknown:
         raise InputError(
             f"{what} has the labels {listed(unknown, 5)}, and the features have no names: give a "
             "list in the order of the features, or their names by feature_names"
         )
-    if unknown or len(labels) < len(row) or (others is None and len(found) < count):
-        told = different_names(known if others is None else found, labels)
+    if unknown or len(values) < len(row) or (others is None and len(found) < count):
+        told = different_names(known if others is None else found, values)
         close = meant(unknown[0], [name for name in known if name not in found]) if unknown else ""
         told = f"{told}{close}" or "two labels are of one feature"
         raise InputError(
             f"{what} by name has a value for each feature, or '*' for the others; {told}"
         )
-    return [labels[found[name]] if name in found else others for name in known]
+    return [values[found[name]] if name in found else others for name in known]
 
 
-def features_listed(given: Any, names: Sequence[str] | None, count: int, what: str) -> Any:
+def features_listed(given: Any, labels: Labels, what: str) -> Any:
     """Return a list of features as it is; of a mask the indices of the features that are True.
 
     A mask has True or False for each feature, by name or in their order. Other arguments
@@ -75,9 +84,9 @@ def features_listed(given: Any, names: Sequence[str] | None, count: int, what: s
         texts = [all(isinstance(one, str) for one in ones) for ones in (values, given.index)]
         if not values or (not _flags(values) and (texts[0] or not texts[1])):
             return values
-    found = values_by_label(given, names, count, what)
+    found = values_by_label(given, labels, what)
     mask = found is not given or isinstance(found, np.ndarray)
-    if mask and np.shape(found) == (count,) and _flags(found):
+    if mask and np.shape(found) == (labels.size,) and _flags(found):
         return np.flatnonzero(found).tolist()
     if found is not given and isinstance(found, list):
         raise InputError(

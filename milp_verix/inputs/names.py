@@ -1,7 +1,7 @@
 """Names and values in messages: the closest name, a list of names, a value as Python writes it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Iterable
 from difflib import get_close_matches
 from typing import Any
 
@@ -62,6 +62,26 @@ def same_names(wanted: Collection[str], given: Collection[str]) -> dict[str, str
     return found
 
 
+def own_names(
+    given: Iterable[Hashable], known: Collection[str], what: str = "feature"
+) -> dict[Any, str]:
+    """Return the one of ``known`` that each label ``given`` is, as by :func:`same_names`.
+
+    A label that is no text stands for its text. Raises ``InputError`` that calls names ``what`` for
+    a label that is none of them, and where two may be meant.
+    """
+    texts = {label: str(label) for label in given}
+    if len(texts) == 1 and {*texts.values()} <= {*known}:
+        return texts
+    found = {text: name for name, text in same_names(known, dict.fromkeys(texts.values())).items()}
+    for label, text in texts.items():
+        if text not in found:
+            raise InputError(
+                f"there is no {what} {label!r}; there are {listed(known)}{meant(text, known)}"
+            )
+    return {label: found[text] for label, text in texts.items()}
+
+
 def _form(name: str) -> str:
     return name.replace(" ", "_")
 
@@ -79,8 +99,3 @@ def meant(given: str, known: Collection[str]) -> str:
     """Return the words that suggest the name closest to ``given``, none if no name is close."""
     close = closest(given, known)
     return "" if close is None else f"; did you mean {close!r}?"
-
-
-def no_feature(name: object, known: Collection[str]) -> str:
-    """Return the message that there is no feature ``name``."""
-    return f"there is no feature {name!r}; there are {listed(known)}{meant(str(name), known)}"

@@ -6,7 +6,8 @@ where no names were given, are none: such a row is taken by position, unless the
 expected.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, ValuesView
+from os import PathLike
 from typing import Any
 
 from milp_verix.errors import InputError
@@ -45,7 +46,33 @@ def row_of(x: Any) -> dict[str, Any] | None:
 
 def has_names(x: Any) -> bool:
     """Return whether one row of several has names, as :func:`row_of` reads them."""
-    return hasattr(x, "keys") or hasattr(x, "_asdict")
+    structured = bool(getattr(getattr(x, "dtype", None), "names", None))
+    return structured or hasattr(x, "keys") or hasattr(x, "_asdict")
+
+
+def several_rows(given: Any) -> Any:
+    """Return rows as a list if they come one by one, as a structured array, or as one with names.
+
+    So does a dictionary of rows. Other rows are returned as they are. Raises ``InputError`` for the
+    pairs that ``df.iterrows()`` makes.
+    """
+    if is_frame(given) or isinstance(given, str | PathLike):
+        return given
+    if isinstance(given, Mapping) and given and all(map(has_names, given.values())):
+        given = given.values()
+    labels = given.keys() if hasattr(given, "keys") else ()
+    if hasattr(given, "_asdict") or any(isinstance(label, str) for label in labels):
+        return [given]
+    if getattr(getattr(given, "dtype", None), "names", None):
+        return [*given.reshape(-1)]
+    if isinstance(given, Iterator | ValuesView):
+        given = [*given]
+    first = given[0] if isinstance(given, Sequence) and given else ()
+    if isinstance(first, tuple) and len(first) == 2 and has_names(first[1]):
+        raise InputError(
+            "rows are pairs of an index and a row, as df.iterrows() makes them: give df itself"
+        )
+    return given
 
 
 def named_row(x: Any, features: Sequence[Feature]) -> dict[str, Any]:

@@ -1,17 +1,17 @@
 """Descriptions of inputs taken from a fitted scikit-learn pipeline and a table of its columns."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature, binary, category, ordinal, word_of
 from milp_verix.inputs.fitted import is_pipeline, names_of, without_search
 from milp_verix.inputs.frame import (
+    by_column,
+    columns_in,
     frame_with_rows,
     known_values,
     number_feature,
-    refuse_other_kinds,
-    refuse_unknown,
 )
 from milp_verix.inputs.one_row import refuse_missing_names
 from milp_verix.inputs.table_encoding import Column, encoding_of
@@ -20,8 +20,8 @@ from milp_verix.inputs.table_encoding import Column, encoding_of
 def described_by(
     pipeline: Any,
     frame: Any,
-    ranges: Mapping[str, tuple[float, float]],
-    units: Mapping[str, str],
+    ranges: Any = None,
+    units: Any = None,
     missing: Iterable[str] = (),
 ) -> tuple[list[Feature], list[str]]:
     """Return a feature for each column, and the names of the classes if they are not 0, 1, ….
@@ -30,14 +30,14 @@ def described_by(
     """
     pipeline, _ = without_search(pipeline)
     frame = frame_with_rows(frame)
-    refuse_other_kinds({"ranges": ranges, "units": units}, Mapping)
-    refuse_other_kinds({"missing": missing}, Iterable)
-    may = {*missing}
     given = None if names_of(pipeline) else list(frame.columns)
     columns = encoding_of(pipeline, given).columns
     names = [column.name for column in columns]
-    refuse_missing_names(names, list(frame.columns), "the frame, as the pipeline was fitted,")
-    refuse_unknown({*ranges, *units, *may}, names)
+    held = refuse_missing_names(names, [*frame.columns], "the frame, as the pipeline was fitted,")
+    frame = frame.rename(columns={label: name for name, label in held.items()})
+    known = [*frame.columns]
+    ranges, units = by_column(ranges, known, "ranges"), by_column(units, known, "units")
+    may = columns_in(missing, known, "missing")
     features = [_feature(column, frame, ranges, units, may) for column in columns]
     return features, fitted_class_names(pipeline)
 
@@ -49,23 +49,29 @@ def fitted_class_names(model: Any) -> list[str]:
     return [] if numbered else classes
 
 
-def coordinates_of(fitted: Any) -> tuple[tuple[str, ...] | None, dict[int, tuple[str, ...]]]:
+Names: TypeAlias = tuple[str, ...]
+
+
+def coordinates_of(fitted: Any) -> tuple[Names | None, Mapping[int, Names], Names]:
     """Return the names of the coordinates of a fitted estimator's or transformer's rows, and words.
 
     Names are those of columns, and ``town=Paris`` in a one-hot block; None for any other object,
     and for one that was fitted on arrays. Words are those that coordinates have as 0, 1, ….
+    Columns that it does not read come last.
     """
     fitted, _ = without_search(fitted)
     names = names_of(fitted)
     if names is None or (hasattr(fitted, "predict") and not is_pipeline(fitted)):
-        return None if names is None else tuple(names), {}
+        return None if names is None else tuple(names), {}, ()
     found, words = list[str](), dict[int, tuple[str, ...]]()
-    for column in encoding_of(fitted).columns:
+    columns = encoding_of(fitted).columns
+    for column in columns:
         if column.form in ("binary", "codes") and isinstance(column.values[0], str):
             words[len(found)] = column.values
         block = [f"{column.name}={word_of(value)}" for value in column.values]
         found += block if column.form == "block" else [column.name]
-    return tuple(found), words
+    read = {column.name for column in columns}
+    return tuple(found), words, tuple(name for name in names if name not in read)
 
 
 def _feature(

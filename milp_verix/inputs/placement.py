@@ -18,7 +18,7 @@ from milp_verix.inputs.names import different_names, listed, same_names, shown
 Places = tuple[int, ...] | None
 """The coordinate of each number of a description, feature by feature; None for 0, 1, 2, …."""
 
-SEPARATORS = ("_", "=", ".", ":", "-")
+SEPARATORS = ("_", "=", ".", ":", "-", "__")
 """Signs between a prefix and a word: ``prefix_sep`` of pandas, and ``=`` of fitted pipelines."""
 
 
@@ -110,10 +110,9 @@ def blocks_in(frame: Any, prefixes: Collection[str]) -> dict[str, dict[str, str]
     """
     found, owners = dict[str, dict[str, str]](), dict[str, str]()
     for prefix in sorted(prefixes, key=len, reverse=True):
-        end = len(prefix) + 1
-        begun = [one for one in frame.columns if one[:end] in {prefix + s for s in SEPARATORS}]
-        blocks = [[one for one in begun if one[:end] == prefix + sign] for sign in SEPARATORS]
-        wrongs = {tuple(names): _wrong_row(frame[names]) for names in blocks if names}
+        starts = [prefix + sign for sign in SEPARATORS]
+        ends = {tuple(c for c in frame.columns if c.startswith(s)): len(s) for s in starts}
+        wrongs = {names: _wrong_row(frame[[*names]]) for names in ends if names}
         whole = [names for names, wrong in wrongs.items() if not wrong]
         names = next(iter(whole or wrongs), ())
         if not names or (prefix in frame.columns and (not whole or len(names) == 1)):
@@ -127,7 +126,7 @@ def blocks_in(frame: Any, prefixes: Collection[str]) -> dict[str, dict[str, str]
             wrong = f"so have {listed(whole[1], 5)}, with another separator: drop one of them"
         if wrong:
             raise InputError(f"the columns {listed(names, 5)} have the prefix {prefix}; {wrong}")
-        found[prefix] = {name: name[end:] for name in names}
+        found[prefix] = {name: name[ends[names] :] for name in names}
         owners.update(dict.fromkeys(names, prefix))
     return found
 

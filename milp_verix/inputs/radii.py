@@ -25,11 +25,11 @@ from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.labelled import values_by_label
+from milp_verix.inputs.labelled import Labels, values_by_label
 from verix_encodings.arrays import FloatArray
 
 Epsilon: TypeAlias = float | str | Mapping[str, float | str] | Sequence[float | str] | NDArray[Any]
-"""A radius, as in the table of this module; a number where inputs are not described."""
+"""A radius, as in the table of this module; a number, alone or by name, without a description."""
 
 _RELATIVE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(%|sd)\s*")
 
@@ -39,7 +39,8 @@ def radii_of(inputs: Inputs, epsilon: Epsilon, what: str = "epsilon") -> tuple[f
 
     ``what`` is the name of the argument.
     """
-    epsilon = values_by_label(epsilon, inputs.names, len(inputs.features), what)
+    labels = Labels(inputs.names, len(inputs.features), inputs.unread)
+    epsilon = values_by_label(epsilon, labels, what)
     if isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):
         given = list(epsilon)
         if len(given) != len(inputs.features):

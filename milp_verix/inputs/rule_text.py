@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from milp_verix.errors import InputError
-from milp_verix.inputs.names import no_feature
+from milp_verix.inputs.names import own_names
 from milp_verix.inputs.rules import Quantity, Rule
 
 _COMPARED: dict[type, Callable[[Any, Any], Any]] = {
@@ -78,9 +78,7 @@ def _value(node: ast.expr, features: Mapping[str, Quantity]) -> Any:
     found: Any
     name = _name_in(node)
     if name is not None:
-        if name not in features:
-            raise InputError(no_feature(name, features))
-        return features[name]
+        return features[own_names([name], features)[name]]
     match node:
         case ast.Constant(value=int() | float() | str() as constant):
             found = constant

@@ -256,7 +256,7 @@ def _read(
         trees = read_onnx_trees(model, signature, path, sha256)
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))
     traced = trace(model, signature)
-    columns, words = coordinates_of(fitted) if joined is None else (joined.columns, {})
+    columns, words, unread = (joined.columns, {}, ()) if joined else coordinates_of(fitted)
     return OnnxNetwork(
         path=path,
         sha256=sha256,
@@ -276,6 +276,7 @@ def _read(
         signature=signature,
         facts=facts_of(model, max(traced.network.output_size, 2)),
         columns=columns if columns and len(columns) == traced.network.input_size else None,
+        unread=unread,
         joined=joined,
         words=words,
     )

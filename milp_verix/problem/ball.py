@@ -272,7 +272,7 @@ def make_ball(
         where = int(np.flatnonzero(~np.isfinite(flat))[0])
         told = _coordinate(where, names)
         raise InputError(f"the input is {flat[where]} at {told}; it must be finite")
-    lower, upper = _domain(domain, x.shape)
+    lower, upper = domain_ends(domain, x.shape)
     outside = np.flatnonzero((flat < lower) | (flat > upper))
     if outside.size:
         where = int(outside[0])
@@ -297,7 +297,8 @@ def _coordinate(index: int, names: Sequence[str] | None) -> str:
     return f"coordinate {index}" if names is None else f"coordinate {index}, {names[index]}"
 
 
-def _domain(domain: Domain, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+def domain_ends(domain: Domain, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of each coordinate, flat; ``InputError`` for a domain that is none."""
     try:
         low, high = domain
         ends = [

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.arguments import indices_of, refuse_surrogates
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, likely_image
-from milp_verix.inputs.labelled import features_listed, values_by_label
+from milp_verix.inputs.labelled import Labels, features_listed, values_by_label
 from milp_verix.inputs.names import listed, meant, same_names
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
@@ -29,17 +29,24 @@ class Features:
     """A partition of the input coordinates. ``groups[i]`` holds the flat coordinates of feature i.
 
     ``shape`` is the shape in which the features are drawn, such as (height, width), or None;
-    ``names`` are their names in results, one each, or None.
+    ``names`` are their names in results, one each, or None; ``unread`` those of columns that are no
+    features, as the model drops them.
     """
 
     groups: tuple[IntArray, ...]
     shape: tuple[int, ...] | None = None
     names: tuple[str, ...] | None = None
+    unread: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
         """Number of features."""
         return len(self.groups)
+
+    @property
+    def labels(self) -> Labels:
+        """What labels of an argument may name."""
+        return Labels(self.names, self.count, self.unread)
 
     @cached_property
     def of_coordinate(self) -> IntArray:
@@ -71,8 +78,9 @@ class Features:
             found = -1
         if not 0 <= found < self.count:
             known = listed(names) or "none has a name"
+            dropped = ", as the model drops it" if given in self.unread else ""
             raise InputError(
-                f"{argument}: there is no feature {given!r}: give an index from 0 to "
+                f"{argument}: there is no feature {given!r}{dropped}: give an index from 0 to "
                 f"{self.count - 1}, or a name ({known}){meant(str(given), names)}"
             )
         return found
@@ -83,7 +91,7 @@ class Features:
         Of a mask they are those that are True, see :func:`.features_listed`. An error calls them
         ``argument``; raises ``InputError`` for a name that no feature has.
         """
-        given = features_listed(given, self.names, self.count, argument)
+        given = features_listed(given, self.labels, argument)
         listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
         several: list[Any] = [*given] if listed and not isinstance(given, str) else [given]
         return [self.index(one, argument) if isinstance(one, str) else one for one in several]
@@ -101,7 +109,7 @@ class Features:
         A mapping need not name all features: the others cost 1.
         """
         others = 1.0 if isinstance(costs, Mapping) else None
-        found: ArrayLike | None = values_by_label(costs, self.names, self.count, "costs", others)
+        found: ArrayLike | None = values_by_label(costs, self.labels, "costs", others)
         return found
 
     def totals(self, values: FloatArray) -> FloatArray:

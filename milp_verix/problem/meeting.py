@@ -1,6 +1,5 @@
 """Where an input, its description and its domain meet the network: put in its order by names."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,15 +8,16 @@ from numpy.typing import ArrayLike
 
 from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
+from milp_verix.inputs.features import continuous
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.labelled import values_by_label
+from milp_verix.inputs.labelled import Labels, values_by_label
 from milp_verix.inputs.names import listed, shown
 from milp_verix.inputs.one_row import counts, features_among, numbers_by_name
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.problem.ball import UNIT_DOMAIN, Domain
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain, domain_ends
 from milp_verix.problem.options import InputLike
 
 _NO_NAMES = "the model stores no names of columns: described features were taken in their order"
@@ -38,7 +38,8 @@ def placed(
     else:
         x, extra = found.row(row), features_among(found.features, [*row], "the row")[1]
     unnamed = described.passage is None and network.columns_for(described.names) is None
-    return found, x, (_NO_NAMES,) * unnamed + extra
+    unread = f"left out of the description, as the model drops them: {listed(found.unread)}"
+    return found, x, (_NO_NAMES,) * unnamed + (unread,) * bool(found.unread) + extra
 
 
 def row_placed(
@@ -64,18 +65,18 @@ def row_placed(
 
 def shaped_domain(
     domain: Any,
-    names: Sequence[str] | None,
+    labels: Labels,
     input_shape: tuple[int, ...],
     image_shape: tuple[int, ...] | None,
 ) -> Domain:
     """Return the domain; its arrays that fit like an input get ``input_shape``.
 
-    Ends with labels are in the order of ``names`` then, those of the coordinates. An array of
-    another shape is left to be broadcast, or refused, by ``make_ball``.
+    Ends with ``labels`` are in the order of the coordinates then. An array of another shape is left
+    to be broadcast, or refused, by ``make_ball``.
     """
 
     def shaped(end: Any) -> ArrayLike:
-        end = values_by_label(end, names, math.prod(input_shape), "domain")
+        end = values_by_label(end, labels, "domain")
         try:
             array = np.asarray(end)
             shape_seen(array.shape, input_shape, image_shape)
@@ -95,6 +96,19 @@ def shaped_domain(
     except (TypeError, ValueError):
         return domain  # type: ignore[no-any-return]
     return shaped(low), shaped(high)
+
+
+def described_by_domain(
+    names: Sequence[str] | None, domain: Domain, shape: tuple[int, ...]
+) -> Inputs:
+    """Return coordinates as described features, which may have a radius each, inside the domain.
+
+    Without ``names`` they are called by their places. Raises ``InputError`` for a domain that is
+    none, and for two names that are the same.
+    """
+    lower, upper = domain_ends(domain, shape)
+    known = names or [f"feature {place}" for place in range(lower.size)]
+    return Inputs([*map(continuous, known, lower.tolist(), upper.tolist())])
 
 
 def refuse_beside(

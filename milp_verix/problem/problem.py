@@ -16,7 +16,8 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
-from milp_verix.inputs.names import shown
+from milp_verix.inputs.labelled import Labels, values_by_label
+from milp_verix.inputs.names import same_names, shown
 from milp_verix.inputs.one_row import counts, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.loaded_model import LoadedModel
@@ -27,6 +28,7 @@ from milp_verix.problem.comparable import comparable
 from milp_verix.problem.described import make_described_ball
 from milp_verix.problem.features import Features, make_features, named
 from milp_verix.problem.meeting import (
+    described_by_domain,
     placed,
     refuse_beside,
     row_placed,
@@ -55,9 +57,9 @@ class PosedProblem:
             network with a flat input also an image of one channel, or of ``image_shape``, or a row
             of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
             :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input; for described ``inputs`` also a
-            share of each feature's range, ``"10%"``, standard deviations, ``"0.5sd"``,
-            ``math.inf`` for the whole domain, or a radius for each feature by name, see
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
             :mod:`milp_verix.inputs.radii`.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
@@ -124,16 +126,17 @@ class PosedProblem:
         single = self.features.count == self.x.size
         return self.network.columns_for(()) or (self.features.names if single else None)
 
-    def labels_for(self, given: Any) -> tuple[Sequence[str] | None, int]:
-        """Return the names that the labels of ``given`` are of, and their number.
+    def labels_for(self, given: Any) -> Labels:
+        """Return what the labels of ``given`` may name.
 
         They are those of the features, or of the coordinates if all of the labels are.
         """
-        labels = {*map(str, given.keys())} if hasattr(given, "keys") else set[str]()
-        features, columns = self.features, self.network.columns_for(labels) or ()
-        if not labels <= {*(features.names or ())} and labels <= {*columns}:
-            return columns, len(columns)
-        return features.names, features.count
+        features, labels = self.features, [*map(str, getattr(given, "keys", list)())]
+        columns = self.network.columns_for(labels) or ()
+        known = len(same_names(features.names or (), labels))
+        if known < len(same_names((*columns, *features.unread), labels)) == len(labels):
+            return Labels(columns, len(columns), features.unread)
+        return features.labels
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PosedProblem):
@@ -231,19 +234,24 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
             )
     said = image_shape_of(given.image_shape, network.input_shape)
     seen = shape_seen(array.shape, network.input_shape, said)
-    domain = shaped_domain(domain, names, network.input_shape, seen)
+    labels = Labels(names, network.input_size, network.unread)
+    domain = shaped_domain(domain, labels, network.input_shape, seen)
     converted = _converted(network, array.reshape(-1), domain)
     radii: tuple[float, ...] | None = None
-    if described is None:
-        epsilon: Any = given.epsilon  # make_ball refuses radii by name
+    epsilon: Any = given.epsilon
+    if described is None and features is None and (hasattr(epsilon, "keys") or np.ndim(epsilon)):
+        epsilon = values_by_label(epsilon, labels, "epsilon")
+        described = described_by_domain(names, domain, network.input_shape)
+    if described is None:  # make_ball refuses other radii by name
         ball = make_ball(converted, epsilon, given.norm, domain, None if row is None else names)
     else:
-        radii = radii_of(described, given.epsilon)
+        radii = radii_of(described, epsilon)
         ball = make_described_ball(converted, radii, given.norm, described)
     class_names = network.facts.class_names or (described.class_names if described else ())
     question = make_question(network, ball.centre, given, class_names)
     groups = make_features(features, network.input_shape, seen)
     groups = named(groups, feature_names, network.columns or ())
+    groups = replace(groups, unread=(described and described.unread) or network.unread)
     require_agreement(network, ball)
     note = f"the image, {seen}, was read row by row as the network's input, {network.input_shape}"
     notes += () if seen == said else (note,)
@@ -265,9 +273,11 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
 
 def _example(network: Any, x: Any, row: Mapping[str, Any] | None, described: Inputs | None) -> Any:
     """Return the input for a module that needs the shape of one, or a frame for a pipeline."""
-    if row is None or described is not None:
-        return x if row is None or described is None else described.row(row)
     fitted = [*getattr(network, "feature_names_in_", ())]
+    if row is None:
+        return x
+    if described is not None:
+        return None if fitted else described.row(row)
     return x[fitted] if fitted and is_frame(x) and {*fitted} <= {*x.columns} else [*row.values()]
 
 
@@ -286,16 +296,14 @@ def _array(x: ArrayLike) -> NDArray[Any]:
             f"the input is the text {shown(str(x))}, expected numbers or values by name: read a "
             "file first, by numpy.load, json.loads or pandas.read_csv"
         )
-    if given.dtype.kind in "OU" and given.size:
-        words = [one for one in given.flat if isinstance(one, str)]
-        word = next((one for one in words if not one.replace(".", "").isdigit()), None)
-        told = "" if word is None else f" with words such as {shown(str(word))}"
+    if given.dtype.kind not in "iuf":
+        texts = [str(one) for one in given.flat if isinstance(one, str)]
+        words = [one for one in texts if not one.replace(".", "").isdigit()]
+        told = f" with words such as {shown(words[0])}" if words else ""
         raise InputError(
             f"the input must hold numbers, got dtype {given.dtype}{told}: give values by name, "
             "such as df.iloc[i] or a dict, with inputs="
         )
-    if not (np.issubdtype(given.dtype, np.floating) or np.issubdtype(given.dtype, np.integer)):
-        raise InputError(f"the input must hold numbers, got dtype {given.dtype}")
     return given
 
 

@@ -16,6 +16,7 @@ from milp_verix.inputs.one_row import (
     in_order,
     numbers_by_name,
     row_of,
+    several_rows,
 )
 from milp_verix.inputs.placement import cell_of, refuse_arrays
 from milp_verix.problem.problem import PosedProblem
@@ -26,14 +27,17 @@ def rows_of(problem: PosedProblem, rows: Any) -> tuple[FloatArray | None, tuple[
     """Return ``rows`` as an array of shape (R, d), and notes on their columns; None stays None.
 
     They are an array with a row for each input, or a DataFrame, a structured array, a row with
-    names or a list of such rows, whose columns are placed by name where the coordinates have names.
+    names or such rows in a list or an iterator, whose columns are placed by name where the
+    coordinates have names.
     Raises ``InputError`` for other rows.
     """
     size, inputs = problem.x.size, problem.inputs
     if rows is None or isinstance(rows, Numbers):
         return None if rows is None else rows.values, ()
+    rows = several_rows(rows)
     frame, notes = named_frame(rows) if is_frame(rows) else None, tuple[str, ...]()
-    named = _named_rows(rows) if frame is None else []
+    by_name = isinstance(rows, Sequence) and len(rows) and has_names(rows[0])
+    named = [row_of(row) or {} for row in rows] if by_name else []
     if frame is not None or named:
         header = [*map(str, named[0] if frame is None else frame.columns)]
         if inputs is not None:
@@ -67,17 +71,6 @@ class Numbers:
     """Rows whose ``values``, shape (R, d), are known to be in the order of the network's input."""
 
     values: FloatArray
-
-
-def _named_rows(rows: Any) -> list[dict[str, Any]]:
-    """Return the values of each row by their names, an empty list where rows have no names."""
-    if hasattr(rows, "keys") and any(isinstance(label, str) for label in [*rows.keys()]):
-        rows = [rows]
-    elif getattr(getattr(rows, "dtype", None), "names", None):
-        rows = rows.reshape(-1)
-    elif not isinstance(rows, Sequence) or not rows or not has_names(rows[0]):
-        return []
-    return [row_of(row) or {} for row in rows]
 
 
 def _of_frame(frame: Any, inputs: Inputs, columns: Mapping[str, list[str]]) -> FloatArray:

@@ -14,7 +14,8 @@ from milp_verix.comparison.pairs import why_unfit
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs as Description, inputs_of as described_as
-from milp_verix.inputs.one_row import counts, row_of
+from milp_verix.inputs.labelled import Labels
+from milp_verix.inputs.one_row import counts, row_of, several_rows
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.problem.meeting import shaped_domain
@@ -109,6 +110,7 @@ def _given(
     options: Mapping[str, Any],
 ) -> tuple[Inputs, Mapping[str, Any]]:
     """Return the inputs, and the options with their description if there is one."""
+    xs = several_rows(xs)
     if described is None:
         return inputs_of(xs, network.input_size, columns, names_of(network, options)), options
     if columns is not None:
@@ -202,9 +204,9 @@ def _samples(
         yield _first_readable(inputs, indices)
         return
     try:
-        names = names_of(network, arguments)
+        labels = Labels(names_of(network, arguments), network.input_size, network.unread)
         domain = arguments.get("domain", (0.0, 1.0))
-        low, high = shaped_domain(domain, names, network.input_shape, None)
+        low, high = shaped_domain(domain, labels, network.input_shape, None)
         inside = np.clip(np.zeros(network.input_shape), low, high)
     except (TypeError, ValueError):
         inside = np.zeros(network.input_shape)

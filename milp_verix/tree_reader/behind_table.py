@@ -104,7 +104,7 @@ def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
         raise InputError(
             f"the transformer makes {columns.width} numbers of a row, the trees take {inner.inputs}"
         )
-    trees, (names, words) = pulled_back(inner, columns), coordinates_of(fitted)
+    trees, (names, words, unread) = pulled_back(inner, columns), coordinates_of(fitted)
     # rows with missing values wait for a description
     known = frame.dropna() if hasattr(frame, "columns") else ()
     given = rows_of(fitted, known) if len(known) else np.zeros((0, columns.size))
@@ -115,6 +115,7 @@ def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
         inputs=columns.size,
         runner=PipelineRunner(columns, through, inner.runner, pipeline),
         columns=names,
+        unread=unread,
         words=words,
         points=np.concatenate([table_points(columns, trees), given]),
     )

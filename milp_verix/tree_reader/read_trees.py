@@ -87,6 +87,7 @@ class ReadTrees:
     divisor: float = 1.0
     upper_at_tie: bool = False
     columns: tuple[str, ...] | None = None
+    unread: tuple[str, ...] = ()
     path: Path | None = None
     sha256: str | None = None
     stored: tuple[Branching, ...] = ()

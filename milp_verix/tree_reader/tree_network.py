@@ -119,6 +119,7 @@ def tree_network(read: ReadTrees) -> TreeNetwork:
         facts=read.facts,
         library=read.library,
         columns=read.columns,
+        unread=read.unread,
         words=read.words,
     )
     require_equal(loaded, node, read.runner, read.points)

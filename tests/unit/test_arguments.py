@@ -34,7 +34,7 @@ SHARED: list[tuple[dict[str, Any], str]] = [
     ({"epsilon": np.inf}, "epsilon must be finite and not negative, got inf"),
     ({"epsilon": "big"}, "epsilon must be a number, got 'big'"),
     ({"epsilon": None}, "epsilon must be a number, got None"),
-    ({"epsilon": [0.1, 0.2]}, "epsilon must be a number, got [0.1, 0.2]"),
+    ({"epsilon": [0.1, 0.2]}, "epsilon has 2 radii, but there are"),
     ({"norm": "l7"}, "norm 'l7'"),
     ({"norm": 2}, "norm must be a text, got 2"),
     ({"norm": "l3"}, "unknown norm 'l3'; choose one of linf, l1, l2"),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from milp_verix.errors import InputError
-from milp_verix.inputs.labelled import values_by_label
+from milp_verix.inputs.labelled import Labels, values_by_label
 from milp_verix.number_text import percent
 from milp_verix.reporting.words.contrast import at_costs, contrast_sentence, limits_told
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
@@ -51,7 +51,7 @@ def reasons_of(found: RangesRecord, importance: Any) -> list[FeatureRange]:
     if hasattr(given, "values") and not hasattr(given, "keys"):
         names, given = getattr(given, "feature_names", None), given.values
         given = given if names is None else dict(zip(names, given, strict=False))
-    given = values_by_label(given, found.feature_names, len(found.groups), "importance")
+    given = values_by_label(given, Labels(found.feature_names, len(found.groups)), "importance")
     try:
         weights = [float(weight) for weight in given]
     except (TypeError, ValueError) as error:

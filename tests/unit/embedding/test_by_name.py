@@ -1,5 +1,6 @@
 """Variables that have keys are paired with a network's inputs and outputs by these."""
 
+from collections import namedtuple
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,7 @@ def expressions(model: Any) -> Any:
 
 FORMS = {
     "dict": pulp_form(lambda v: v),
+    "named tuple": pulp_form(lambda v: namedtuple("Row", v)(**v)),  # type: ignore[misc]
     "dict of expressions": pulp_form(lambda v: {k: v[k] * 2 - ROW[k] for k in v}),
     "dict with a number": pulp_form(lambda v: {**v, "SAT": 1000}),
     "Series": pulp_form(pd.Series),
@@ -463,3 +465,22 @@ def test_a_single_score_is_that_of_the_second_class() -> None:
     assert (score.varValue > 0) == (fitted.predict(pd.DataFrame([ROW])[COLUMNS])[0] == "yes")
     with pytest.raises(InputError, match="missing: yes; extra: no"):
         milp_verix.embed(model, fitted, v, {"no": score})
+
+
+@needs("gurobi")
+def test_gurobi_variables_with_umlauts_are_embedded() -> None:
+    import gurobipy as gp
+
+    model = gp.Model(env=gp.Env(params={"OutputFlag": 0}))
+    row = {"Größe": 3.0, "Maß": 1000.0, "Alter": 2.0}
+    v = model.addVars(list(row), lb=list(row.values()), ub=list(row.values()), name="x")
+    model.update()
+    fitted = linear(["Alter", "Maß", "Größe"])
+    found, _ = value_of(model, fitted, v)
+    assert found == pytest.approx(fitted.predict(pd.DataFrame([row])[["Alter", "Maß", "Größe"]])[0])
+
+
+def test_values_of_a_dictionary_are_a_list() -> None:
+    model, v = fixed({name: ROW[name] for name in COLUMNS})
+    expected = linear().predict(pd.DataFrame([ROW])[COLUMNS])[0]
+    assert value_of(model, linear(), v.values())[0] == pytest.approx(expected)

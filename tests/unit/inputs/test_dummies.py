@@ -72,7 +72,7 @@ def test_columns_that_are_not_named_stay_apart() -> None:
         (TABLE.rename(columns={"sex_f": "sex=f"}), "columns sex_m have .* the row 0 has False"),
         (TABLE.assign(**{"sex=f": TABLE.sex_m, "sex=m": TABLE.sex_f}),
          "sex_f, sex_m have the prefix sex; so have sex=f, sex=m, with another separator"),
-        (WORDS[["age"]], r"there are no columns \['sex'\]"),
+        (WORDS[["age"]], r"there is no column 'sex'"),
     ],
 )  # fmt: skip
 def test_what_is_no_block_is_told(frame: pd.DataFrame, told: str) -> None:
@@ -97,5 +97,5 @@ def test_a_column_of_words_beside_others_with_its_name_is_no_block() -> None:
 
 def test_other_arguments_name_no_column_of_a_block() -> None:
     for given in ({"fixed": ["sex_f"]}, {"categories": {"sex": ["f", "m"]}}):
-        with pytest.raises(InputError, match="there are no columns"):
+        with pytest.raises(InputError, match="there is no column"):
             Inputs.from_frame(TABLE, one_hot=["sex"], **given)  # type: ignore[arg-type]

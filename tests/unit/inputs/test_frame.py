@@ -84,7 +84,7 @@ def test_what_is_no_table_is_refused(frame: Any, told: str) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"one_hot": ["Town"]}, r"no columns \['Town'\]; .*did you mean 'town'"),
+        ({"one_hot": ["Town"]}, r"no column 'Town'; .*did you mean 'town'"),
         ({"one_hot": "town"}, "one_hot is a list of names, got 'town'"),
         ({"fixed": "town"}, "fixed is a list of names"),
         ({"fixed": ["town"]}, "column town has words.*a radius of 0 keeps its word"),

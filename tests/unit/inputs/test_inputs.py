@@ -231,7 +231,7 @@ def test_a_frame_describes_its_columns() -> None:
         ],
         ["age >= 18"],
     )
-    with pytest.raises(InputError, match="no columns"):
+    with pytest.raises(InputError, match="no column"):
         Inputs.from_frame(frame, units={"height": "m"})
     with pytest.raises(InputError, match="missing values"):
         Inputs.from_frame(pd.DataFrame({"a": [1.0, None]}))
@@ -283,7 +283,7 @@ def test_questions_that_do_not_fit_are_refused(
 
 def test_a_described_radius_without_inputs_is_refused(tmp_path: Path) -> None:
     network = dense_network(random_layers(np.random.default_rng(0), (2, 4, 2)), tmp_path)
-    for epsilon in ("10%", {"a": 1}, float("inf"), "inf", "abc"):
+    for epsilon in ("10%", float("inf"), "inf", "abc"):
         with pytest.raises(InputError, match=r"epsilon must be .* description, inputs="):
             check(network, np.zeros(2), [0], epsilon=epsilon)
     found = Problem(network, np.zeros(2), epsilon="8/255")

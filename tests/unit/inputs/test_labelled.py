@@ -268,6 +268,18 @@ def test_scores_and_masks_may_name_the_coordinates_of_a_block() -> None:
         feature_set(scores < 0.15, problem)
 
 
+def test_scores_and_masks_may_name_coordinates_as_lightgbm_does() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    words = pd.DataFrame({"age": PEOPLE.age, "my sex": np.where(PEOPLE.debt > 50, "f", "m")})
+    dummies = pd.get_dummies(words).astype(float)
+    fitted = lightgbm.LGBMClassifier(n_estimators=2, verbose=-1).fit(dummies, words["my sex"])
+    inputs = mv.Inputs.from_frame(words, one_hot=["my sex"])
+    problem = Problem(fitted, words.iloc[0], epsilon="inf", inputs=inputs)
+    scores = pd.Series({"my sex_m": 0.1, "age": 5.0, "my sex_f": 0.2})
+    assert problem.importance(beside=scores).beside == pytest.approx((5.0, 0.3))
+    assert feature_set(scores < 1, problem) == (1,)
+
+
 def test_an_explanation_of_features_in_another_order_is_read_by_name() -> None:
     found = mv.explain(tree_of_arrays(), ROW.tolist(), domain=(0, 99), **PLAIN)
     assert found.explanation == (2,)

@@ -72,6 +72,45 @@ def test_rows_to_be_covered_have_names_in_every_form(model: Any, form: Any, aske
 
 
 @pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda rows: iter(rows.to_dict("records")),
+        lambda rows: rows.itertuples(index=False),
+        lambda rows: (row for _, row in rows.iterrows()),
+        lambda rows: rows.to_dict("index"),
+        lambda rows: rows.to_dict("index").values(),
+        lambda rows: rows.to_records(),
+        lambda rows: (rows.iloc[[place]] for place in range(len(rows))),
+    ],
+)
+def test_rows_may_come_one_by_one(model: Any, form: Any, asked: Any, tmp_path: Path) -> None:
+    path, frame = tmp_path / "rows.jsonl", GIVEN.iloc[:4]
+    mv.explain_many(model, form(frame), epsilon=9, journal=path, results=False, **asked)
+    each = [mv.explain(model, row, epsilon=9, **asked).explanation for _, row in frame.iterrows()]
+    assert [tuple(one) for one in mv.read_study(path).explanation] == each
+    found = mv.inflate(model, GIVEN.iloc[0], epsilon=9, rows=form(GIVEN), **asked)
+    assert (
+        found.coverage == mv.inflate(model, GIVEN.iloc[0], epsilon=9, rows=GIVEN, **asked).coverage
+    )
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_study_of_one_row_and_pairs_that_are_no_rows(
+    model: Any, asked: Any, tmp_path: Path
+) -> None:
+    for number, row in enumerate((GIVEN.iloc[3], GIVEN.iloc[3].to_dict())):
+        path = tmp_path / f"{number}.jsonl"
+        mv.explain_many(model, row, epsilon=9, journal=path, results=False, **asked)
+        found = mv.explain(model, GIVEN.iloc[3], epsilon=9, **asked).explanation
+        assert [tuple(one) for one in mv.read_study(path).explanation] == [found]
+    with pytest.raises(InputError, match=r"pairs of an index and a row.*give df itself"):
+        mv.explain_many(model, GIVEN.iterrows(), epsilon=9, journal=tmp_path / "no.jsonl", **asked)
+    with pytest.raises(InputError, match=r"pairs of an index and a row.*give df itself"):
+        mv.inflate(model, GIVEN.iloc[0], rows=[*GIVEN.iterrows()], epsilon=9, **asked)
+
+
+@pytest.mark.parametrize("asked", ASKED)
 def test_one_row_may_be_the_rows_and_columns_of_lists_are_refused(model: Any, asked: Any) -> None:
     for row in (GIVEN.iloc[0], GIVEN.iloc[0].to_dict()):
         assert mv.inflate(model, GIVEN.iloc[0], rows=row, epsilon=9, **asked).coverage == 1
