@@ -42,7 +42,7 @@ FALSE: dict[str, Any] = {
     # ---- the fields of a claim, and what each of them means
     "another network": (explained, {"claim.sha256": "0" * 64}, "another network"),
     "a hash of another kind": (explained, {"claim.sha256": None}, "no text", ALSO),
-    "an input as a text": (explained, {"claim.input": "0000"}, "'?0000'? is no list"),
+    "an input as a text": (explained, {"claim.input": "0000"}, "'?0000'? is no list", ALSO),
     "an input as an object": (explained, {"claim.input": dict.fromkeys("0000"[:1])}, "list", ALSO),
     "an input that is false": (explained, {"claim.input.0": False}, "False is no number"),
     "an input that is too short": (
@@ -52,6 +52,11 @@ FALSE: dict[str, Any] = {
         ALSO,
     ),
     "an input that is too long": (explained, {"claim.input": [0] * 5}, "the sizes of input", ALSO),
+    "an input that the model's type has not": (
+        constant,
+        {"claim.input.0": f"{2**60 - 1}/{2**60}", "claim.bits": 60},
+        "no such input",
+    ),
     "an input without end": (explained, {"claim.input.3": "1e400/0"}, "is no number", ALSO),
     "a ratio of zero": (explained, {"claim.input.3": "1/0"}, "is no number", ALSO),
     "an infinite radius that is no null": (explained, {"claim.epsilon": 1e400}, "number", ALSO),
