@@ -1,5 +1,8 @@
 """Texts from elsewhere for terminals, tables and pages, without characters that give orders."""
 
+import os
+import shlex
+from pathlib import Path
 from unicodedata import category
 
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -21,3 +24,23 @@ def printable(text: str, kept: str = "") -> str:
         else one
         for one in text
     )
+
+
+def check_command(*files: Path) -> str:
+    r"""Return the command that checks the ``files`` of a model and its proof, to be pasted.
+
+    A name with characters that are not seen, or with spaces that pages join, has escapes such as
+    ``\033``, which bash and zsh read. One that begins with a dash is told as ``./-name``.
+    """
+    return " ".join(["verix-check", *map(_argument, files)])
+
+
+def _argument(file: Path) -> str:
+    name = f"./{file}" if str(file).startswith("-") else str(file)
+    if printable(name) == name and "  " not in name:
+        return shlex.quote(name)
+    told = (
+        chr(byte) if 32 < byte < 127 and byte not in b"\\'" else f"\\{byte:03o}"
+        for byte in os.fsencode(name)
+    )
+    return f"$'{''.join(told)}'"
