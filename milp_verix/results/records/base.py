@@ -193,7 +193,11 @@ class Result:
             raise ValueError("a counterfactual changes features other than its own")
 
     def refuse_other(self, network: LoadedModel) -> None:
-        """Raise ``InputError`` where ``network`` is another file than the one explained."""
+        """Raise ``InputError`` where ``network`` is another file than the one explained.
+
+        So it does for a model in memory that was fitted again, or changed in place.
+        """
+        network.require_unchanged(wholly=True)
         if network.sha256 != self.model.sha256:
             raise InputError(
                 f"{network.path or network.name} is not the network explained: its SHA-256 is "
