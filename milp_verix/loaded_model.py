@@ -115,10 +115,7 @@ class LoadedModel(ABC):
         return self.ir.output_size
 
     def require_unchanged(self, *, wholly: bool = False) -> None:
-        """Raise ``InputError`` if the model in memory was fitted again since it was read.
-
-        ``wholly`` is that of :meth:`.Origin.require_unchanged`.
-        """
+        """Raise ``InputError`` as :meth:`.Origin.require_unchanged` does of a model in memory."""
         if self.origin is not None:
             self.origin.require_unchanged(wholly=wholly)
 

@@ -84,10 +84,7 @@ class _Pickler(pickle.Pickler):
 
 
 def _state_of(models: Any) -> tuple[list[int] | None, list[Any]]:
-    """Return checksums of all that ``models`` hold, and boosters whose texts these do not cover.
-
-    There are none where the models cannot be written down.
-    """
+    """Return checksums of all ``models``, None if unknown, and boosters that they do not cover."""
     arrays, written = list[pickle.PickleBuffer](), io.BytesIO()
     pickler = _Pickler(written, arrays)
     # a model of Keras would be written as a file

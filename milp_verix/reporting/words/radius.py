@@ -5,7 +5,7 @@ from math import floor
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share
-from milp_verix.number_text import FEW_DIGITS, down, percent, up
+from milp_verix.number_text import down, percent, up
 from milp_verix.reporting.words.explanation import (
     effort_facts,
     question_facts,
@@ -202,7 +202,7 @@ def _reach_told(found: RobustnessRadiiRecord, bracket: RadiusBracket, *, others:
     if found.inputs is not None and found.scale is not None:
         radii = tuple(bracket.lower * scale for scale in found.scale)
     near = replace(found, epsilon=bracket.lower if radii is None else max(radii), radii=radii)
-    return room_parts(near, bracket.features, others, digits=FEW_DIGITS)
+    return room_parts(near, bracket.features, others)
 
 
 def _alone(found: RobustnessRadiiRecord) -> list[str]:
@@ -309,7 +309,7 @@ def _each(found: RobustnessRadiiRecord) -> list[tuple[str, str]]:
     never = sorted({*found.irrelevant} - {*found.still})
     told = [(labels.unit, f"listed as {labels.axes} from 0")] if labels.axes else []
     count = f"{len(never)} of {counted(len(found.groups), 'feature')}"
-    told.append(("irrelevant", f"{count}, within {radius_text(found, digits=FEW_DIGITS)}"))
+    told.append(("irrelevant", f"{count}, within {radius_text(found)}"))
     if never:
         told.append(("", labels.listed(never)))
     told += still_facts(found)

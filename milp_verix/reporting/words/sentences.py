@@ -11,7 +11,7 @@ import numpy as np
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
-from milp_verix.number_text import MOST_DIGITS, down, exact, percent
+from milp_verix.number_text import down, exact, percent
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.message_words import message_claim
 from milp_verix.reporting.words.wording import (
@@ -21,6 +21,7 @@ from milp_verix.reporting.words.wording import (
     most_moved,
     named_prediction,
     norm_text,
+    radius_digits,
     rivals_text,
 )
 from milp_verix.results.records.base import Counterfactual, Result
@@ -219,12 +220,11 @@ def room_parts(
     *,
     one_way: Collection[int] = (),
     centres: bool = False,
-    digits: int = MOST_DIGITS,
 ) -> list[str]:
     """Return how far the features ``free`` may move, as parts of a sentence.
 
     Those that change ``one_way`` alone are not told to take any value. With ``centres`` each radius
-    is told with the value that it is around. Radii are rounded down to ``digits``.
+    is told with the value that it is around.
     """
     still = {*result.still, *one_way}
     anything = [f for f in free if f not in still and _move(result, f) == inf]
@@ -233,15 +233,11 @@ def room_parts(
         among = others or len(anything) < len(free)
         verb = "is" if len(anything) == 1 else "are"
         parts.append(f"whatever {_counted_free(result, anything, among)} {verb}")
-    return [*parts, *limit_parts(result, free, others, centres, digits)]
+    return [*parts, *limit_parts(result, free, others, centres)]
 
 
 def limit_parts(
-    result: Result,
-    free: Sequence[int],
-    others: bool = False,
-    centres: bool = False,
-    digits: int = MOST_DIGITS,
+    result: Result, free: Sequence[int], others: bool = False, centres: bool = False
 ) -> list[str]:
     """Return the rooms that end of the features ``free``, and which of these stay as they are.
 
@@ -253,8 +249,8 @@ def limit_parts(
     others = others or 0 < len(still) < len(free)
     parts = []
     if near:
-        told = _in_ball if result.inputs is None else _near
-        parts.append(told(result, near, others, centres, digits))
+        described = result.inputs is not None
+        parts.append(_near(result, near, centres) if described else _in_ball(result, near, others))
     if still:
         counts = names.names is None
         which = _counted_free(result, still, others) if counts else names.named(still)
@@ -262,11 +258,9 @@ def limit_parts(
     return parts
 
 
-def _in_ball(
-    result: Result, features: Sequence[int], others: bool, _centres: bool, digits: int
-) -> str:
+def _in_ball(result: Result, features: Sequence[int], others: bool) -> str:
     """Return ``"while the 4 features stay within ±0.1 of their values and between 0 and 1"``."""
-    one, radius = len(features) == 1, down(result.epsilon, digits)
+    one, radius = len(features) == 1, down(result.epsilon, radius_digits(result))
     reach = f"within ±{radius} of {'its value' if one else 'their values'}"
     if result.norm != "linf":
         reach = f"within {radius} of the input ({norm_text(result.norm)})"
@@ -289,13 +283,11 @@ def _in_domain(result: Result, features: Sequence[int]) -> str:
     return f" and between {exact(least)} and {exact(most)}"
 
 
-def _near(
-    result: Result, features: Sequence[int], _others: bool, centres: bool, digits: int
-) -> str:
+def _near(result: Result, features: Sequence[int], centres: bool) -> str:
     """Return ``"with age within ±5 years of 39 and …"``."""
     assert result.inputs is not None
     assert result.radii is not None
-    labels = labels_of(result)
+    labels, digits = labels_of(result), radius_digits(result)
     share = common_share(result.inputs, result.radii)
     if share is not None and len(features) > 1 and not centres:
         return f"with {labels.named(features)} within ±{percent(share, digits)} % of their ranges"
