@@ -14,8 +14,7 @@ from typing import Any
 from milp_verix.errors import InputError
 
 _SHORT, _RARELY = 40_000, 5e-7
-"""Characters of boosters that are read each time, in 0.5 ms; seconds between longer texts for each
-character, so that these take a fortieth of the time."""
+"""Characters of boosters that are read each time; seconds for each between reading longer texts."""
 
 
 class Origin:
@@ -33,8 +32,8 @@ class Origin:
     def require_unchanged(self, *, wholly: bool = False) -> None:
         """Raise ``InputError`` if the models would be read otherwise by now.
 
-        They are read again if their state has changed, or is unknown. A leaf that was set in a
-        large booster of LightGBM may be noticed later, but if the state is compared ``wholly``.
+        They are read again if their state has changed, or is unknown. Leaves set in a large booster
+        of LightGBM are noticed at once if ``wholly``.
         """
         state, boosters = _state_of(self._models)
         texts, length = self._texts, sum(map(len, self._texts))
@@ -68,8 +67,8 @@ class _Pickler(pickle.Pickler):
     ``boosters``: all of its text takes 4 ms for 100 trees, a fifth of an explanation.
     """
 
-    def __init__(self, file: io.BytesIO, arrays: list[pickle.PickleBuffer]) -> None:
-        super().__init__(file, 5, buffer_callback=arrays.append)
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
         self.boosters = list[Any]()
 
     def persistent_id(self, thing: Any) -> Any:
@@ -86,7 +85,7 @@ class _Pickler(pickle.Pickler):
 def _state_of(models: Any) -> tuple[list[int] | None, list[Any]]:
     """Return checksums of all ``models``, None if unknown, and boosters that they do not cover."""
     arrays, written = list[pickle.PickleBuffer](), io.BytesIO()
-    pickler = _Pickler(written, arrays)
+    pickler = _Pickler(written, 5, buffer_callback=arrays.append)
     # a model of Keras would be written as a file
     held = [m.get_weights() if hasattr(m, "get_weights") else m for m in models]
     try:

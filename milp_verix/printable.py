@@ -29,8 +29,7 @@ def printable(text: str, kept: str = "") -> str:
 def check_command(*files: Path) -> str:
     r"""Return the command that checks the ``files`` of a model and its proof, to be pasted.
 
-    A name with characters that are not seen, or with spaces that pages join, has escapes such as
-    ``\033``, which bash and zsh read. One that begins with a dash is told as ``./-name``.
+    Characters that are not seen, and spaces that pages join, are escapes that bash and zsh read.
     """
     return " ".join(["verix-check", *map(_argument, files)])
 
@@ -39,8 +38,6 @@ def _argument(file: Path) -> str:
     name = f"./{file}" if str(file).startswith("-") else str(file)
     if printable(name) == name and "  " not in name:
         return shlex.quote(name)
-    told = (
-        chr(byte) if 32 < byte < 127 and byte not in b"\\'" else f"\\{byte:03o}"
-        for byte in os.fsencode(name)
-    )
+    plain = {*range(33, 127)} - {*b"\\'"}
+    told = (chr(one) if one in plain else f"\\{one:03o}" for one in os.fsencode(name))
     return f"$'{''.join(told)}'"

@@ -40,8 +40,7 @@ class _Difference:
 def require_agreement(network: LoadedModel, ball: Ball) -> None:
     """Compare our evaluation of ``network`` with onnxruntime's at a few points of ``ball``.
 
-    Raises ``ModelError`` that names the first node whose shape or value differs, ``InputError``
-    where that comes from a model in memory that was changed.
+    Raises ``ModelError`` that names the first node whose shape or value differs.
     """
     generator = np.random.default_rng(0)
     everything = np.arange(ball.centre.size)

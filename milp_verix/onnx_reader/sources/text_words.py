@@ -18,8 +18,7 @@ from milp_verix.inputs.names import shown
 Place = tuple[int, int]
 
 _WAYS, _PAIRS, _OTHERS = 128, 2**16, 128
-"""Ways to leave words out, pairs of words, and known words that are no words of the message, that
-are tested: for few words, all of them."""
+"""Ways to leave words out, pairs, and further words that are tested: for few, all of them."""
 _PLAIN = re.compile(
     r"(\(\?[aiu]+\)|\(\?:|[()|+*?\w'@#-]|\{\d*,?\d*\}|\\[bwdS]|\[(\\[wd]|[\w'@#.&-])+\])+"
 )
@@ -86,8 +85,7 @@ class WordReader:
 
         Words that come in are those of ``more``. They are left out with a space in their place and
         without: of ``text`` itself where ``places`` are known, of its words with spaces between
-        them where not. A vectorizer of its own kind has to read other words beside each other, too,
-        whatever the message is.
+        them where not. Further words are read beside each other, if the vectorizer is its own.
         """
         read = self.words(text)
         every = [*read, *more]
@@ -109,8 +107,7 @@ class WordReader:
     def _others(self) -> list[str]:
         """Return some known words of letters and digits, each of which is read alone."""
         names = sorted(filter(str.isalnum, self._known))
-        some = names[:: len(names) // _OTHERS + 1]
-        return [word for word in some if self.words(word) == [word]]
+        return [one for one in names[:: len(names) // _OTHERS + 1] if self.words(one) == [one]]
 
     def _require(self, message: str, words: list[str]) -> None:
         if (found := self.words(message)) != words:

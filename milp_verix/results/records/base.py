@@ -193,10 +193,7 @@ class Result:
             raise ValueError("a counterfactual changes features other than its own")
 
     def refuse_other(self, network: LoadedModel) -> None:
-        """Raise ``InputError`` where ``network`` is another file than the one explained.
-
-        So it does for a model in memory that was fitted again, or changed in place.
-        """
+        """Raise ``InputError`` where ``network`` is not the one explained, or was fitted again."""
         network.require_unchanged(wholly=True)
         if network.sha256 != self.model.sha256:
             raise InputError(
