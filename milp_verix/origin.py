@@ -13,7 +13,7 @@ from typing import Any
 
 from milp_verix.errors import InputError
 
-_SHORT, _RARELY = 40_000, 5e-7
+_SHORT, _RARELY = 15_000, 5e-7
 """Characters of boosters that are read each time; seconds for each between reading longer texts."""
 
 
