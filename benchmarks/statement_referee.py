@@ -333,8 +333,8 @@ class _Told:
 
 
 def beyond(end: float, towards: float) -> float:
-    """Return the first number beyond an end that float32 tells from it."""
-    return float(np.nextafter(np.float32(end), np.float32(towards)))
+    """Return the first number of float64 beyond an end."""
+    return float(np.nextafter(end, towards))
 
 
 def covers(tree: Tree, inside: int, rows: int) -> None:

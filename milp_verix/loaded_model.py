@@ -116,10 +116,10 @@ class LoadedModel(ABC):
         """Number of scores ``m``."""
         return self.ir.output_size
 
-    def require_unchanged(self) -> None:
-        """Raise ``InputError`` if the model in memory was fitted again since it was read."""
+    def require_unchanged(self, *, wholly: bool = False) -> None:
+        """Raise ``InputError`` as :meth:`.Origin.require_unchanged` does of a model in memory."""
         if self.origin is not None:
-            self.origin.require_unchanged()
+            self.origin.require_unchanged(wholly=wholly)
 
     @abstractmethod
     def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:

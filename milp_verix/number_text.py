@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
-_DIGITS = 4
-_MOST_DIGITS = 17
+FEW_DIGITS = 4
+MOST_DIGITS = 17
 """Digits that identify every float64."""
 _LEAST_EXPONENT, _MOST_EXPONENT = -4, 15
 """Exponents of ten of the numbers that are written without one."""
 _CONTEXTS = {
     (way, digits): Context(prec=digits, rounding=way)
     for way in (ROUND_FLOOR, ROUND_CEILING, ROUND_HALF_EVEN)
-    for digits in range(1, _MOST_DIGITS + 1)
+    for digits in range(1, MOST_DIGITS + 1)
 }
 _FARTHER, _OF_VALUE = Decimal("0.25"), Decimal("0.01")
 """A change to a rounder number grows by this share of it, or of the number, at most."""
@@ -42,24 +42,24 @@ def exact(value: float | np.number[Any]) -> str:
     return _written(_decimal(value))
 
 
-def down(value: float, digits: int = _DIGITS) -> str:
+def down(value: float, digits: int = FEW_DIGITS) -> str:
     """Return ``value`` rounded down to ``digits`` significant digits: a lower bound stays one."""
     return _written(_rounded(_decimal(value), ROUND_FLOOR, digits))
 
 
-def up(value: float, digits: int = _DIGITS) -> str:
+def up(value: float, digits: int = FEW_DIGITS) -> str:
     """Return ``value`` rounded up to ``digits`` significant digits: an upper bound stays one."""
     return _written(_rounded(_decimal(value), ROUND_CEILING, digits))
 
 
-def nearest(value: float, digits: int = _DIGITS) -> str:
+def nearest(value: float, digits: int = FEW_DIGITS) -> str:
     """Return ``value`` rounded to ``digits`` significant digits, for what is no bound."""
     return _written(_rounded(_decimal(value), ROUND_HALF_EVEN, digits))
 
 
-def percent(share: float) -> str:
-    """Return a share in per cent, exactly: ``"10"`` for 0.1."""
-    return _written(_decimal(share).scaleb(2))
+def percent(share: float, digits: int = MOST_DIGITS) -> str:
+    """Return a share in per cent, exactly, or rounded down to ``digits``: ``"10"`` for 0.1."""
+    return _written(_rounded(_decimal(share).scaleb(2), ROUND_FLOOR, digits))
 
 
 def percent_of(part: int, whole: int) -> str:
@@ -67,9 +67,9 @@ def percent_of(part: int, whole: int) -> str:
     return _written(_rounded(Decimal(100 * part) / Decimal(whole or 1), ROUND_FLOOR, 2))
 
 
-def apart(before: float, after: float, least: float, digits: int = _DIGITS) -> tuple[str, str]:
+def apart(before: float, after: float, least: float, digits: int = FEW_DIGITS) -> tuple[str, str]:
     """Return two numbers with as many digits as show that they differ by more than ``least``."""
-    for more in range(digits, _MOST_DIGITS):
+    for more in range(digits, MOST_DIGITS):
         told = nearest(before, more), nearest(after, more)
         if abs(Decimal(told[1]) - Decimal(told[0])) > _decimal(least):
             return told
@@ -90,10 +90,10 @@ def range_end(end: float, x: float, kind: np.dtype[Any]) -> tuple[str, bool]:
         return exact(own), False
     inwards, outwards = (ROUND_FLOOR, ROUND_CEILING) if end > x else (ROUND_CEILING, ROUND_FLOOR)
     whole = _decimal(inner)
-    outside = _rounded(whole, outwards, _DIGITS)
+    outside = _rounded(whole, outwards, FEW_DIGITS)
     if outside != whole and float(inner) == np.nextafter(float(outside), float(own)):
         return _written(outside), True
-    for digits in range(_DIGITS, _MOST_DIGITS + 1):
+    for digits in range(FEW_DIGITS, MOST_DIGITS + 1):
         told = _rounded(whole, inwards, digits)
         if min(own, inner) <= kind.type(told) <= max(own, inner):
             return _written(told), False

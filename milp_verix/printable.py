@@ -1,5 +1,8 @@
 """Texts from elsewhere for terminals, tables and pages, without characters that give orders."""
 
+import os
+import shlex
+from pathlib import Path
 from unicodedata import category
 
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -21,3 +24,20 @@ def printable(text: str, kept: str = "") -> str:
         else one
         for one in text
     )
+
+
+def check_command(*files: Path) -> str:
+    r"""Return the command that checks the ``files`` of a model and its proof, to be pasted.
+
+    Characters that are not seen, and spaces that pages join, are escapes that bash and zsh read.
+    """
+    return " ".join(["verix-check", *map(_argument, files)])
+
+
+def _argument(file: Path) -> str:
+    name = f"./{file}" if str(file).startswith("-") else str(file)
+    if printable(name) == name and "  " not in name:
+        return shlex.quote(name)
+    plain = {*range(33, 127)} - {*b"\\'"}
+    told = (chr(one) if one in plain else f"\\{one:03o}" for one in os.fsencode(name))
+    return f"$'{''.join(told)}'"

@@ -82,6 +82,7 @@ class Network(Forms):
         fits = kind.HasField("shape") and all(n > 0 or not given for n, given in dims)
         require(kind.elem_type in FLOATS and fits, "an input that is no tensor of real numbers")
         self.shape = [n or 1 for n, _ in dims]
+        self.real = "f" if kind.elem_type == 1 else "d"  # as ``struct`` names types
         self.size, self.names = prod(self.shape), dict[str, str]()  # of tensors behind a Softmax
         require(self.size <= MOST, f"an input of shape {self.shape}")
         self.compared = dict[str, list[Any]]()  # tensors that are nothing but forms

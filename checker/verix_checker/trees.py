@@ -36,6 +36,8 @@ Leaf = tuple[dict[int, int], dict[int, list[Any]]]  # numbers by score; the box,
 class Ensemble(Forms):
     """The trees of a file, each a list of leaves; variables behind the inputs are their sums."""
 
+    real = "d"
+
     def __init__(self, model: bytes, one: int) -> None:
         super().__init__(one)
         read = named("the file", FILE, parsed(model))

@@ -1,8 +1,11 @@
 """The claim of a certificate in words: all of it, for whoever asked a question to compare."""
 
 import hashlib
+import struct
 from collections.abc import Iterator
 from typing import Any
+
+from verix_checker.shapes import require
 
 
 def said(part: Any) -> str:
@@ -16,6 +19,14 @@ def row(part: Any) -> str:
     """Return a row of a rule as a text."""
     terms = (f"{said(k)} x{i}" for i, k in part["factors"].items())
     return f"{' + '.join(terms)} {'<' if part.get('strict') else '<='} {said(part['limit'])}"
+
+
+def input_digest(numbers: Any, real: str) -> str:
+    """Return the SHA-256 of the bytes of an input, little-endian, in the type of its model."""
+    kind = f"<{len(numbers)}{real}"
+    found = struct.pack(kind, *map(float, numbers))
+    require([*struct.unpack(kind, found)] == numbers, "the model's type has no such input")
+    return hashlib.sha256(found).hexdigest()
 
 
 def kept(asked: Any, net: Any) -> str:
@@ -43,14 +54,13 @@ TIES = {
 
 def words(asked: Any, net: Any, told: str) -> Iterator[str]:
     """Yield the lines that say a claim; the last of them is what is ``told`` of the model."""
-    numbers = " ".join(map(str, asked["input"]))
     yield f"{'trees' if 'source' in asked else 'network'}: SHA-256 {asked['sha256']}"
     if "source" in asked:
         yield f"made from a model with SHA-256 {asked['source']!a}, not read here"
     for name, found in asked.get("beside", {}).items():
         yield f"weights in {name!a}: SHA-256 {found}"
     yield f"{net.size} inputs, {net.parts}"
-    yield f"input: SHA-256 {hashlib.sha256(numbers.encode()).hexdigest()} of its numbers"
+    yield f"input: SHA-256 {input_digest(asked['input'], net.real)}"
     yield f"kept: {kept(asked, net)}"
     if "class" in asked:
         yield f"ties: {TIES[net.ties]}"

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from milp_verix.certification.claims import claim_data
 from milp_verix.certification.restated import box_explanation
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.onnx_reader.onnx_network import load_network
+from milp_verix.printable import check_command
 from milp_verix.results.records.ranges import RangesRecord
 from verix_checker.numbers import BYTES, content, parsed, stored
 from verix_checker.verification import verify
@@ -58,7 +58,7 @@ def proof_told(path: Path, found: RangesRecord, folders: Iterable[Path]) -> str:
     return (
         f"The proof of the first claim is the file {path.name}, which was checked when this page "
         f"was written. Anybody who has {has} can check it again, without the software that made "
-        f"it: {shlex.join(['verix-check', str(model), str(path)])}"
+        f"it: {check_command(model, path)}"
     )
 
 

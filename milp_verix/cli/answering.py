@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
+import typer
 from rich.console import Console
 
 from milp_verix.cli.certificates import certified
@@ -37,7 +38,10 @@ def answered(
         with shown(errors) as show, autosaving(delivery.json_path, errors, asked.noted) as save:
             found = search(asked, progress=show, snapshots=save)
         found = asked.noted(found)
+        check = ""
         if isinstance(delivery, ProvenDelivery):
-            found = certified(found, asked.network, delivery.certificate_path)
+            found, check = certified(found, asked.network, delivery.certificate_path)
         delivery.deliver(found)
+        if check and not delivery.quiet:
+            typer.echo(check)
     return found

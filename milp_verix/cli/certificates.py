@@ -1,6 +1,5 @@
 """Certificates beside the result of a command."""
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar, get_args
 from milp_verix.certification.certificate import Certificate
 from milp_verix.errors import InputError
 from milp_verix.loaded_model import LoadedModel
+from milp_verix.printable import check_command
 from milp_verix.results.methods import Certified, Told
 from milp_verix.results.public import (
     Audit,
@@ -30,34 +30,33 @@ _KINDS: dict[object, type[_Proven]] = {kind.kind: kind for kind in get_args(_Pro
 Found = TypeVar("Found", bound=Told)
 
 
-def certified(result: Found, network: LoadedModel, path: Path | None) -> Found:
+def certified(result: Found, network: LoadedModel, path: Path | None) -> tuple[Found, str]:
     """Write a certificate of ``result`` to ``path``; return the result with a note about it.
 
-    Nothing is done if ``path`` is None. If there is no proof, no file is written, and the note
-    says why. Ctrl-C ends the search for a proof, and the result is kept.
+    With it comes how to check it, a line of its own, since tables break lines. Nothing is done if
+    ``path`` is None. If there is no proof, no file is written, and the note says why. Ctrl-C ends
+    the search for a proof, and the result is kept.
     """
     if path is None or not isinstance(result, Certified):
-        return result
+        return result, ""
     try:
-        certificate = result.certify(network, time_limit=SECONDS)
-        note = written(certificate, network, path)
+        note, check = written(result.certify(network, time_limit=SECONDS), network, path)
     except KeyboardInterrupt:
-        note = "no certificate: interrupted"
+        note, check = "no certificate: interrupted", ""
     given: Any = result
     noted: Found = replace(given, notes=(*given.notes, note))
-    return noted
+    return noted, check
 
 
-def written(certificate: Certificate, network: LoadedModel, path: Path) -> str:
+def written(certificate: Certificate, network: LoadedModel, path: Path) -> tuple[str, str]:
     """Write a certificate if there is one; return what it shows, and how to check it."""
     if not certificate.proven:
-        return str(certificate)
+        return str(certificate), ""
     certificate.to_json(path)
     model = network.path or "MODEL.onnx"
     if certificate.model_name is not None:
         model = path.parent / certificate.model_name
-    command = shlex.join(["verix-check", str(model), str(path)])
-    return f"{certificate}; to check it: {command}"
+    return str(certificate), f"to check it: {check_command(Path(model), path)}"
 
 
 def stored_proof(
@@ -74,7 +73,7 @@ def stored_proof(
     own = [one for one in networks if one.sha256 == result.model.sha256]
     network = (own or networks)[0]
     certificate = certify(network, result, time_limit=time_limit)
-    return certificate.proven, written(certificate, network, place)
+    return certificate.proven, "; ".join(filter(None, written(certificate, network, place)))
 
 
 def _stored(path: Path) -> _Proven:

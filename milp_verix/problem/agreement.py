@@ -49,7 +49,11 @@ def require_agreement(network: LoadedModel, ball: Ball) -> None:
         share = generator.random(everything.size)
         within = ball.outer.lower + share * (ball.outer.upper - ball.outer.lower)
         points.append(ball.some_input(within, everything))
-    require_agreement_at(network, np.array(points))
+    try:
+        require_agreement_at(network, np.array(points))
+    except ModelError:
+        network.require_unchanged(wholly=True)
+        raise
 
 
 def require_agreement_at(network: LoadedModel, points: NDArray[np.floating]) -> None:

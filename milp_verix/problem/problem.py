@@ -313,7 +313,7 @@ def _converted(network: LoadedModel, x: NDArray[Any], domain: Domain) -> NDArray
     Rounding to that dtype may carry a value across the end of its domain (0.1 in float32 is above
     0.1); such a value moves to the next number inside.
     """
-    rounded = network.as_input(x)
+    rounded = network.as_input(x) + 0.0  # a zero has no sign in real arithmetic, nor in a digest
     original = x.reshape(rounded.shape).astype(np.float64)
     try:
         low, high = (np.broadcast_to(np.asarray(end, np.float64), rounded.shape) for end in domain)

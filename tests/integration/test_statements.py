@@ -195,3 +195,12 @@ def test_planted_faults_are_found(
         target = pkgutil.resolve_name(owner)
         monkeypatch.setattr(target, attribute, fault(getattr(target, attribute)))
     assert judge.judged(seed, small=True).false
+
+
+def test_above_and_below_leave_out_the_end_alone(judge: SimpleNamespace) -> None:
+    import statement_referee
+
+    for end, towards in ((31.0, -np.inf), (31.0, np.inf), (0.1, 1.0), (0.0, -1.0)):
+        first = statement_referee.beyond(end, towards)
+        assert first != end
+        assert first == np.nextafter(end, towards)

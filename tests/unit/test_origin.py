@@ -56,6 +56,13 @@ def flip(shares: np.ndarray) -> None:
     np.subtract(1, shares, out=shares)
 
 
+def inner_leaf(model: Any, factor: float) -> None:
+    """Change a leaf of the first tree so that no bound of all trees changes."""
+    values = [model.booster_.get_leaf_output(0, leaf) for leaf in range(6)]
+    leaf = int(np.argsort(values)[3])
+    model.booster_.set_leaf_output(0, leaf, factor * values[leaf])
+
+
 def scaled(estimator: Any) -> Any:
     return make_pipeline(StandardScaler(), estimator)
 
@@ -96,6 +103,7 @@ CHANGES: dict[str, tuple[Callable[[], Any], Change]] = {
     "XGBoost, more rounds": (xgboost, boosted),
     "LightGBM": (lightgbm, again),
     "LightGBM, one leaf": (lightgbm, lambda m: m.booster_.set_leaf_output(0, 0, 7.0)),
+    "LightGBM, a leaf between others": (lightgbm, lambda m: inner_leaf(m, 1.5)),
 }
 QUESTION: dict[str, Any] = {"epsilon": 0.5, "domain": (-10, 10)}
 
@@ -161,12 +169,12 @@ def test_a_graph_that_is_changed_in_place() -> None:
 
 def test_functions_and_locks_inside_of_a_model() -> None:
     double = make_pipeline(FunctionTransformer(lambda x: 2 * x), StandardScaler())
-    assert _state_of([double]) == _state_of([double]) is not None
+    assert _state_of([double]) == _state_of([double]) != (None, [])
     before = _state_of([double])
     double[0].func = lambda x: 3 * x
     assert _state_of([double]) != before
     double.lock = threading.Lock()
-    assert _state_of([double]) is None  # then the model is read again
+    assert _state_of([double])[0] is None  # then the model is read again
     contents = ["a"]
     origin = Origin([double], lambda: contents[0], "a")
     origin.require_unchanged()
@@ -204,3 +212,14 @@ def test_models_in_files_have_no_origin(tmp_path: Any) -> None:
     assert not found.replay(network)  # the session has the old one
     with pytest.raises(InputError, match="is not the network explained"):
         found.replay(load_network(file))
+
+
+def test_a_leaf_of_a_large_booster_is_noticed_by_replay_and_certificates() -> None:
+    made = pytest.importorskip("lightgbm").LGBMClassifier
+    model = made(n_estimators=150, n_jobs=1, verbose=-1, min_child_samples=2).fit(X, FIRST)
+    network = load_network(model)
+    found = milp_verix.explain(network, X[0], epsilon=0.01, domain=(-10, 10))
+    inner_leaf(model, 1 + 1e-6)
+    for ask in (found.replay, found.certify):
+        with pytest.raises(InputError, match=TOLD):
+            ask(network)

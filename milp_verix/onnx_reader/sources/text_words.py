@@ -17,8 +17,8 @@ from milp_verix.inputs.names import shown
 
 Place = tuple[int, int]
 
-_WAYS, _PAIRS = 128, 2**16
-"""Ways to leave words out, and pairs of words, that are tested: for few words, all of them."""
+_WAYS, _PAIRS, _OTHERS = 128, 2**16, 128
+"""Ways to leave words out, pairs, and further words that are tested: for few, all of them."""
 _PLAIN = re.compile(
     r"(\(\?[aiu]+\)|\(\?:|[()|+*?\w'@#-]|\{\d*,?\d*\}|\\[bwdS]|\[(\\[wd]|[\w'@#.&-])+\])+"
 )
@@ -85,13 +85,13 @@ class WordReader:
 
         Words that come in are those of ``more``. They are left out with a space in their place and
         without: of ``text`` itself where ``places`` are known, of its words with spaces between
-        them where not.
+        them where not. Further words are read beside each other, if the vectorizer is its own.
         """
         read = self.words(text)
         every = [*read, *more]
         self._require(" ".join(every), every)
         if self.notes:
-            pairs = list(product(dict.fromkeys(every), repeat=2))
+            pairs = list(product(dict.fromkeys([*every, *self._others()]), repeat=2))
             some = [*chain.from_iterable(pairs[:: len(pairs) // _PAIRS + 1])]
             self._require(" ".join(some), some)
         parts = ["", *chain.from_iterable((word, " ") for word in read)]
@@ -103,6 +103,11 @@ class WordReader:
                 left = [one if stays else gap for one, stays in zip(parts[1::2], kept, strict=True)]
                 changed = chain.from_iterable(zip(parts[::2], [*left, ""], strict=True))
                 self._require("".join(changed), [*compress(read, kept)])
+
+    def _others(self) -> list[str]:
+        """Return some known words of letters and digits, each of which is read alone."""
+        names = sorted(filter(str.isalnum, self._known))
+        return [one for one in names[:: len(names) // _OTHERS + 1] if self.words(one) == [one]]
 
     def _require(self, message: str, words: list[str]) -> None:
         if (found := self.words(message)) != words:

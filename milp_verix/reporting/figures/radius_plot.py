@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import Normalize
 
-from milp_verix.number_text import exact
+from milp_verix.number_text import down
 from milp_verix.reporting.figures.parts.bars import (
     OPEN,
     PROVEN,
@@ -39,7 +39,7 @@ _COLOURS = colormaps["viridis"]
 
 def _headed(sheet: Sheet, found: RobustnessRadiiRecord) -> None:
     factor, unit = unit_of(found)
-    reach = exact(factor * max(bracket.reach for bracket in found.brackets))
+    reach = down(factor * max(bracket.reach for bracket in found.brackets))
     asked = f"{norm_text(found.norm)} up to {reach}"
     if found.inputs is not None:
         asked = "each in its own unit" if found.each else f"up to {reach}{unit}"

@@ -5,7 +5,7 @@ from math import floor
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share
-from milp_verix.number_text import down, exact, percent, up
+from milp_verix.number_text import down, percent, up
 from milp_verix.reporting.words.explanation import (
     effort_facts,
     question_facts,
@@ -75,7 +75,7 @@ def bracket_text(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
     if feature is not None:
         return _feature_text(found, bracket, feature)
     factor, unit = unit_of(found)
-    lower, reach = down(factor * bracket.lower), exact(factor * bracket.reach)
+    lower, reach = down(factor * bracket.lower), down(factor * bracket.reach)
     if bracket.irrelevant:
         return f"irrelevant up to {reach}{unit}"
     if bracket.upper is None:
@@ -126,7 +126,7 @@ def _feature_text(found: RobustnessRadiiRecord, bracket: RadiusBracket, feature:
     if bracket.irrelevant:
         # other values of a category are all as far away
         alike = feature.unordered or len(feature.values) == 2 or not reach
-        limit = "" if alike else f" up to {exact(reach)}{unit}"
+        limit = "" if alike else f" up to {down(reach)}{unit}"
         return f"irrelevant{limit}"
     if feature.unordered or len(feature.values) == 2:
         return "not decided" if upper is None else "another value changes the prediction"
@@ -198,12 +198,10 @@ def _bracket_told(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[
 
 def _reach_told(found: RobustnessRadiiRecord, bracket: RadiusBracket, *, others: bool) -> list[str]:
     """Return how far the features of a bracket may move, rounded down, as parts of a sentence."""
-    factor, _ = unit_of(found)
-    lower = float(down(factor * bracket.lower)) / factor
     radii = None
     if found.inputs is not None and found.scale is not None:
-        radii = tuple(lower * scale for scale in found.scale)
-    near = replace(found, epsilon=lower if radii is None else max(radii), radii=radii)
+        radii = tuple(bracket.lower * scale for scale in found.scale)
+    near = replace(found, epsilon=bracket.lower if radii is None else max(radii), radii=radii)
     return room_parts(near, bracket.features, others)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
-from milp_verix.number_text import exact, percent
+from milp_verix.number_text import down, exact, percent
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.message_words import message_claim
 from milp_verix.reporting.words.wording import (
@@ -21,6 +21,7 @@ from milp_verix.reporting.words.wording import (
     most_moved,
     named_prediction,
     norm_text,
+    radius_digits,
     rivals_text,
 )
 from milp_verix.results.records.base import Counterfactual, Result
@@ -259,10 +260,10 @@ def limit_parts(
 
 def _in_ball(result: Result, features: Sequence[int], others: bool) -> str:
     """Return ``"while the 4 features stay within ±0.1 of their values and between 0 and 1"``."""
-    one = len(features) == 1
-    reach = f"within ±{exact(result.epsilon)} of {'its value' if one else 'their values'}"
+    one, radius = len(features) == 1, down(result.epsilon, radius_digits(result))
+    reach = f"within ±{radius} of {'its value' if one else 'their values'}"
     if result.norm != "linf":
-        reach = f"within {exact(result.epsilon)} of the input ({norm_text(result.norm)})"
+        reach = f"within {radius} of the input ({norm_text(result.norm)})"
     which = _counted_free(result, features, others)
     return f"while {which} {'stays' if one else 'stay'} {reach}{_in_domain(result, features)}"
 
@@ -286,16 +287,16 @@ def _near(result: Result, features: Sequence[int], centres: bool) -> str:
     """Return ``"with age within ±5 years of 39 and …"``."""
     assert result.inputs is not None
     assert result.radii is not None
-    labels = labels_of(result)
+    labels, digits = labels_of(result), radius_digits(result)
     share = common_share(result.inputs, result.radii)
     if share is not None and len(features) > 1 and not centres:
-        return f"with {labels.named(features)} within ±{percent(share)} % of their ranges"
+        return f"with {labels.named(features)} within ±{percent(share, digits)} % of their ranges"
     told = []
     for feature in features:
         kind, radius = result.inputs.features[feature], _move(result, feature)
         unit = f" {kind.unit}" if kind.unit else ""
         value = (labels.values or ())[feature].removesuffix(unit)
-        told.append(f"{labels[feature]} within ±{exact(radius)}{unit} of {value}")
+        told.append(f"{labels[feature]} within ±{down(radius, digits)}{unit} of {value}")
     left = len(told) - SHOWN
     rest = f"{counted(left, 'other feature')} within {'its radius' if left == 1 else 'their radii'}"
     return f"with {joined([*told[:SHOWN], *([rest] if left > 0 else [])])}"

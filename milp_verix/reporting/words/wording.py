@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from math import inf
 
 from milp_verix.inputs.radii import common_share
-from milp_verix.number_text import apart, down, exact, nearest, percent, up
+from milp_verix.number_text import FEW_DIGITS, MOST_DIGITS, apart, down, exact, nearest, percent, up
 from milp_verix.printable import printable
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanationRecord
@@ -178,21 +178,27 @@ def ball_text(result: Result) -> str:
     return ", ".join([radius_text(result) + norm, *restrictions(result)])
 
 
+def radius_digits(result: Result) -> int:
+    """Return how many digits radii have: few, rounded down, of proven ones."""
+    return FEW_DIGITS if result.kind == "radius" else MOST_DIGITS
+
+
 def radius_text(result: Result, *, short: bool = False) -> str:
     """Return ``"ε = 0.1"``, and of described inputs such as ``"ε = 10 % of each range"``.
 
     A ``short`` text names no unit: ``"ε = 10 %"``, ``"whole domain"``, ``"ε = 0 to 40"``.
     """
+    digits = radius_digits(result)
     if result.inputs is None or result.radii is None:
-        return f"ε = {exact(result.epsilon)}"
+        return f"ε = {down(result.epsilon, digits)}"
     radii, share = result.radii, common_share(result.inputs, result.radii)
     if min(radii) == inf:
         return "whole domain"
     if min(radii) == max(radii):
-        return f"ε = {exact(radii[0])}" + ("" if short else " in each feature's unit")
+        return f"ε = {down(radii[0], digits)}" + ("" if short else " in each feature's unit")
     if share is not None:
-        return f"ε = {percent(share)} %" + ("" if short else " of each feature's range")
-    ends = f"{exact(min(radii))} to {exact(max(radii))}"
+        return f"ε = {percent(share, digits)} %" + ("" if short else " of each feature's range")
+    ends = f"{down(min(radii), digits)} to {down(max(radii), digits)}"
     return f"ε = {ends}" if short else f"ε of its own for each feature, {ends}"
 
 

@@ -193,7 +193,8 @@ class Result:
             raise ValueError("a counterfactual changes features other than its own")
 
     def refuse_other(self, network: LoadedModel) -> None:
-        """Raise ``InputError`` where ``network`` is another file than the one explained."""
+        """Raise ``InputError`` where ``network`` is not the one explained, or was fitted again."""
+        network.require_unchanged(wholly=True)
         if network.sha256 != self.model.sha256:
             raise InputError(
                 f"{network.path or network.name} is not the network explained: its SHA-256 is "

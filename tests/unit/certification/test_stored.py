@@ -15,6 +15,8 @@ import pytest
 
 import milp_verix
 from milp_verix import InputError, Inputs, Ranges, binary, integer, load_network
+from milp_verix.cli.app import app
+from milp_verix.printable import printable
 from tests.support.random_networks import as_layers, dense_network
 
 INPUTS = Inputs([integer("income", 0, 10), binary("arrears")], class_names=["refused", "granted"])
@@ -33,22 +35,42 @@ def _told(page: str) -> str:
 
 
 def _checked_by_its_command(told: str) -> str:
-    command = shlex.split(told[told.index("verix-check") :])
+    """Return what the command prints when it is pasted into a shell."""
     code = "import sys; from verix_checker.command import main; sys.exit(main())"
-    run = [sys.executable, "-c", code, *command[1:]]
+    checker = f'verix-check() {{ {shlex.quote(sys.executable)} -c {shlex.quote(code)} "$@"; }}'
+    run = ["bash", "-c", f"{checker}\n{told[told.index('verix-check') :]}"]
     return subprocess.run(run, capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("name", ["proof.json", "a proof, really.json"])
+NAMES = ["proof.json", "a proof, really.json", "two  spaces, it’s “a” $HOME `proof`.json"]
+NAMES += ["an 'odd' \"one\" \\ here.json", "\x1b[2K\n\u202eproof\t1.json"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_command_that_is_told_works(name: str, tmp_path: Path) -> None:
-    folder = tmp_path / "some folder"
+    folder = tmp_path / ("some folder" if name.isprintable() else "a\x9bfolder\r")
     folder.mkdir()
     network = dense_network(LAYERS, folder)
     ranges, proof = _ranges(network), folder / name
     ranges.certify(network).to_json(proof)
     told = _told(milp_verix.write_notice(ranges, certificate=proof))
-    assert f"is the file {name}, which was checked when this page was written" in told
+    shown = " ".join(printable(name).split())
+    assert f"is the file {shown}, which was checked when this page was written" in told
     assert "VERIFIED" in _checked_by_its_command(told)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "-proof.json"])
+def test_a_command_writes_the_line_that_checks_its_certificate(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    dense_network(LAYERS, tmp_path)
+    (tmp_path / "row.json").write_text(json.dumps({"income": 9, "arrears": "no"}))
+    (tmp_path / "inputs.json").write_text(json.dumps(INPUTS.to_data()))
+    asked = ["explain", "model.onnx", "row.json", "--inputs", "inputs.json", "--epsilon", "inf"]
+    app([*asked, f"--certificate={name}"], standalone_mode=False)
+    (line,) = (one for one in capsys.readouterr().out.splitlines() if "verix-check" in one)
+    assert "VERIFIED" in _checked_by_its_command(line)
 
 
 def test_a_model_beside_the_page_or_in_the_current_folder_is_found(

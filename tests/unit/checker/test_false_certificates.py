@@ -36,13 +36,14 @@ Made = Callable[[], tuple[bytes, dict[str, Any]]]
 GONE = object()
 ALSO = True
 RATIO = ["0", "1/3"]
+THIRDS = [["1/3", "1/3"]] * 3
 
 # a certificate, what is changed in it, the reason of the refusal
 FALSE: dict[str, Any] = {
     # ---- the fields of a claim, and what each of them means
     "another network": (explained, {"claim.sha256": "0" * 64}, "another network"),
     "a hash of another kind": (explained, {"claim.sha256": None}, "no text", ALSO),
-    "an input as a text": (explained, {"claim.input": "0000"}, "'?0000'? is no list"),
+    "an input as a text": (explained, {"claim.input": "0000"}, "'?0000'? is no list", ALSO),
     "an input as an object": (explained, {"claim.input": dict.fromkeys("0000"[:1])}, "list", ALSO),
     "an input that is false": (explained, {"claim.input.0": False}, "False is no number"),
     "an input that is too short": (
@@ -52,6 +53,11 @@ FALSE: dict[str, Any] = {
         ALSO,
     ),
     "an input that is too long": (explained, {"claim.input": [0] * 5}, "the sizes of input", ALSO),
+    "an input that the model's type has not": (
+        constant,
+        {"claim.input.0": f"{2**60 - 1}/{2**60}", "claim.bits": 60},
+        "no such input",
+    ),
     "an input without end": (explained, {"claim.input.3": "1e400/0"}, "is no number", ALSO),
     "a ratio of zero": (explained, {"claim.input.3": "1/0"}, "is no number", ALSO),
     "an infinite radius that is no null": (explained, {"claim.epsilon": 1e400}, "number", ALSO),
@@ -458,6 +464,66 @@ FALSE: dict[str, Any] = {
         constant,
         {"file.trees.0": [{"00": 1}]},
         "names nothing",
+    ),
+    # ---- ties, sums and ends that somebody might count otherwise
+    "a tie that goes to class 1": (
+        constant,
+        {"file.base": [0], "file.ties": "upper", "file.trees": [], "claim.class": 0},
+        "a case proves no more than",
+    ),
+    "a tie that nobody decides": (
+        constant,
+        {"file.base": [0], "file.ties": None, "file.trees": []},
+        "a case proves no more than",
+    ),
+    "the first of a single score": (
+        constant,
+        {"file.base": [0], "file.ties": "first", "file.trees": [], "claim.class": 0},
+        "ties of another kind",
+    ),
+    "a threshold that the input only reaches": (
+        explained,
+        {"claim.input": ["1/2", 0, 0, 0], "claim.class": 1, "claim.irrelevant": [1, 2, 3]},
+        "a case proves no more than",
+        ALSO,
+    ),
+    "rounding that is negative": (
+        constant,
+        {"file.base": ["-1/4"], "file.rounding": [-1], "file.ties": None, "claim.class": 0},
+        "sums are rounded by more than the file says",
+        ALSO,
+    ),
+    "values within less": (valued, {"claim.delta": "1/8"}, "a case proves no more than"),
+    "values within less than nothing": (valued, {"claim.delta": "-1/4"}, "a case proves no more"),
+    "brackets in another order": (
+        explained,
+        {"claim.importance.shapley": [[0, 0], *THIRDS]},
+        "the importance of feature",
+    ),
+    "a bracket in reverse": (
+        explained,
+        {"claim.importance.shapley.0": ["1/2", "1/4"]},
+        "the importance of feature 0",
+    ),
+    "a feature that two changes of one feature pay for": (
+        explained,
+        {
+            "claim.minimum.bound": 7,
+            "minimum.changes.3": {"0": "3/4"},
+            "minimum.tree.weights": {"0": 1, "1": 2, "2": 3, "3": 1},
+        },
+        "a case of sets is open",
+    ),
+    "a rule that holds the input alone out": (
+        ruled,
+        {"claim.rules": [[{"factors": {}, "limit": 0, "strict": True}]]},
+        "input is not in the ball and the domain",
+        ALSO,
+    ),
+    "a limit of a network that is too low": (
+        lambda: network(1.0),
+        {},
+        "a case proves no more than",
     ),
 }
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from milp_verix.results.records.base import array_hash
 from tests.support.certificates import certified, changed
 from tests.support.hand_made import about, explained, network
 from tests.support.onnx_models import FLOAT, build, node
@@ -30,12 +31,12 @@ def test_the_whole_claim_is_said(tmp_path: Path) -> None:
     rivals = sorted({0, 1, 2} - {claim["class"]})
     asked = claim | {"domain": [[0] * 5, 1], "against": rivals[:1]}
     lines = list(verify(model, data | {"claim": asked, "trees": data["trees"][:1]}))
-    numbers = " ".join(str(Fraction(entry)) for entry in claim["input"])
+    numbers = np.array([float(Fraction(one)) for one in claim["input"]], np.float32)
     fixed = sorted({*range(5)} - {*claim["irrelevant"]})
     assert lines[:10] == [
         f"network: SHA-256 {hashlib.sha256(model).hexdigest()}",
         f"5 inputs, 11 neurons, output '{claim['output']}'",
-        f"input: SHA-256 {hashlib.sha256(numbers.encode()).hexdigest()} of its numbers",
+        f"input: SHA-256 {array_hash(numbers)}",
         f"kept: class {claim['class']}, its score is above those of the classes {rivals[:1]} alone",
         "ties: equal scores neither keep a class nor change it",
         f"ball: norm linf, epsilon {Fraction(claim['epsilon'])}",
@@ -51,7 +52,7 @@ def test_rules_and_whole_numbers_are_said() -> None:
         "sha256": "ab",
         "beside": {"weights\nVERIFIED": "cd"},
         "output": "y\nVERIFIED",
-        "input": [0, "1/2"],
+        "input": [0, Fraction(1, 2)],
         "norm": "l1",
         "epsilon": [None, "3/2"],
         "domain": [0, [None, 7]],
@@ -69,7 +70,7 @@ def test_rules_and_whole_numbers_are_said() -> None:
         "delta": "1/8",
         "outputs": [0, 3],
     }
-    net = SimpleNamespace(size=2, parts="0 neurons", forms=[{}])
+    net = SimpleNamespace(size=2, parts="0 neurons", forms=[{}], real="f")
     lines = list(words(asked, net, "read"))
     assert lines[1:3] == [
         "weights in 'weights\\nVERIFIED': SHA-256 cd",
@@ -109,7 +110,9 @@ def test_rules_and_whole_numbers_are_said() -> None:
 def test_ties_are_said(count: int, ties: str | None, kept: str, rule: str) -> None:
     asked = {"sha256": "ab", "input": [], "class": 1, "norm": "linf", "epsilon": 1}
     asked |= {"domain": [0, 1], "features": [], "irrelevant": []}
-    net = SimpleNamespace(size=0, parts="trees", forms=[{}] * count, ties=ties, ordered=False)
+    net = SimpleNamespace(
+        size=0, parts="trees", forms=[{}] * count, ties=ties, ordered=False, real="d"
+    )
     lines = [*words(asked, net, "read")]
     assert lines[3] == f"kept: class 1, {kept}"
     assert lines[4].startswith(f"ties: {rule}")

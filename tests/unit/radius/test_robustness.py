@@ -1,18 +1,25 @@
 """Brackets of radii: known ones, limits, interrupts, refusals, JSON."""
 
 import pickle
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.text import Text
+from sklearn.linear_model import LogisticRegression
 
-from milp_verix import InputError, Problem, RobustnessRadii, robustness_radius
+from milp_verix import InputError, Inputs, Problem, RobustnessRadii, robustness_radius
+from milp_verix.number_text import exact
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.radius import balls
 from milp_verix.radius.balls import Balls
 from milp_verix.radius.bracket import Bracket
+from milp_verix.reporting.words.any_result import facts_of
+from milp_verix.reporting.words.radius import bracket_text
 from milp_verix.results.records.radius import RadiusBracket
 from tests.support import digits_example as digits
 from tests.support.interrupts import interrupting
@@ -179,3 +186,29 @@ def test_radii_that_were_not_decided_are_asked_again_from_the_least_on(tmp_path:
     assert next(steps).epsilon == 0.2
     bracket.holds(0.2)
     assert next(steps).epsilon == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_radii_in_per_cent_are_told_in_few_digits_on_their_proven_sides(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(80, 2)) * 10.0 ** rng.integers(-3, 4, 2), columns=["a", "b"])
+    model = LogisticRegression().fit(X / X.std(), X["a"] / X["a"].std() > X["b"] / X["b"].std())
+    weights = model.coef_ / X.std().to_numpy()
+    model.coef_ = weights
+    x = X.iloc[seed]
+    asked: dict[str, Any] = {"inputs": Inputs.from_frame(X), "scale": "33.3%"}
+    for question in ({}, {"free": ["a"]}, {"each": True}, {"largest": 0.1}):
+        found = robustness_radius(model, x, **asked, **question)
+        texts = [text.get_text() for text in found.plot().findobj(Text)]
+        told = " ".join([found.sentence(), *dict(facts_of(found)).values(), *texts])
+        for value in x:
+            told = told.replace(exact(value), "")
+        told = re.sub(r"→ [-\d.e]+", "", told)
+        assert not re.findall(r"[1-9]\d*\.\d{6,}|0\.0*[1-9]\d{6,}", told), told
+        for bracket in found.brackets:
+            factor = 1.0 if len(bracket.features) == 1 else 33.3
+            ends = re.findall(r"[\d.]+(?:e-?\d+)?", bracket_text(found, bracket))
+            scale = found.scale or ()
+            unit = factor if len(bracket.features) > 1 else scale[bracket.features[0]]
+            assert float(ends[0]) <= bracket.lower * unit * (1 + 1e-12)
+            assert bracket.upper is None or float(ends[-1]) >= bracket.upper * unit * (1 - 1e-12)

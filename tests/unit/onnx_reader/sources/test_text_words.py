@@ -206,3 +206,46 @@ def test_a_pipeline_that_was_fitted_again_is_noticed() -> None:
     for ask in (problem.explain, message.problem):
         with pytest.raises(InputError, match=r"fitted again after load_network or Message\.of"):
             ask()
+
+
+def first_and_last(text: str) -> list[str]:
+    words = text.split()
+    return [*words[:1], *words[1:][-1:]]
+
+
+def first_two(text: str) -> list[str]:
+    return text.split()[:2]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        {"token_pattern": r"^\w+|\w+$"},
+        {"token_pattern": r"\A\w+"},
+        {"token_pattern": r"\w+ \w+|\w+"},
+        {"tokenizer": first_and_last, "token_pattern": None},
+        {"tokenizer": first_two, "token_pattern": None},
+        {"preprocessor": lambda text: text[:9]},
+    ],
+    ids=["ends", "start", "pairs", "first and last", "first two", "nine letters"],
+)
+@pytest.mark.parametrize("text", ["free", "free prize", "zz free", "free yy"])
+def test_words_that_depend_on_their_place_are_refused_whatever_the_message(
+    read: dict[str, Any], text: str
+) -> None:
+    messages = ["free prize now", "win now", "win prize", "free", "now prize", "win"]
+    reader = WordReader(CountVectorizer(**read).fit(messages))
+    with pytest.raises(InputError, match="reads words by their neighbours"):
+        reader.require_independent(text, reader.places(text), [])
+
+
+def test_other_words_refuse_no_vectorizer_that_reads_each_alone() -> None:
+    messages = ["free prize, it's now", "win now!", "win-win prize", "free n't $"]
+    for read in (
+        {"tokenizer": str.split},
+        {"token_pattern": r"[^\s,]+"},
+        {"preprocessor": str.lower},
+    ):
+        reader = WordReader(CountVectorizer(**read).fit(messages))
+        text = "win prize now"
+        reader.require_independent(text, reader.places(text), [])

@@ -8,11 +8,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import milp_verix
-from milp_verix import ContrastiveExplanation, InputError, Inputs, Ranges, binary, category, integer
+from milp_verix import (
+    ContrastiveExplanation,
+    InputError,
+    Inputs,
+    Ranges,
+    binary,
+    category,
+    continuous,
+    integer,
+)
 from milp_verix.reporting.words.notice import LIMITS
 from tests.support.random_networks import as_layers, dense_network
+from verix_checker.numbers import stored
+from verix_checker.verification import verify
 
 FEATURES = [
     integer("income", 10, 90, "thousand a year"),
@@ -197,3 +209,21 @@ def test_held_features_make_no_difference_nowhere(held: dict[str, float], tmp_pa
     text = _text(milp_verix.write_notice(robust))
     assert "No reason is listed" in text
     assert "stays, while income and sex stay as they are" in text
+
+
+@pytest.mark.parametrize("kind", ["network", "trees"])
+def test_the_page_and_the_checker_name_an_input_by_one_digest(kind: str, tmp_path: Path) -> None:
+    if kind == "network":
+        asked = _asked(tmp_path)
+    else:
+        rows = np.array([[income, 0, 0, age] for income in range(10, 91, 4) for age in (20, 70)])
+        trees = DecisionTreeClassifier(max_depth=2).fit(rows, rows[:, 0] > 50)
+        inputs = Inputs([integer("income", 10, 90), *(continuous(n, -1, 99) for n in "abc")])
+        asked = {"network": trees, "inputs": inputs, "epsilon": np.inf}
+        asked["x"] = {"income": 20, "a": -0.0, "b": 0.1, "c": 40}
+    ranges = milp_verix.inflate(**asked)
+    milp_verix.certify(asked["network"], ranges).to_json(tmp_path / "proof.json")
+    model = next(iter([*tmp_path.glob("trees-*.json"), *tmp_path.glob("*.onnx")]))
+    told = [*verify(*stored(model, tmp_path / "proof.json"))]
+    assert f"input: SHA-256 {ranges.input_sha256}" in told
+    assert ranges.input_sha256 in _text(milp_verix.write_notice(ranges))
