@@ -25,7 +25,7 @@ from tables import RESULTS, Table, add_write, commit, measured_now, put
 
 import milp_verix
 from milp_verix.clock import Deadline, elapsed_work
-from milp_verix.oracle import oracle, smaller_balls
+from milp_verix.oracle import oracle
 from milp_verix.oracle.smaller_balls import SmallerBalls
 from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray
@@ -65,7 +65,6 @@ TECHNIQUES: Mapping[str, Sequence[tuple[type | ModuleType, str, Any]]] = {
     ],
     "split rule": [(RowSlopes, "effects", _widest)],
     "ceiling": [(SmallerBalls, "deepened", _not_kept)],
-    "renewal": [(smaller_balls, "_RENEWED", 0.0)],
 }
 """For each technique the attributes that are replaced to switch it off, and by which value.
 
