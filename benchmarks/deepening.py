@@ -25,12 +25,11 @@ from tables import RESULTS, Table, add_write, commit, measured_now, put
 
 import milp_verix
 from milp_verix.clock import Deadline, elapsed_work
-from milp_verix.oracle import oracle, smaller_balls
+from milp_verix.oracle import oracle
 from milp_verix.oracle.smaller_balls import SmallerBalls
 from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.propagation import deepening
-from verix_encodings.propagation.alpha import alpha_bounds
 from verix_encodings.propagation.deepening import Deepening
 from verix_encodings.propagation.row_slopes import RowSlopes
 from verix_encodings.work import worked
@@ -40,10 +39,6 @@ CHOSEN = (
     *("mnist-leaky-5x20", "marabou-cnn-max"),
 )
 """Cases that stages of bounds may decide within a short limit."""
-
-
-def _unless_known(*arguments: Any, known: Bounds = (), within: Bounds = (), **others: Any) -> Any:
-    return within if known else alpha_bounds(*arguments, within=within, **others)
 
 
 def _widest(rows: RowSlopes) -> FloatArray:
@@ -65,14 +60,11 @@ TECHNIQUES: Mapping[str, Sequence[tuple[type | ModuleType, str, Any]]] = {
     "slopes": [(Deepening, "_slopes", lambda _: iter(()))],
     "trees": [(deepening, "_DEEPEST", 1)],
     "trees of 32 and more": [(deepening, "_DEEPEST", 2)],
-    "later layers again": [(deepening, "crown_bounds", lambda *_, within, **__: within)],
-    "slopes of outputs after trees": [(deepening, "alpha_bounds", _unless_known)],
     "order of neurons": [
         (Deepening, "_effects", lambda self, value: np.zeros(self.network.sizes[value]))
     ],
     "split rule": [(RowSlopes, "effects", _widest)],
     "ceiling": [(SmallerBalls, "deepened", _not_kept)],
-    "renewal": [(smaller_balls, "_RENEWED", 0.0)],
 }
 """For each technique the attributes that are replaced to switch it off, and by which value.
 

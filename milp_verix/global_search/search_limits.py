@@ -14,7 +14,6 @@ TECHNIQUES = {
     "exact pricing": "the worst perturbation by programs, not by gradients alone",
     "enumeration": "nodes closed by refuting each set that the reduced costs leave",
     "scenario budget": "bounds of scenarios for sets that cost no more than the incumbent alone",
-    "subtrees": "a smaller relaxation for nodes with few free features",
     "reduced-cost fixing": "features fixed in a node by their reduced costs",
 }
 """The techniques that :class:`SearchLimits` can switch off, and their descriptions.
@@ -45,9 +44,8 @@ class SearchLimits:
         final_seconds: the least and the most seconds kept for them.
         most_final_share: the largest share kept for them, however short the time limit is.
         interrupt_seconds: seconds for counterfactuals after Ctrl-C.
-        most_free: the most free features of a subtree, or of a node that is enumerated; 110, 300
-            and 400 were no faster (``b58400e``).
-        share_free: the most free features of a subtree, as a share of its parent's (``9107551``).
+        most_free: the most free features of a node that is enumerated; 110, 300 and 400 were no
+            faster (``b58400e``).
         most_sets: the most sets that one enumeration may list.
         most_work: the most multiplications to evaluate one perturbation on all sets.
         estimate_per_set: sets are listed if their estimated number is at most this times the limit.
@@ -78,7 +76,6 @@ class SearchLimits:
     most_final_share: float = 0.25
     interrupt_seconds: float = 1.0
     most_free: int = 200
-    share_free: float = 0.5
     most_sets: int = 50_000
     most_work: float = 2e8
     estimate_per_set: float = 20.0

@@ -348,7 +348,7 @@ class Oracle:
         known = self._balls.bounds(margins, region, left, deadline)
         bounds = known.bounds
         upper, needed = bounds[-1].upper.copy(), self.tolerances.needed(bounds[-1].magnitude)
-        stage = stage_of(known.within)
+        stage = stage_of(known.depth or 0)
         grows = self._grows and np.any(upper >= -needed)
         if self.memory is not None and extra is not None and grows:
             watch.turn_to(Stage.GROWTH)

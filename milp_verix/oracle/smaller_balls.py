@@ -35,9 +35,6 @@ _MANY = 12
 _MOST_CEILINGS = 12  # that are kept; not measured
 # passes in a row that decide nothing, after which the time is left to programs
 _MOST_MISSES = 8
-# of the widths and of the radius of a ceiling: smaller balls have deeper bounds of their own. On a
-# 4×256 network radii proven in 30 s were 0.0197 and 0.0134; with 0.97 here 0.0193 and 0.0133
-_RENEWED = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,26 +45,20 @@ class _Ceiling:
     bounds: Bounds
     depth: int | None
 
-    def share(self, region: Interval | NormBall) -> float:
-        """Return how much of this ball a ball inside takes; 0 for one that is not inside."""
-        if not _inside(region, self.region):
-            return 0.0
-        return min(
-            _ratio(_width(region), _width(self.region)),
-            _ratio(_radius(region), _radius(self.region)),
-        )
+    @property
+    def size(self) -> tuple[float, float]:
+        """The sum of the widths of the ball's box, and its radius in another norm than L∞."""
+        box = self.region.box
+        radius = self.region.radius if isinstance(self.region, NormBall) else 0.0
+        return float(np.sum(box.upper - box.lower)), radius
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """``bounds`` over a ball; their ``depth``, None where they must not become deeper.
-
-    They lie inside those of a ceiling with the depth ``within``.
-    """
+    """``bounds`` over a ball; their ``depth``, None where they must not become deeper."""
 
     bounds: Bounds
     depth: int | None
-    within: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -111,20 +102,19 @@ class SmallerBalls:
         first = self.method
         if first is branched_bounds and whole is not None:
             first = crown_bounds
-        depth, within = 0 if self.deepens else None, 0
-        ceiling = max(self._ceilings, key=lambda one: one.share(region), default=None)
-        if ceiling is not None and (share := ceiling.share(region)) > 0:
+        depth = 0 if self.deepens else None
+        around = [one for one in self._ceilings if _inside(region, one.region)]
+        if around:
+            ceiling = min(around, key=lambda one: one.size)
             known, finished = ceiling.bounds, _inside(ceiling.region, region)
-            within = ceiling.depth or 0
-            if share >= _RENEWED:
-                depth = ceiling.depth
+            depth = ceiling.depth
         elif whole is not None:
             known, finished = whole.bounds, whole.finished and _equal(region, whole.bounds[0])
         else:
             known, finished = (), False
         if finished and first in (crown_bounds, alpha_bounds):
-            return Known(known, depth, within)
-        return Known(bounds_within(first, network, region, deadline, known), depth, within)
+            return Known(known, depth)
+        return Known(bounds_within(first, network, region, deadline, known), depth)
 
     def deepened(
         self, region: Interval | NormBall, deeper: Deeper | None, bounds: Bounds
@@ -134,7 +124,11 @@ class SmallerBalls:
             return bounds
         self.deepest = max(self.deepest, deeper.depth or 0)
         if self.keeps:
-            others = [one for one in self._ceilings if one.share(region) < 1]
+            others = [
+                one
+                for one in self._ceilings
+                if not (_inside(region, one.region) and _inside(one.region, region))
+            ]
             newest = _Ceiling(region, deeper.bounds, deeper.depth)
             self._ceilings = [*others[1 - _MOST_CEILINGS :], newest]
         return deeper.bounds
@@ -196,15 +190,3 @@ def _inside(inner: Interval | NormBall, outer: Interval | NormBall) -> bool:
     if not isinstance(inner, NormBall) or inner.norm != outer.norm:
         return False
     return inner.radius <= outer.radius and np.array_equal(inner.centre, outer.centre)
-
-
-def _width(region: Interval | NormBall) -> float:
-    return float(np.sum(region.box.upper - region.box.lower))
-
-
-def _radius(region: Interval | NormBall) -> float:
-    return region.radius if isinstance(region, NormBall) else 1.0
-
-
-def _ratio(inner: float, outer: float) -> float:
-    return inner / outer if outer else 1.0

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from milp_verix.arguments import MOST_UNITS, costs_of, indices_of, whole_unit
 from milp_verix.errors import InputError
 from verix_encodings.arrays import BoolArray, FloatArray, relative_error
-from verix_encodings.models.restricted import Restriction
 
 _ROUNDING = 1e-6  # of a bound on whole costs, in units
 _NEAR = 5e-7  # by how much cheaper another explanation has to be, as a share of other costs
@@ -92,17 +91,11 @@ class Objective:
         """Round ``bound`` up to an attainable cost; none is below zero."""
         return max(attainable(bound, whole=self.whole), 0.0)
 
-    def most_features(self, cost: float, restriction: Restriction | None = None) -> int:
-        """Return the most features that a set of cost ``cost`` or less has.
-
-        With a ``restriction``, it counts free features alone, of sets with all that are fixed in.
-        """
-        fixed, costs = 0.0, self.costs
-        if restriction is not None:
-            fixed, costs = self.cost(restriction.fixed_in), costs[restriction.free]
+    def most_features(self, cost: float) -> int:
+        """Return the most features that a set of cost ``cost`` or less has."""
         # all these sums are rounded
-        left = cost * (1.0 + 2 * relative_error(self.costs.size)) - fixed
-        return int(np.searchsorted(np.cumsum(np.sort(costs)), left, "right"))
+        left = cost * (1.0 + 2 * relative_error(self.costs.size))
+        return int(np.searchsorted(np.cumsum(np.sort(self.costs)), left, "right"))
 
     def cutoff(self, cost: float, gap: float) -> float:
         """Return the bound that proves ``cost`` up to the relative ``gap``."""

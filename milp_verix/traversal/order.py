@@ -50,21 +50,6 @@ OrderMaker: TypeAlias = Callable[[Deadline, WholeBall | None], Order]
 """Computes an order by a deadline, from the bounds over the whole ball if these are known."""
 
 
-def make_order(
-    problem: PosedProblem,
-    order: OrderLike = "influence",
-    *,
-    transformation: str = "reversal",
-    seed: int = 0,
-) -> Order:
-    """Return the order called ``order``, or the custom one that a list of features gives.
-
-    Raises ``InputError`` for an unknown name, for a list that is not a permutation, and where the
-    bounds that an order rests on overflow.
-    """
-    return resolve_order(problem, order, transformation=transformation, seed=seed)(NO_LIMIT, None)
-
-
 def resolve_order(
     problem: PosedProblem,
     order: OrderLike = "influence",
@@ -72,7 +57,10 @@ def resolve_order(
     transformation: str = "reversal",
     seed: int = 0,
 ) -> OrderMaker:
-    """Check the arguments of :func:`make_order`, and return a function that computes the order.
+    """Return a function that computes the order called ``order``, or given as a list of features.
+
+    It raises ``InputError`` where the bounds that an order rests on overflow; unknown names and
+    lists that are not permutations are refused at once.
 
     An order that is not known by the deadline is replaced by the sequential one, with a note. In
     the orders by bounds, features that there was no time for follow the others by influence.

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from milp_verix import Problem
+from milp_verix.global_search.relaxation.lp import Restriction
 from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
 from tests.support.onnx_models import FLOAT
 from tests.support.random_networks import dense_network, random_layers
@@ -48,6 +49,13 @@ def drawn_constraints(
     ]
     constraints.insert(int(rng.integers(5)), Cover(rng.permutation(COUNT)[:3]))
     return constraints
+
+
+def full_selection(restriction: Restriction, selection: FloatArray) -> FloatArray:
+    """Extend a selection of the free features to all features."""
+    result = restriction.fixed_in.astype(np.float64)
+    result[restriction.free] = selection
+    return result
 
 
 def allows(constraint: Constraint, taken: FloatArray) -> bool:

@@ -18,21 +18,13 @@ class Scenario:
     """The margins under the perturbation ``delta``: ``network`` maps a selection ``A`` to them.
 
     ``bounds`` hold for its values wherever ``0 ≤ A ≤ 1`` and the other constraints of its program
-    are satisfied; ``error`` bounds the rounding in any row that encodes it. ``inactive`` are
-    neurons whose phase is fixed at 0: pairs of the number of their argument's value, and entries.
+    are satisfied; ``error`` bounds the rounding in any row that encodes it.
     """
 
     delta: FloatArray
     network: Network
     bounds: Bounds
     error: float
-    inactive: tuple[tuple[int, IntArray], ...] = ()
-
-    @property
-    def arguments(self) -> tuple[int, ...]:
-        """The numbers of the values that ReLUs take, in their order."""
-        sources = (node.relu_of for node in self.network.nodes)
-        return tuple(source for source in sources if source is not None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,8 +16,6 @@ Its neurons are bounded over ``0 ≤ A ≤ 1``, and over ``Σ_f A_f ≤ n`` wher
 whose cost buys ``n`` features at most: no cheaper explanation has more.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -88,19 +86,6 @@ def make_scenario(
     return Scenario(delta, network, bounds, error)
 
 
-class PhaseTable(NamedTuple):
-    """The phases of ReLUs in a program of scenarios: columns, and where they belong.
-
-    ``phase`` are the columns. ``constraint`` is the number of the scenario among the constraints,
-    ``node`` that of the ReLU in its network, ``neuron`` that in the layer.
-    """
-
-    phase: IntArray
-    constraint: IntArray
-    node: IntArray
-    neuron: IntArray
-
-
 class ScenarioProgram:
     """The program of the constraints added so far, and its columns ``A``, one for each feature.
 
@@ -111,54 +96,28 @@ class ScenarioProgram:
     def __init__(self, lower: FloatArray, upper: FloatArray) -> None:
         self._builder = ProgramBuilder()
         self._constraints: list[Constraint] = []
-        self._rows: list[int] = []
-        # the phases of the first constraints, once a table was asked for
-        self._phases: list[list[list[IntArray]]] = []
         numbers = np.arange(lower.size)
         self.columns = self._builder.add_columns("A", numbers, lower, upper, integer=True)
         every = sp.eye_array(lower.size, format="csr")
         self._selection = Expressions(self.columns, every, np.zeros(lower.size))
 
-    @property
-    def constraint_of_rows(self) -> IntArray:
-        """The number of the constraint of each row."""
-        return np.repeat(np.arange(len(self._constraints)), np.diff([0, *self._rows]))
-
     def add(self, constraint: Constraint) -> None:
         """Add a scenario or a cover."""
-        self._add(constraint)
-        self._rows.append(self._builder.rows)
-
-    def _add(self, constraint: Constraint) -> None:
         number, builder, chosen = len(self._constraints), self._builder, self.columns
         self._constraints.append(constraint)
-        taken: list[tuple[int, Expressions]] = []
         if isinstance(constraint, Cover):
             ones = sp.csr_array(np.ones((1, constraint.features.size)))
             terms = [(ones, chosen[constraint.features])]
             builder.add_rows("cover", np.array([number]), terms, 1.0, np.inf)
             return
-        network = constraint.network
-        sources = iter(constraint.arguments)
-
-        def relu(
-            builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
-        ) -> Expressions:
-            taken.append((next(sources), z))
-            return big_m_relu(builder, label, z, interval)
-
-        prefix = f"{number}_"
         output = encode_values(
-            builder, network, constraint.bounds, self._selection, relu=relu, prefix=prefix
+            builder,
+            constraint.network,
+            constraint.bounds,
+            self._selection,
+            relu=big_m_relu,
+            prefix=f"{number}_",
         )
-        # such a neuron has no column, and nothing else would say what is asked of it
-        arguments = dict(taken)
-        for value, neurons in constraint.inactive:
-            z = arguments[value]
-            row = [(z.matrix[neurons, :], z.columns)]
-            builder.add_rows(
-                f"inactive_{prefix}{value}", neurons, row, -np.inf, -z.constant[neurons]
-            )
         # a margin that no choice of features lets reach zero needs no row
         open_ = np.flatnonzero(constraint.bounds[-1].upper > 0)
         limits = SLACK - output.constant[open_]
@@ -184,24 +143,3 @@ class ScenarioProgram:
                 network = constraint.network
                 fill(point, columns, network, network.values(chosen), f"{number}_")
         return point
-
-    def phases(self) -> PhaseTable:
-        """Return the phases of the ReLUs, in the order of their columns."""
-        for number in range(len(self._phases), len(self._constraints)):
-            self._phases.append(self._phases_of(number))
-        nothing = [np.zeros(0, dtype=np.intp)] * 4
-        found = [phases for constraint in self._phases for phases in constraint]
-        return PhaseTable(*(np.concatenate(c) for c in zip(nothing, *found, strict=True)))
-
-    def _phases_of(self, number: int) -> list[list[IntArray]]:
-        """Return the phases of one constraint: the table's columns for each of its ReLUs."""
-        constraint, found = self._constraints[number], []
-        for index, node in enumerate(
-            constraint.network.nodes if isinstance(constraint, Scenario) else ()
-        ):
-            if node.relu_of is not None:
-                label = f"{number}_{index}"
-                neurons, first = self._builder.column_blocks[f"d_{label}"]
-                belongs = np.full(neurons.size, number), np.full(neurons.size, index)
-                found.append([first + np.arange(neurons.size), *belongs, neurons])
-        return found

@@ -1,6 +1,5 @@
 """The builder that encodings add their rows and columns to."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,15 +24,9 @@ class ProgramBuilder:
     _indicators: list[Indicator] = field(default_factory=list)
     _sos1: list[Sos1] = field(default_factory=list)
     _maxima: list[Maximum] = field(default_factory=list)
-    _blocks: dict[str, tuple[IntArray, int]] = field(default_factory=dict)
     _built: sp.csr_array = field(default_factory=lambda: sp.csr_array((0, 0)))
     _column_count: int = 0
     _row_count: int = 0
-
-    @property
-    def rows(self) -> int:
-        """Number of rows so far."""
-        return self._row_count
 
     def add_columns(
         self,
@@ -48,7 +41,6 @@ class ProgramBuilder:
         size = len(numbers)
         self._columns.append((prefix, numbers, _filled(lower, size), _filled(upper, size), integer))
         first, self._column_count = self._column_count, self._column_count + size
-        self._blocks[prefix] = numbers, first
         return np.arange(first, self._column_count)
 
     def add_rows(
@@ -116,11 +108,6 @@ class ProgramBuilder:
         """Add ``v_r = max(v_J, constant)`` for each ``r`` of ``results`` and row ``J``."""
         for number, result, members in zip(numbers, results, columns, strict=True):
             self._maxima.append(Maximum(f"{prefix}_{number}", int(result), members, constant))
-
-    @property
-    def column_blocks(self) -> Mapping[str, tuple[IntArray, int]]:
-        """The last block of columns of each prefix: its numbers, and its first column's index."""
-        return self._blocks
 
     def column_bounds(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the lower and the upper bounds of ``columns``."""

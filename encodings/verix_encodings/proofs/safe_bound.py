@@ -147,17 +147,6 @@ class SafeBound:
         return proven if proven > -np.inf else -np.inf
 
 
-def safe_lower_bound(
-    program: Program, cost: FloatArray, multipliers: FloatArray, row_error: float = 0.0
-) -> float:
-    """Bound ``cost·v`` from below over the linear relaxation of ``program``, as :class:`SafeBound`.
-
-    ``multipliers`` is ``y``, shape (rows,), of any origin; ``row_error`` widens every row on both
-    sides. The bound is -inf if a column that it needs has an infinite end.
-    """
-    return SafeBound(program).lower(cost, multipliers, row_error)
-
-
 def encoding_error(network: Network, bounds: Bounds) -> float:
     """Bound the rounding error in any expression that encoding ``network`` forms.
 

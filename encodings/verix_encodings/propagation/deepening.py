@@ -3,8 +3,8 @@
     depth 0      the bounds given, such as CROWN's
     depth 1      each undecided neuron's bounds have slopes of their own (``propagation.alpha``)
     depth 2, …   each undecided neuron's bounds have trees of 16, 32, … leaves
-                 (``propagation.neuron_trees``), layer after layer; after each layer, bounds of the
-                 later ones are computed again
+                 (``propagation.neuron_trees``), layer after layer; then bounds of outputs are
+                 computed again
 
 A stage costs some times what the one before it does. Whoever has work to spend lets it go on; the
 bounds proven by then hold at any time. Neurons with the largest effect on open outputs come first.
@@ -90,13 +90,8 @@ class Deepening:
                 done = self._grown(value, rows, _ROUNDS * 2 ** (depth - 1))
                 rows = rows[done:]
                 yield
-            known = self.bounds[: value + 1]
-            self.bounds = crown_bounds(
-                self.network, self.region, known, self._late, within=self.bounds
-            )
-            yield
-        self.bounds = alpha_bounds(
-            self.network, self.region, self._late, known=self.bounds[:-1], within=self.bounds
+        self.bounds = crown_bounds(
+            self.network, self.region, self.bounds[:-1], self._late, within=self.bounds
         )
 
     def _over_input(self, value: int) -> bool:

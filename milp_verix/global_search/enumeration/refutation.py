@@ -15,11 +15,11 @@ from milp_verix.global_search.enumeration.reduced_cost_sets import (
     reduced_cost_sets,
 )
 from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.global_search.relaxation.lp import Restriction
 from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.oracle.perturbation_set import PerturbationSet
 from verix_encodings import Affine, Interval, Network, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, dense
-from verix_encodings.models.restricted import Restriction
 from verix_encodings.models.scenario import SLACK, network_of_selection
 from verix_encodings.network.batch import batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
@@ -202,7 +202,9 @@ class FirstLayer:
 
     def __init__(self, perturbations: PerturbationSet, restriction: Restriction) -> None:
         self._p, self._count = perturbations, restriction.free.size
-        self._position = restriction.position[perturbations.feature_of]
+        position = np.full(restriction.fixed_in.size, -1)
+        position[restriction.free] = np.arange(restriction.free.size)
+        self._position = position[perturbations.feature_of]
         self._weight = perturbations.weight(restriction.fixed_in)
         behind = perturbations.margins.behind_first()
         first = perturbations.margins.nodes[0] if behind is not None else None

@@ -12,9 +12,9 @@ import numpy as np
 
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.phase.warm_lp import LpResult
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.models.constraints import Constraint, row_error
-from verix_encodings.models.scenario import PhaseTable, ScenarioProgram
+from verix_encodings.models.scenario import ScenarioProgram
 from verix_encodings.program.program import Program
 from verix_encodings.proofs.safe_bound import SafeBound
 
@@ -22,6 +22,14 @@ Fixings: TypeAlias = tuple[IntArray, FloatArray]
 """Columns of a program, and the value, 0 or 1, at which each is fixed."""
 
 NO_FIXINGS: Fixings = (np.zeros(0, dtype=np.intp), np.zeros(0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Restriction:
+    """The mask of features ``fixed_in``, shape (features,), and the numbers of ``free`` ones."""
+
+    fixed_in: BoolArray
+    free: IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,16 +67,13 @@ def is_whole(selection: FloatArray) -> bool:
 class RelaxedProgram:
     """A ``program`` of constraints to minimise the ``cost`` of its columns.
 
-    The first ``features`` columns are features. ``constraint_of_rows`` has the number of each row's
-    constraint, ``table`` the phases; ``error`` bounds the rounding in any row. ``safe`` evaluates
-    bounds from row duals.
+    The first ``features`` columns are features. ``error`` bounds the rounding in any row. ``safe``
+    evaluates bounds from row duals.
     """
 
     program: Program
     features: int
     cost: FloatArray
-    constraint_of_rows: IntArray
-    table: PhaseTable
     safe: SafeBound
     error: float
 
@@ -102,18 +107,10 @@ def relaxed_program(
     growing: ScenarioProgram, constraints: Sequence[Constraint], costs: FloatArray
 ) -> RelaxedProgram:
     """Build ``growing``, the program of ``constraints``, with the ``costs`` of its features."""
-    program, columns, table = growing.build(), growing.columns, growing.phases()
+    program, columns = growing.build(), growing.columns
     cost = np.zeros(program.columns)
     cost[columns] = costs
-    return RelaxedProgram(
-        program,
-        columns.size,
-        cost,
-        growing.constraint_of_rows,
-        table,
-        SafeBound(program),
-        row_error(constraints),
-    )
+    return RelaxedProgram(program, columns.size, cost, SafeBound(program), row_error(constraints))
 
 
 def reduced_cost_fixings(

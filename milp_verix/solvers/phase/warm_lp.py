@@ -43,33 +43,18 @@ class LpResult:
     detail: str
 
 
-@dataclass(slots=True)
-class LpCount:
-    """Counts of the linear programs solved and of their iterations."""
-
-    programs: int = 0
-    iterations: int = 0
-
-
 class WarmLp:
     """One ``Highs`` object with a linear program in it.
 
     If it has many ``similar_rows``, HiGHS gets differences of these
-    (``phase.row_differences``). ``count`` is shared with all objects made by :meth:`another`.
+    (``phase.row_differences``). ``programs`` and ``iterations`` count what it solved so far.
     """
 
-    def __init__(
-        self,
-        threads: int,
-        tolerances: Tolerances,
-        *,
-        similar_rows: bool = False,
-        count: LpCount | None = None,
-    ) -> None:
+    def __init__(self, threads: int, tolerances: Tolerances, *, similar_rows: bool = False) -> None:
         import highspy
 
-        self.count = LpCount() if count is None else count
-        self._threads, self._tolerances, self._similar_rows = threads, tolerances, similar_rows
+        self.programs = self.iterations = 0
+        self._similar_rows = similar_rows
         self._references = NO_REFERENCES
         self._highspy: Any = highspy
         self._highs: Any = self._highspy.Highs()
@@ -80,12 +65,6 @@ class WarmLp:
         self._interrupt = Interrupt()
         self.version: str = self._highs.version()
         highs.set_options(self._highs, {**highs_options(threads, tolerances), **_OPTIONS})
-
-    def another(self) -> "WarmLp":
-        """Return an empty one with the same threads and tolerances."""
-        return WarmLp(
-            self._threads, self._tolerances, similar_rows=self._similar_rows, count=self.count
-        )
 
     def _on_simplex(self, event: Any) -> None:
         event.interrupt(self._interrupt.pending or self._deadline.passed())
@@ -158,8 +137,8 @@ class WarmLp:
         model.setOptionValue("objective_bound", cutoff)
         self._deadline, self._interrupt = deadline, interrupt
         iterations = self._run()
-        self.count.programs += 1
-        self.count.iterations += iterations
+        self.programs += 1
+        self.iterations += iterations
         native, status_of = model.getModelStatus(), self._highspy.HighsModelStatus
         status = {
             status_of.kOptimal: SolveStatus.OPTIMAL,

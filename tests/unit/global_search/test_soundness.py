@@ -1,6 +1,6 @@
 """Minima are those of brute force whichever technique is left out, and whatever the limits.
 
-Limits that no search would choose make subtrees, restarts and enumerations happen in tiny problems.
+Limits that no search would choose make enumerations happen in tiny problems.
 """
 
 from collections import Counter
@@ -28,10 +28,7 @@ from tests.support.exhaustive_explanations import posed, truth, wide_case, wide_
 from tests.support.searches import begin_with_everything
 
 _SEEDS = {"linf": range(16), "l1": (4, 8, 11, 14), "l2": (4, 8, 11, 14)}
-_EAGER: dict[str, Any] = {
-    "share_free": 0.9,
-    "most_sets": 4,
-}
+_EAGER: dict[str, Any] = {"most_sets": 4}
 # better explanations leave less to search
 _BETTER = frozenset({"proposals"})
 # bounds before the tree leave less to search, too
@@ -109,7 +106,6 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     count(ExactPricing, "_worst", "exact pricing", lambda _: 1)
     count(NodeEnumeration, "_sets", "enumeration", lambda _: 1)
     count(NodeEnumeration, "refute", "closed", lambda found: found is not None)
-    count(Relaxation, "restricted", "subtrees", lambda inside: inside is not None)
     count(Relaxation, "solve", "reduced-cost fixing", lambda solved: solved.fixings[0].size)
     return happened
 
@@ -158,7 +154,7 @@ def test_minima_are_those_of_brute_force(
         assert happened["proposals"]
     if norm == "linf" and limits.without >= _BETTER:
         assert happened["steps"] > 50
-        for technique in ("subtrees", "enumeration", "reduced-cost fixing"):
+        for technique in ("enumeration", "reduced-cost fixing"):
             assert (happened[technique] > 5) == limits.uses(technique)
         assert (happened["closed"] > 2) == limits.uses("enumeration")
 

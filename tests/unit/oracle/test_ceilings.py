@@ -45,7 +45,7 @@ def _asked_of_many_balls(problem: Problem, seed: int, radii: Sequence[float]) ->
         region = ball.region(free)
         whole = known.left if radius == 0.4 else None
         found = balls.bounds(margins, region, whole, NO_LIMIT)
-        within += found.within > 0
+        within += found.depth == 2
         box = region.box
         for start in box.lower + (box.upper - box.lower) * rng.random((60, _SIZE)):
             point = pulled_in(region, start)

@@ -12,8 +12,9 @@ from milp_verix.clock import OutOfTimeError, deadline_in
 from milp_verix.traversal import freed_alone
 from milp_verix.traversal.freed_alone import BOUND_ORDERS, rises
 from milp_verix.traversal.influence import influence
-from milp_verix.traversal.order import make_order, resolve_order
+from milp_verix.traversal.order import resolve_order
 from tests.support.digits_example import images, network
+from tests.support.orders import make_order
 from tests.support.published_data import shared_file
 from tests.support.random_networks import as_layers, dense_network, random_layers
 from verix_encodings import Bounds, interval_bounds

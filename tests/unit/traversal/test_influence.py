@@ -10,9 +10,9 @@ import pytest
 from milp_verix import Problem, explain
 from milp_verix.traversal.freed_alone import BOUND_ORDERS
 from milp_verix.traversal.influence import adaptive, influence
-from milp_verix.traversal.order import make_order
 from tests.support.brute_force_cases import case
 from tests.support.digits_example import images, network
+from tests.support.orders import make_order
 from tests.support.random_networks import as_layers, dense_network
 from verix_encodings.arrays import FloatArray
 

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from milp_verix import Problem
 from milp_verix.errors import InputError
-from milp_verix.traversal.order import make_order, sensitivity
+from milp_verix.traversal.order import sensitivity
 from tests.support.counterfactual_checks import run
+from tests.support.orders import make_order
 from tests.support.random_networks import as_layers, convolutional, dense_network, random_layers
 
 # three classes; the second is the highest near the middle of the cube

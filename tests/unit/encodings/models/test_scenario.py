@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from tests.support.scenario_cases import drawn_constraints, drawn_perturbations, grown
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.models.constraints import Constraint
-from verix_encodings.models.scenario import ScenarioProgram
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Program
 
@@ -20,11 +19,6 @@ def _assert_same(one: Program, other: Program) -> None:
     assert one.matrix.shape == other.matrix.shape
     assert one.row_names == other.row_names
     assert one.column_names == other.column_names
-
-
-def _assert_same_phases(one: ScenarioProgram, other: ScenarioProgram) -> None:
-    for ours, theirs in zip(one.phases(), other.phases(), strict=True):
-        assert np.array_equal(ours, theirs)
 
 
 def _constraints(seed: int, tmp_path: Path) -> tuple[list[Constraint], np.random.Generator]:
@@ -45,11 +39,8 @@ def test_a_program_built_after_each_part(seed: int, tmp_path: Path) -> None:
             program = growing.build()
             _assert_same(program, grown(constraints[:number]).build())
             kept.append((program, program.matrix.toarray()))
-        if rng.random() < 0.7:
-            _assert_same_phases(growing, grown(constraints[:number]))
     _assert_same(growing.build(), grown(constraints).build())
     _assert_same(growing.build(), growing.build())
-    assert grown(constraints).phases().phase.size
     # those that there were stay as they were
     for program, entries in kept:
         assert growing.build().extends(program)

@@ -73,3 +73,16 @@ def test_weights_are_copies_that_nobody_can_change(matrix: np.ndarray | sp.csr_a
     assert kept.max() == 1
     with pytest.raises(ValueError, match="read-only"):
         (kept.data if sp.issparse(kept) else kept)[0] = 5
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_network_after_an_affine_map(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    whole = random_graph(rng)
+    matrix, bias = rng.normal(size=(whole.input_size, 3)), rng.normal(size=whole.input_size)
+    after = whole.after(matrix, bias)
+    for _ in range(5):
+        u = rng.normal(size=3)
+        np.testing.assert_allclose(after.evaluate(u), whole.evaluate(matrix @ u + bias), atol=1e-9)
+    reads = [isinstance(node, Affine) for node in whole.nodes if 0 in node.sources]
+    assert len(after.nodes) == len(whole.nodes) + (not all(reads))

@@ -22,7 +22,7 @@ from verix_encodings import (
     crown_bounds,
     encode,
 )
-from verix_encodings.proofs.safe_bound import encoding_error, safe_lower_bound
+from verix_encodings.proofs.safe_bound import SafeBound, encoding_error
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
@@ -63,7 +63,7 @@ def test_any_multipliers_give_a_bound_below_the_exact_one(seed: int) -> None:
     cost = rng.normal(size=program.columns) * 10.0 ** rng.integers(-6, 6)
     y = rng.normal(size=program.rows) * 10.0 ** rng.integers(-6, 6, program.rows)
     y = np.where(y > 0, y * np.isfinite(program.row_lower), y * np.isfinite(program.row_upper))
-    found, exact = safe_lower_bound(program, cost, y), exact_bound(program, cost, y)
+    found, exact = SafeBound(program).lower(cost, y), exact_bound(program, cost, y)
     assert Fraction(found) <= exact
     scale = np.abs(y).max() * 1e3 + np.abs(cost).max() * 1e3
     assert float(exact) - found <= 1e-10 * scale
@@ -82,7 +82,7 @@ def test_reduced_costs_that_cancel_are_off_by_what_their_columns_reach(
         # nothing is left of the reduced cost in float64, but for what was rounded
         cost, y = np.array([weight * multiplier]), np.array([multiplier])
         exact = exact_bound(builder.build(), cost, y)
-        assert Fraction(safe_lower_bound(builder.build(), cost, y)) <= exact
+        assert Fraction(SafeBound(builder.build()).lower(cost, y)) <= exact
         below += exact < -1
     assert below > 10
 
@@ -97,7 +97,7 @@ def test_rows_may_be_off_by_their_error(seed: int) -> None:
     )
     cost, y = rng.normal(size=program.columns), rng.normal(size=program.rows)
     y = np.where(y > 0, y * np.isfinite(program.row_lower), y * np.isfinite(program.row_upper))
-    found = safe_lower_bound(program, cost, y, error)
+    found = SafeBound(program).lower(cost, y, error)
     assert Fraction(found) <= exact_bound(wider, cost, y)
     assert found == pytest.approx(float(exact_bound(wider, cost, y)), rel=1e-9, abs=1e-8)
 
@@ -116,7 +116,7 @@ def test_duals_of_highs_prove_the_optimum(seed: int) -> None:
                 result = session.minimise(cost, Targets())
                 assert result.duals is not None
                 best, _ = optimum(program, cost)
-                found = safe_lower_bound(program, cost, result.duals)
+                found = SafeBound(program).lower(cost, result.duals)
                 assert found <= best + 1e-9 * (1 + abs(best))
                 assert found == pytest.approx(best, abs=1e-7 * (1 + abs(best)))
     finally:
@@ -127,11 +127,11 @@ def test_multipliers_on_infinite_sides_and_without_a_number_are_left_out() -> No
     _, encoding = random_encoding(np.random.default_rng(4))
     program = encoding.program
     cost = np.ones(program.columns)
-    plain = safe_lower_bound(program, cost, np.zeros(program.rows))
+    plain = SafeBound(program).lower(cost, np.zeros(program.rows))
     wrong = np.where(np.isfinite(program.row_lower), 0.0, 7.0)
     assert wrong.any()
-    assert safe_lower_bound(program, cost, wrong) == plain
-    assert safe_lower_bound(program, cost, np.full(program.rows, np.nan)) == plain
+    assert SafeBound(program).lower(cost, wrong) == plain
+    assert SafeBound(program).lower(cost, np.full(program.rows, np.nan)) == plain
     assert plain == pytest.approx(program.column_lower.sum())
 
 
@@ -141,10 +141,10 @@ def test_a_column_without_an_end_has_no_bound() -> None:
     upper[0] = np.inf
     program = replace(encoding.program, column_upper=upper)
     nothing = np.zeros(program.rows)
-    assert safe_lower_bound(program, np.ones(program.columns), nothing) == -np.inf
+    assert SafeBound(program).lower(np.ones(program.columns), nothing) == -np.inf
     without = np.ones(program.columns)
     without[0] = 0
-    assert np.isfinite(safe_lower_bound(program, without, nothing))
+    assert np.isfinite(SafeBound(program).lower(without, nothing))
 
 
 @pytest.mark.slow

@@ -12,11 +12,12 @@ from milp_verix.global_search.enumeration.refutation import (
     Unrefuted,
     refuting_margins,
 )
+from milp_verix.global_search.relaxation.lp import Restriction
 from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.results.records.verdict import Answer, Verdict
 from tests.support.digits_example import images, network
+from tests.support.scenario_cases import full_selection
 from tests.support.searches import digit, opened_incumbent
-from verix_encodings.models.restricted import Restriction
 
 
 @pytest.mark.slow
@@ -57,7 +58,7 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
             sets = left.sets.T
             left.refute(delta)
             for row in sets:
-                chosen = restriction.full_selection(row)
+                chosen = full_selection(restriction, row)
                 reached = perturbations.margins_at(perturbations.weight(chosen), delta[:, None])
                 kept = bool(np.any(np.all(row == left.sets.T, axis=1)))
                 assert kept == bool(np.max(reached) <= 1e-7) or abs(np.max(reached)) < 1e-6

@@ -12,10 +12,11 @@ from milp_verix.global_search.enumeration.refutation import (
     Unrefuted,
     refuting_margins,
 )
+from milp_verix.global_search.relaxation.lp import Restriction
 from milp_verix.oracle.perturbation_set import PerturbationSet
 from tests.support.random_networks import network_of, random_graph, random_layers
+from tests.support.scenario_cases import full_selection
 from verix_encodings import Affine, Interval, Network, Relu
-from verix_encodings.models.restricted import Restriction
 from verix_encodings.models.scenario import SLACK
 from verix_encodings.network.batch import batch_values
 
@@ -76,7 +77,7 @@ def test_what_is_refuted_is_what_the_network_refutes(kind: str, seed: int) -> No
     assert sets is not None
     assert sets.shape[1] > 100
     rows = sets.T
-    selection = np.array([restriction.full_selection(row) for row in rows])
+    selection = np.array([full_selection(restriction, row) for row in rows])
     inputs = p.centre + np.array([p.weight(s) for s in selection]) * delta
     plain = batch_values(p.margins, inputs.T)[-1]
     # some sets are refuted, and some are not
@@ -114,7 +115,7 @@ def test_what_is_added_is_within_the_error_that_is_allowed(kind: str, seed: int)
         selection = rng.integers(2, size=restriction.free.size).astype(float)
         selection[:4] = bits
         exact = p.margins.evaluate(
-            p.centre + p.weight(restriction.full_selection(selection)) * delta
+            p.centre + p.weight(full_selection(restriction, selection)) * delta
         )
         # both are rounded
         assert np.all(np.abs(network.evaluate(matrix @ selection + bias) - exact) <= 2 * error)

@@ -1,0 +1,12 @@
+"""Orders of features, computed at once."""
+
+from typing import Any
+
+from milp_verix.clock import NO_LIMIT
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.traversal.order import Order, OrderLike, resolve_order
+
+
+def make_order(problem: PosedProblem, order: OrderLike = "influence", **options: Any) -> Order:
+    """Return the order called ``order``, or the one that a list of features gives."""
+    return resolve_order(problem, order, **options)(NO_LIMIT, None)
