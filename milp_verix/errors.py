@@ -33,3 +33,13 @@ class SolverUnavailableError(SolverError):
 
 class LicenceLimitError(SolverError):
     """The program is larger than the solver's licence allows."""
+
+
+_LONGEST = 250
+"""Characters of another library's message, so that a line of an error has 400 at most."""
+
+
+def first_line(error: Exception) -> str:
+    """Return the beginning of an error's message, 250 characters of a line, or its type if none."""
+    told = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"

@@ -242,7 +242,7 @@ class Builder:
 
     def normalised(self, x: Symbol, tail: Tail) -> Symbol:
         """Return the Softmax or LogSoftmax ``tail`` of ``x`` as nodes."""
-        result = self.softmax(replace(x, tail=None), tail.axes or ())
+        result = self.softmax(replace(x, tail=None), tail.axes or tuple(range(x.ndim)))
         return self.smooth(result, LOG) if tail.operator == "LogSoftmax" else result
 
     def network(self, output: Symbol) -> Network:

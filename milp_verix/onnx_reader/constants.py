@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from milp_verix.errors import ModelError
-from milp_verix.onnx_reader.messages import first_line
+from milp_verix.errors import ModelError, first_line
 from milp_verix.onnx_reader.symbol import COMPUTED, Constant
 
 TOLERATED = COMPUTED - 2.0**-52

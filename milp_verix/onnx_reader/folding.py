@@ -12,9 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import onnx
 
-from milp_verix.errors import ModelError
+from milp_verix.errors import ModelError, first_line
 from milp_verix.onnx_reader.constants import TOLERATED, Known, known
-from milp_verix.onnx_reader.messages import first_line
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.rounding import ARITHMETIC, MAX_PRODUCTS, computed
 from milp_verix.onnx_reader.symbol import Shape

@@ -14,13 +14,12 @@ import onnxruntime
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import TEXT, checked
-from milp_verix.errors import InputError, ModelError
+from milp_verix.errors import InputError, ModelError, first_line
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
 from milp_verix.onnx_reader.graph import has_trees
 from milp_verix.onnx_reader.known_facts import facts_of
-from milp_verix.onnx_reader.messages import first_line
 from milp_verix.onnx_reader.outputs import cut
 from milp_verix.onnx_reader.signature import Signature, read_signature
 from milp_verix.onnx_reader.sources.behind_transformer import behind_transformer

@@ -1,7 +1,8 @@
 """The trees in the attributes of ``TreeEnsembleClassifier``, ``-Regressor`` and ``TreeEnsemble``.
 
 A node of ONNX goes to its true branch, the left one here, where ``z`` and its value satisfy its
-mode: ``<=``, ``<``, ``>=``, ``>``, ``==``, ``!=``, or membership of a set.
+mode: ``<=``, ``<``, ``>=``, ``>``, ``==``, ``!=``, or membership of a set. Branches may meet again
+in one node, as exporters write sets of categories: each has a copy of what is below.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,8 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "MEMBER")
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 _POSTS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+_MOST_NODES = 10**6
+"""Nodes of a tree with copies of what its branches share: Gigabytes by some 10⁷."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,8 +115,10 @@ def _version_3(values: Mapping[str, Any]) -> tuple[_Nodes, _Leaves, str, str]:
         )
         for name in ("nodes_truenodeids", "nodes_falsenodeids")
     )
-    children = {*yes.tolist(), *no.tolist()}
-    roots = np.array([k for k in range(len(keys)) if k not in children])
+    first = dict[int, int]()  # as onnxruntime, which begins a tree at the node listed first
+    for k, (tree, _) in enumerate(keys):
+        first.setdefault(tree, k)
+    roots = np.array([*first.values()], dtype=np.intp)
     nodes = _Nodes(
         roots,
         np.asarray(values["nodes_featureids"]),
@@ -180,13 +185,8 @@ def _built(
     yes, no = np.where(swapped, nodes.no, nodes.yes), np.where(swapped, nodes.yes, nodes.no)
     trees, given = [], []
     for root in nodes.roots.tolist():
-        order = _below(root, nodes)
-        number = {k: place for place, k in enumerate(order)}
-        own = np.array(order)
-        inner = nodes.yes[own] >= 0
-        left, right = (
-            np.array([number.get(int(child), -1) for child in side[own]]) for side in (yes, no)
-        )
+        own, left, right = _below(root, yes, no)
+        inner = left >= 0
         trees.append(
             Branching(
                 feature=np.where(inner, nodes.feature[own], -1),
@@ -195,25 +195,34 @@ def _built(
                 right=right,
                 value=np.where(inner[:, None], 0.0, value[own]),
                 missing_left=np.zeros(own.size, dtype=bool),
-                sides={number[k]: sides[k] for k in order if k in sides},
+                sides={place: sides[k] for place, k in enumerate(own.tolist()) if k in sides},
             )
         )
         given.append((listed[own[~inner]] > 0).all(axis=0))
     return tuple(trees), np.array(given)
 
 
-def _below(root: int, nodes: _Nodes) -> list[int]:
-    """Return the nodes of the tree at ``root``, the root first; ``ValueError`` for a circle."""
-    order, seen, waiting = [], set[int](), [root]
-    while waiting:
-        node = waiting.pop()
-        if node in seen:
-            raise ValueError("a node has two parents")
-        seen.add(node)
-        order.append(node)
-        if nodes.yes[node] >= 0:
-            waiting += [int(nodes.no[node]), int(nodes.yes[node])]
-    return order
+def _below(root: int, yes: IntArray, no: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the nodes below ``root``, it first, and the places of their children, -1 for leaves.
+
+    A node that several branches lead to is there for each. ``ValueError`` for a circle.
+    """
+    found, level, start = list[IntArray](), np.array([root]), 0
+    for _ in range(len(yes)):
+        inner = level[yes[level] >= 0]
+        places = np.full((2, level.size), -1)
+        places[:, yes[level] >= 0] = start + level.size + np.arange(2 * inner.size).reshape(2, -1)
+        found.append(np.stack([level, *places]))
+        if not inner.size:
+            own, left, right = np.concatenate(found, axis=1)
+            return own, left, right
+        start, level = start + level.size, np.concatenate([yes[inner], no[inner]])
+        if start + level.size > _MOST_NODES:
+            raise UnsupportedOperatorError(
+                f"trees whose branches meet again have more than {_MOST_NODES} nodes with a copy "
+                "for each branch: give the model of its own library"
+            )
+    raise ValueError("branches run in a circle")
 
 
 def _decisions(

@@ -45,7 +45,8 @@ class Tail:
 
     ``operator`` is its ONNX operator, ``label`` its name in messages. ``function``, applied to each
     score, computes the node; None if no function of single scores does: ``axes`` are then those of
-    the scores that it normalises together, None if it can only end the network.
+    the scores that it normalises together, none if all of them, whatever shape they have by then;
+    None if it can only end the network.
     """
 
     operator: str

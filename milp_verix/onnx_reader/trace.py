@@ -6,12 +6,11 @@ from typing import TypeAlias
 
 import onnx
 
-from milp_verix.errors import ModelError, UnsupportedOperatorError
+from milp_verix.errors import ModelError, UnsupportedOperatorError, first_line
 from milp_verix.onnx_reader.builder import Builder
 from milp_verix.onnx_reader.constants import Known, stored
 from milp_verix.onnx_reader.folding import fold
 from milp_verix.onnx_reader.graph import nodes_for, producers_of
-from milp_verix.onnx_reader.messages import first_line
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.operators import (  # noqa: F401 (they register their operators)
     activations,

@@ -6,7 +6,7 @@ input, as scalers do; thresholds are pulled back to the input through onnxruntim
 what stands behind them, casts, shapes and labels are understood.
 
 Of two classes with weights for the first alone, ``s``, the scores are ``(1 − s, s)`` if no weight
-is negative, else ``(−s, s)``.
+is negative, else ``(−s, s)``; and these where each leaf has ``−v`` and ``v`` for the two.
 """
 
 from collections.abc import Sequence
@@ -128,19 +128,24 @@ def _combined(
         return np.eye(count), np.zeros(count), link
     # onnxruntime's label turns elsewhere than its scores in all other cases
     half, first = stored.lowest >= 0, stored.targets == (0,)
-    readable = first or (stored.targets == (1,) and not half and not stored.base.any())
+    opposed = stored.given.all() and all(
+        np.array_equal(tree.value[:, 0], -tree.value[:, 1]) for tree in stored.trees
+    )
+    second = stored.targets == (1,) and not half
+    readable = first or ((second or opposed) and not stored.base.any())
     several = stored.base.size > 1 and stored.base.any()
     if not readable or (half and stored.post != "NONE") or several:
         raise UnsupportedOperatorError(
             f"{label} has two classes whose label and scores do not agree in onnxruntime: give the "
             "model of its own library"
         )
-    chosen = np.eye(2)[stored.targets[0]]
+    chosen = np.eye(2)[1 if opposed else stored.targets[0]]
     if stored.post == "LOGISTIC":
         return chosen[None], np.zeros(1), "sigmoid"
-    if not first:
+    if not first and not opposed:
         return np.stack([0 * chosen, chosen]), np.zeros(2), "identity"
-    return np.stack([-chosen, chosen]), np.array([float(half), 0.0]), "identity"
+    link = "softmax" if opposed and stored.post == "SOFTMAX" else "identity"
+    return np.stack([-chosen, chosen]), np.array([float(half), 0.0]), link
 
 
 class _Entries(TableColumns):

@@ -4,6 +4,7 @@ No library is imported to find out whose a model is, and no reader either: the n
 tell, or the beginning of its file.
 """
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -30,20 +31,20 @@ def _of_histograms(source: Any) -> bool:
     return name_of(source) in _HISTOGRAMS
 
 
+_XGBOOST = re.compile(
+    rb'(\xef\xbb\xbf)?\s*\{\s*"(learner|version)"|\{[LliUI]\0*\x07(learner|version)'
+)
+_LIGHTGBM = re.compile(rb"(\xef\xbb\xbf)?\s*tree[\r\n]+version=")
+
+
 def _of_xgboost(source: Any) -> bool:
     start = beginning_of(source)
-    return (
-        _has_base(source, "xgboost", "Booster", "XGBModel")
-        or start.replace(b" ", b"").startswith(b'{"learner"')
-        or (start.startswith(b"{L") and b"learner{" in start)
-    )
+    return _has_base(source, "xgboost", "Booster", "XGBModel") or _XGBOOST.match(start) is not None
 
 
 def _of_lightgbm(source: Any) -> bool:
-    start = beginning_of(source).replace(b"\r", b"")
-    return _has_base(source, "lightgbm", "Booster", "LGBMModel") or start.startswith(
-        b"tree\nversion="
-    )
+    start = beginning_of(source)
+    return _has_base(source, "lightgbm", "Booster", "LGBMModel") or bool(_LIGHTGBM.match(start))
 
 
 def _has_base(source: Any, library: str, *names: str) -> bool:

@@ -31,10 +31,9 @@ def softmax(node: NodeContext, x: Tensor) -> Tensor:
         raise node.unsupported("over a single score it is constant")
     # Before opset 13 the tensor is seen as a matrix whose rows are normalised, split at the axis.
     axes = tuple(range(axis % x.ndim, x.ndim)) if node.opset < 13 else (axis % x.ndim,)
-    tail = Tail(node.operator, str(node), axes=axes)
     if prod(x.shape[k] for k in axes) == x.size:
-        return replace(x, tail=tail)
-    return node.builder.normalised(x, tail)
+        return replace(x, tail=Tail(node.operator, str(node), axes=()))
+    return node.builder.normalised(x, Tail(node.operator, str(node), axes=axes))
 
 
 @operator("Sigmoid")

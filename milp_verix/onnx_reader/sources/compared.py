@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import InputError, ModelError
+from milp_verix.errors import InputError, ModelError, first_line
 from milp_verix.inputs.made_rows import made_rows, rows_of
 from milp_verix.inputs.table_encoding import TableEncoding
-from milp_verix.onnx_reader.messages import first_line
 from verix_encodings.arrays import FloatArray
 
 

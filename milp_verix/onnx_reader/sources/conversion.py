@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import onnx
 
-from milp_verix.errors import InputError, ModelError
+from milp_verix.errors import InputError, ModelError, first_line
 from milp_verix.onnx_reader.known_facts import FACTS_KEY
-from milp_verix.onnx_reader.messages import first_line
 from milp_verix.onnx_reader.sources.estimators import refuse_trees
 from milp_verix.onnx_reader.sources.model_file import ModelSource
 from milp_verix.onnx_reader.sources.table_model import table_model

@@ -6,8 +6,7 @@ from pathlib import Path
 import onnx
 from google.protobuf.message import Message  # type: ignore[import-untyped]
 
-from milp_verix.errors import ModelError
-from milp_verix.onnx_reader.messages import first_line
+from milp_verix.errors import ModelError, first_line
 
 
 def embed(model: onnx.ModelProto, folder: Path | None) -> None:

@@ -8,9 +8,8 @@ from typing import TypeAlias
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from milp_verix.errors import ModelError
+from milp_verix.errors import ModelError, first_line
 from milp_verix.loaded_model import IN_MEMORY
-from milp_verix.onnx_reader.messages import first_line
 
 ModelSource: TypeAlias = str | PathLike[str] | bytes | onnx.ModelProto
 """The path of an ONNX file, its content, or a model in memory."""

@@ -17,10 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError
+from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError, first_line
 from milp_verix.inputs.pipeline import fitted_class_names
-from milp_verix.loaded_model import KnownFacts
+from milp_verix.loaded_model import IN_MEMORY, KnownFacts
 from milp_verix.tree_reader.branching import Branching, Sides, as_thresholds, in_column
+from milp_verix.tree_reader.libraries.lightgbm_files import (
+    fields_of,
+    numbers_of,
+    require_constant_leaves,
+    whole,
+)
 from milp_verix.tree_reader.model_files import content_of, path_of
 from milp_verix.tree_reader.read_trees import Link, ReadTrees, one_row_each
 from milp_verix.tree_reader.rounding import largest_values
@@ -57,7 +63,7 @@ def read(source: Any) -> ReadTrees:
     model = source if content is None else _loaded(content, path, lightgbm)
     booster = model if isinstance(model, lightgbm.Booster) else _booster_of(model, lightgbm)
     header, *texts = booster.model_to_string().split("\nTree=")
-    facts = _fields(header.splitlines())
+    facts = fields_of(header.splitlines())
     scores = int(facts["num_tree_per_iteration"])
     name, *settings = facts.get("objective", "custom").split()
     given = dict(setting.partition(":")[::2] for setting in settings)
@@ -66,7 +72,7 @@ def read(source: Any) -> ReadTrees:
     classifies = name in _LINKS
     divided = 1 if classifies else rounds
     stored = tuple(
-        _branching(_fields(text.splitlines()), place % scores, scores, divided)
+        _branching(fields_of(text.splitlines()), place % scores, scores, divided)
         for place, text in enumerate(texts)
     )
     trees = tuple(as_thresholds(tree) for tree in stored)
@@ -129,12 +135,12 @@ class LightgbmRunner:
 
 
 def _loaded(content: bytes, path: Any, lightgbm: Any) -> Any:
-    _require_whole(content, path)
+    text = whole(content, path)
     try:
-        return lightgbm.Booster(model_str=content.decode(), params={"verbosity": -1})
-    except (lightgbm.basic.LightGBMError, UnicodeDecodeError) as error:
-        told = str(error).splitlines()[0]
-        raise ModelError(f"LightGBM cannot read {path or 'the model in memory'}: {told}") from error
+        return lightgbm.Booster(model_str=text, params={"verbosity": -1})
+    except (lightgbm.basic.LightGBMError, ValueError) as error:
+        told = f"{path or IN_MEMORY}: {first_line(error)}"
+        raise ModelError(f"LightGBM cannot read {told}") from error
 
 
 def _words(booster: Any, texts: Sequence[str]) -> dict[int, tuple[str, ...]]:
@@ -150,20 +156,6 @@ def _words(booster: Any, texts: Sequence[str]) -> dict[int, tuple[str, ...]]:
             "not tell: turn these into numbers with df[name].cat.codes, and fit again"
         )
     return {place: tuple(map(str, words)) for place, words in zip(places, known, strict=False)}
-
-
-def _require_whole(content: bytes, path: Any) -> None:
-    """Raise ``ModelError`` unless each tree has its size: a damaged file would end the process."""
-    start = content.find(b"\nTree=") + 1
-    header = content[: start or None]
-    sizes = _fields(header.decode(errors="replace").splitlines()).get("tree_sizes", "").split()
-    whole = all(size.isdigit() for size in sizes)
-    ends = np.cumsum([start, *map(int, sizes)]).tolist() if whole else [0]
-    begin = [content.startswith(f"Tree={k}\n".encode(), end) for k, end in enumerate(ends[:-1])]
-    if not (start and begin and all(begin) and b"\nend of trees" in content[ends[-1] - 1 :]):
-        raise ModelError(
-            f"LightGBM cannot read {path or 'the model in memory'}: it is truncated or damaged"
-        )
 
 
 def _booster_of(model: Any, lightgbm: Any) -> Any:
@@ -185,27 +177,17 @@ def _indistinct(objective: str, slope: float, largest: FloatArray, rounds: int) 
     return np.full(largest.size, _LINKED * rounds * flat / slope)
 
 
-def _fields(lines: Sequence[str]) -> dict[str, str]:
-    """Return the values by their keys; a line without a value is a key alone."""
-    pairs = (line.partition("=") for line in lines)
-    return {key: value for key, _, value in pairs}
-
-
 def _branching(fields: Mapping[str, str], output: int, outputs: int, divided: int) -> Branching:
-    if fields.get("is_linear", "0") != "0":
-        raise UnsupportedOperatorError(
-            "the LightGBM model has linear models in its leaves, which cannot be read: fit it with "
-            "linear_tree=False"
-        )
+    require_constant_leaves(fields)
     leaves = int(fields["num_leaves"])
     inner = leaves - 1
-    features = _numbers(fields, "split_feature", np.int64)[:inner]
-    kinds = _numbers(fields, "decision_type", np.int64)[:inner]
-    thresholds = _numbers(fields, "threshold", np.float64)[:inner]
-    values = np.concatenate([np.zeros(inner), _numbers(fields, "leaf_value", np.float64)[:leaves]])
+    features = numbers_of(fields, "split_feature", np.int64)[:inner]
+    kinds = numbers_of(fields, "decision_type", np.int64)[:inner]
+    thresholds = numbers_of(fields, "threshold", np.float64)[:inner]
+    values = np.append(np.zeros(inner), numbers_of(fields, "leaf_value", np.float64)[:leaves])
     left, right = (
         np.where(child < 0, inner - child - 1, child)
-        for child in (_numbers(fields, f"{side}_child", np.int64)[:inner] for side in _SIDES)
+        for child in (numbers_of(fields, f"{side}_child", np.int64)[:inner] for side in _SIDES)
     )
     nowhere = np.full(leaves, -1)
     return Branching(
@@ -225,13 +207,6 @@ def _missing_left(kinds: Any, thresholds: FloatArray) -> Any:
     return default & (kinds & _CATEGORICAL == 0)
 
 
-def _numbers(fields: Mapping[str, str], key: str, kind: type) -> Any:
-    try:
-        return np.array(fields.get(key, "").split(), dtype=kind)
-    except ValueError as error:
-        raise ModelError(f"the LightGBM model's {key} is damaged: {error}") from error
-
-
 def _with_zeros(thresholds: FloatArray) -> FloatArray:
     """Return the thresholds of numbers before the least ones became zero."""
     least = np.abs(thresholds) <= _ZERO
@@ -240,8 +215,8 @@ def _with_zeros(thresholds: FloatArray) -> FloatArray:
 
 def _sides(kinds: Any, thresholds: FloatArray, fields: Mapping[str, str]) -> dict[int, Sides]:
     """Return the nodes that are more than a threshold."""
-    bounds = _numbers(fields, "cat_boundaries", np.int64)
-    words = _numbers(fields, "cat_threshold", np.int64)
+    bounds = numbers_of(fields, "cat_boundaries", np.int64)
+    words = numbers_of(fields, "cat_threshold", np.int64)
     found = {}
     for node in np.flatnonzero(kinds & _CATEGORICAL):
         place = int(thresholds[node])

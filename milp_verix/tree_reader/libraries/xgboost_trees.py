@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError
+from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError, first_line
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.loaded_model import KnownFacts
 from milp_verix.tree_reader.branching import Branching, Sides, as_thresholds, in_column
+from milp_verix.tree_reader.libraries.xgboost_files import whole
 from milp_verix.tree_reader.model_files import content_of, path_of
 from milp_verix.tree_reader.read_trees import Link, ReadTrees, one_row_each
 from milp_verix.tree_reader.rounding import largest_values, single_precision
@@ -154,6 +155,7 @@ class XgboostRunner:
 
 def _loaded(content: bytes, path: Any, xgboost: Any) -> Any:
     """Return the model in a file: a wrapper if a wrapper has written it, else a ``Booster``."""
+    content = whole(content, path)
     try:
         booster = xgboost.Booster()
         booster.load_model(bytearray(content))
@@ -162,8 +164,8 @@ def _loaded(content: bytes, path: Any, xgboost: Any) -> Any:
             return booster
         model = getattr(xgboost, _WRAPPERS[kind])()
         model.load_model(bytearray(content))
-    except xgboost.core.XGBoostError as error:
-        told = str(error).splitlines()[0]
+    except (xgboost.core.XGBoostError, ValueError, TypeError, AttributeError) as error:
+        told = first_line(error)
         raise ModelError(f"XGBoost cannot read {path or 'the model in memory'}: {told}") from error
     return model
 

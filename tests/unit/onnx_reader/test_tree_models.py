@@ -152,6 +152,55 @@ def test_opset_5_with_sets(aggregate: int, elem: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("classes", [0, 3])
+def test_branches_that_meet_again(classes: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    node = version_3(rng, classes)
+    for attribute in node.attribute:
+        if attribute.name == "nodes_truenodeids":
+            for at in (0, 15, 30):  # one step down in each tree: a leaf, and a node with leaves
+                attribute.ints[at + 3], attribute.ints[at + 1] = 9, 5
+    require_same(model(node), rng)
+
+
+def test_branches_that_meet_again_all_the_way_are_refused() -> None:
+    node = helper.make_node(
+        "TreeEnsembleRegressor",
+        ["x"],
+        ["scores"],
+        domain="ai.onnx.ml",
+        n_targets=1,
+        nodes_treeids=[0] * 31,
+        nodes_nodeids=[*range(31)],
+        nodes_featureids=[0] * 31,
+        nodes_modes=["BRANCH_LEQ"] * 30 + ["LEAF"],
+        nodes_values=[0.0] * 31,
+        nodes_truenodeids=[*range(1, 31), 0],
+        nodes_falsenodeids=[*range(1, 31), 0],
+        nodes_missing_value_tracks_true=[0] * 31,
+        target_treeids=[0],
+        target_nodeids=[30],
+        target_ids=[0],
+        target_weights=[1.0],
+    )
+    with pytest.raises(UnsupportedOperatorError, match="meet again have more than 1000000 nodes"):
+        load_network(model(node))
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("post", ["NONE", "LOGISTIC", "SOFTMAX"])
+def test_two_classes_with_opposite_weights(post: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    node = version_3(rng, 2, post_transform=post)
+    columns = {attribute.name: attribute for attribute in node.attribute}
+    for name in ("class_treeids", "class_nodeids"):
+        columns[name].ints.extend(list(columns[name].ints))
+    columns["class_ids"].ints.extend([1] * len(columns["class_ids"].ints))
+    columns["class_weights"].floats.extend([-v for v in columns["class_weights"].floats])
+    require_same(model(node), rng)
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_scalers_before_trees(seed: int) -> None:
     rng = np.random.default_rng(seed)
     trees = version_3(rng, 2, ("BRANCH_LEQ",))
@@ -182,10 +231,11 @@ def test_other_sums_are_refused_by_name(node: onnx.NodeProto, told: str) -> None
         load_network(model(node))
 
 
-def test_damaged_attributes_are_told() -> None:
+@pytest.mark.parametrize("place", [0, 99])  # a circle, and nowhere
+def test_damaged_attributes_are_told(place: int) -> None:
     node = version_3(np.random.default_rng(0), 3)
     for attribute in node.attribute:
         if attribute.name == "nodes_truenodeids":
-            attribute.ints[0] = 99
+            attribute.ints[0] = place
     with pytest.raises(ModelError, match="malformed"):
         load_network(model(node))

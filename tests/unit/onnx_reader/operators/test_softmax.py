@@ -170,6 +170,33 @@ def test_a_softmax_before_anything_else_is_a_node(
         assert_agrees(network)
 
 
+@pytest.mark.parametrize("operator", ["Softmax", "LogSoftmax"])
+@pytest.mark.parametrize("opset", [11, 13])
+@pytest.mark.parametrize("shape", [(4,), (1, 1, 4), (4, 1), (2, 2), (1, 2, 1, 2)])
+def test_a_softmax_of_all_scores_stays_so_in_another_shape(
+    tmp_path: Path, operator: str, opset: int, shape: tuple[int, ...]
+) -> None:
+    made = build(
+        [
+            GEMM,
+            node(operator, ["h"], ["s"], axis=1),
+            node("Reshape", ["s", "shape"], ["r"]),
+            node("Mul", ["r", "factors"], ["m"]),
+            node("Reshape", ["m", "row"], ["y"]),
+        ],
+        inputs={"x": (1, 3)},
+        constants={
+            "A": CONSTANTS["A"],
+            "shape": np.array(shape),
+            "factors": weights(4).reshape(shape),
+            "row": np.array([1, 4]),
+        },
+        opset=opset,
+        elem=DOUBLE,
+    )
+    assert_agrees(loaded(made, tmp_path))
+
+
 def test_the_argmax_survives(tmp_path: Path) -> None:
     network = loaded(model(node("Softmax", ["h"], ["y"]), elem=FLOAT), tmp_path)
     points = np.random.default_rng(1).normal(size=(50, 3)).astype(np.float32)
