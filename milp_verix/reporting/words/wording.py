@@ -12,6 +12,7 @@ from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanat
 from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import Prediction
+from milp_verix.results.records.radius import RobustnessRadiiRecord
 
 _NORMS = {"linf": "L∞", "l1": "L1", "l2": "L2"}
 _SHOWN_OUTPUTS = 3
@@ -180,7 +181,7 @@ def ball_text(result: Result) -> str:
 
 def radius_digits(result: Result) -> int:
     """Return how many digits radii have: few, rounded down, of proven ones."""
-    return FEW_DIGITS if result.kind == "radius" else MOST_DIGITS
+    return FEW_DIGITS if isinstance(result, RobustnessRadiiRecord) else MOST_DIGITS
 
 
 def radius_text(result: Result, *, short: bool = False) -> str:
