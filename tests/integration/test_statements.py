@@ -168,7 +168,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "a radius that is too large": (
         {"milp_verix.reporting.words.radius.down": _after(lambda text: nearest(float(text), 1))},
-        16,
+        54,
     ),
     "a tie": (
         {
