@@ -15,8 +15,7 @@ wins (``ties`` is "first"), and a single score of zero is class 1 if it is "uppe
 Values are kept if they stay within delta, with twice the rounding of each.
 Proof. A tree of cases for each margin: an input is at most a number, or above it. In a case, each
 tree has some leaves that the box meets. The sum of each tree's highest one bounds the margin.
-A case without inputs is proven: no leaf of some tree is met, or the box is farther from x than the
-ball reaches.
+A case without inputs is proven: some tree has no leaf in it, or it is farther away than the ball.
 """
 
 from fractions import Fraction

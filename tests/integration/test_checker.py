@@ -195,7 +195,7 @@ def test_a_network_without_a_certificate_says_so(tmp_path: Path) -> None:
     network = loaded(model, tmp_path)
     explanation = explain(network, [0.5, 0.5, 0.5], epsilon=0.1)
     path = tmp_path / "proof.json"
-    result = with_certificate(explanation, network, path)
+    result, _ = with_certificate(explanation, network, path)
     assert "no certificate" in result.notes[-1]
     assert "Tanh" in result.notes[-1]
     assert not path.exists()

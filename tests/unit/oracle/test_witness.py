@@ -34,7 +34,7 @@ def test_the_witness_next_to_a_point_outside_lies_in_the_ball(tmp_path: Path) ->
         assert verdict.witness.tolist() == [[0.75, 0.5]]
 
 
-def test_a_zero_that_moved_has_no_sign_and_one_that_did_not_keeps_its_own(tmp_path: Path) -> None:
+def test_a_zero_has_no_sign(tmp_path: Path) -> None:
     network = dense_network(as_layers(([[-1, 0], [0, 0]], [0.5, 0])), tmp_path)
     inputs = [integer("rooms", -3, 3), integer("floors", -3, 3)]
     problem = Problem(network, single(1.0, -0.0), epsilon=2, inputs=inputs)
@@ -42,7 +42,7 @@ def test_a_zero_that_moved_has_no_sign_and_one_that_did_not_keeps_its_own(tmp_pa
     assert verdict is not None
     assert verdict.witness is not None
     assert verdict.witness.tolist() == [[0.0, 0.0]]
-    assert np.signbit(verdict.witness).tolist() == [[False, True]]
+    assert not np.signbit(verdict.witness).any()
 
 
 @pytest.mark.parametrize(
