@@ -195,7 +195,7 @@ def test_falls_and_rises_have_different_colours() -> None:
     down[0, 0, 2, 4] -= np.float32(0.05)
     found[20] = Counterfactual(down, 5)
     figure = plot(replace(explanation, counterfactuals=found))
-    tiles = {axes.get_title()[:15]: axes.images[0] for axes in figure.axes if axes.images}
+    tiles = {axes.get_title()[:14]: axes.images[0] for axes in figure.axes if axes.images}
     rise, fall = tiles["row 2 column 3"], tiles["row 2 column 4"]
     assert rise.get_clim() == fall.get_clim() == pytest.approx((-0.1, 0.1), rel=1e-5)
     assert fall.get_array()[2, 4] == pytest.approx(-0.05, rel=1e-5)
