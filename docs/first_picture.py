@@ -29,7 +29,7 @@ def draw(picture: Path) -> milp_verix.Explanation:
     panels = {
         f"the network\nsees a {found.prediction}": tiles["Input"],
         f"{found.size} pixels fixed:\nit stays a {found.prediction}": tiles["Explanation"],
-        f"one of them free:\nit can be a {other}": tiles[f"row {row}, column {column}"],
+        f"one of them free:\nit can be a {other}": tiles[f"row {row} column {column}"],
     }
     for text in list(figure.texts):
         text.remove()

@@ -24,7 +24,9 @@ def number_of(text: str | float) -> float:
 
 
 def radius_of(text: str | float) -> float | str:
-    """Return the radius that an option names: a number, or one such as ``10%`` or ``0.5sd``."""
+    """Return the radius that an option names: a number, ``10%``, ``0.5sd``, or a file of radii."""
+    if isinstance(text, str) and text.endswith((".npy", ".json")):
+        return text
     try:
         return radius_in(text)
     except InputError as error:
@@ -78,7 +80,8 @@ Epsilon: TypeAlias = Annotated[
         parser=radius_of,
         metavar="NUMBER",
         help="Radius of the ball, in the units of the network's input; fractions are allowed, "
-        "such as 8/255. Only a message needs none: each of its words may go.",
+        "such as 8/255. Or a file, .npy or .json, with a radius for each coordinate or by name. "
+        "Only a message needs none: each of its words may go.",
     ),
 ]
 Norm: TypeAlias = Annotated[str, question_option(metavar="|".join(NORMS), help="Norm of the ball.")]

@@ -173,7 +173,9 @@ def question_of(case: CaseOptions, explanation: str | None = None) -> Question:
     asked = arguments_of(network, case, case, case)
     if case.features is None and case.inputs is None and message is None:
         asked["features"] = groups_for(kept, None)
-    epsilon = case.epsilon if isinstance(case, QuestionOptions) else 0.0
+    epsilon: Any = case.epsilon if isinstance(case, QuestionOptions) else 0.0
+    if isinstance(epsilon, str) and epsilon.endswith((".npy", ".json")):
+        epsilon = numbers_in(epsilon, "--epsilon", network)
     if message is not None:
         if case.inputs is not None:
             raise InputError("--inputs describes tables: a message describes its own words")

@@ -8,6 +8,7 @@
 | ``inf``, ``"inf"`` | the whole domain of each feature |
 | ``{"age": 5, "wage": "10%", "*": 0}`` | each feature's own; ``"*"`` stands for the others |
 | ``[5, 1, 0]`` | one for each feature, in their order |
+| an array of the input's shape | one for each coordinate, without a description, too |
 
 Whole numbers move in whole steps; an ordinal value moves by so many places. Two values of a
 category are 1 apart, so radii of at least 1 allow all of them, and smaller ones none.

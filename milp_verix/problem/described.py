@@ -26,7 +26,7 @@ def make_described_ball(x: NDArray[Any], radii: Sequence[float], norm: str, inpu
     """
     if norm != "linf":
         raise InputError(
-            f"described inputs have a radius for each feature: norm 'linf', not {norm!r}"
+            f"a radius for each feature goes with norm 'linf' alone, not with {norm!r}"
         )
     flat = np.array(x).reshape(-1)
     inputs.refuse(flat)

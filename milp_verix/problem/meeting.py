@@ -18,7 +18,7 @@ from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain, domain_ends
-from milp_verix.problem.options import InputLike
+from milp_verix.problem.options import Given, InputLike
 
 _NO_NAMES = "the model stores no names of columns: described features were taken in their order"
 
@@ -98,17 +98,42 @@ def shaped_domain(
     return shaped(low), shaped(high)
 
 
-def described_by_domain(
-    names: Sequence[str] | None, domain: Domain, shape: tuple[int, ...]
-) -> Inputs:
-    """Return coordinates as described features, which may have a radius each, inside the domain.
+def own_radii(
+    given: Given,
+    labels: Labels,
+    domain: Domain,
+    shapes: tuple[tuple[int, ...], tuple[int, ...] | None],
+) -> tuple[Any, Inputs | None]:
+    """Return the radius, or those of coordinates by name or in an array, and their description.
 
-    Without ``names`` they are called by their places. Raises ``InputError`` for a domain that is
-    none, and for two names that are the same.
+    Where inputs are not described, coordinates with radii of their own are described by the domain,
+    and called by their places without ``labels``. ``shapes`` are those of the input and the image.
+
+    Raises ``InputError`` for radii of another shape and beside groups of coordinates, for a domain
+    that is none, and for two names that are the same.
     """
-    lower, upper = domain_ends(domain, shape)
-    known = names or [f"feature {place}" for place in range(lower.size)]
-    return Inputs([*map(continuous, known, lower.tolist(), upper.tolist())])
+    epsilon: Any = given.epsilon
+    named = hasattr(epsilon, "keys")
+    if not named and np.ndim(epsilon) > 1:
+        found = np.asarray(epsilon)
+        plain = [tuple(size for size in shape or () if size != 1) for shape in shapes]
+        if tuple(size for size in found.shape if size != 1) not in plain:
+            raise InputError(
+                f"epsilon has the shape {found.shape}, expected that of the input, {shapes[0]}: a "
+                "radius for each coordinate"
+            )
+        epsilon = found.reshape(-1)
+    if given.inputs is not None or not (named or np.ndim(epsilon)):
+        return epsilon, None
+    if given.features is not None:
+        raise InputError(
+            "epsilon has a radius for each coordinate, and features frees several together: leave "
+            "one of the two out"
+        )
+    lower, upper = domain_ends(domain, shapes[0])
+    known = labels.names or [f"feature {place}" for place in range(lower.size)]
+    described = Inputs([*map(continuous, known, lower.tolist(), upper.tolist())])
+    return values_by_label(epsilon, labels, "epsilon"), described
 
 
 def refuse_beside(

@@ -16,7 +16,7 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
-from milp_verix.inputs.labelled import Labels, values_by_label
+from milp_verix.inputs.labelled import Labels
 from milp_verix.inputs.names import same_names, shown
 from milp_verix.inputs.one_row import counts, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
@@ -28,7 +28,7 @@ from milp_verix.problem.comparable import comparable
 from milp_verix.problem.described import make_described_ball
 from milp_verix.problem.features import Features, make_features, named
 from milp_verix.problem.meeting import (
-    described_by_domain,
+    own_radii,
     placed,
     refuse_beside,
     row_placed,
@@ -238,10 +238,8 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     domain = shaped_domain(domain, labels, network.input_shape, seen)
     converted = _converted(network, array.reshape(-1), domain)
     radii: tuple[float, ...] | None = None
-    epsilon: Any = given.epsilon
-    if described is None and features is None and (hasattr(epsilon, "keys") or np.ndim(epsilon)):
-        epsilon = values_by_label(epsilon, labels, "epsilon")
-        described = described_by_domain(names, domain, network.input_shape)
+    epsilon, with_radii = own_radii(given, labels, domain, (network.input_shape, seen))
+    described = described or with_radii
     if described is None:  # make_ball refuses other radii by name
         ball = make_ball(converted, epsilon, given.norm, domain, None if row is None else names)
     else:

@@ -69,7 +69,7 @@ def part_of(
     _first_readable(given, chosen)
     if "epsilon" in (grid or {}):
         raise InputError("'epsilon' is in the grid, and given beside it: give it once")
-    axes = {"epsilon": _radii(epsilon), **(grid or {})}
+    axes = {"epsilon": _radii(epsilon, network.input_size), **(grid or {})}
     kinds = [task] if isinstance(task, str) else list(task)
     if "compare" in kinds and len(kinds) > 1:
         raise InputError("a study of solvers has the task 'compare' alone: leave the others out")
@@ -124,8 +124,13 @@ def _given(
     return given, {**options, "inputs": placed}
 
 
-def _radii(given: Any) -> list[Any]:
-    """Return several radii as a list, one as a list of it; radii by name are one, as a dict."""
+def _radii(given: Any, size: int) -> list[Any]:
+    """Return several radii as a list, one as a list of it; radii by name are one, as a dict.
+
+    An array with a radius for each of ``size`` coordinates is one, as a list.
+    """
+    if isinstance(given, np.ndarray) and given.ndim and given.size == size > 1:
+        return [given.reshape(-1).tolist()]
     row = row_of(given) if hasattr(given, "keys") else None
     if row is not None and (isinstance(given, Mapping) or not counts([*row])):
         return [row]

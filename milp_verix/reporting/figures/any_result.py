@@ -73,7 +73,8 @@ def figure_of(result: StoredResult, image_shape: ImageShape = None) -> "Drawing"
     }
     figures = next(figures for kind, figures in known.items() if isinstance(result, kind))
     about = result.levels[0] if isinstance(result, EpsilonSweepRecord) else result
-    if about.inputs is not None and figures.described is not None:
-        return figures.described(result)
     view = image_view(about, image_shape)
+    pixels = view is not None and about.feature_names is None  # with radii of their own
+    if about.inputs is not None and figures.described is not None and not pixels:
+        return figures.described(result)
     return figures.rows(result) if view is None else figures.image(result, view, image_shape)

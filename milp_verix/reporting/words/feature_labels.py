@@ -31,13 +31,13 @@ class FeatureLabels:
     values: tuple[str, ...] | None = None
 
     def __getitem__(self, feature: int) -> str:
-        """Return ``"age"``, ``"row 3, column 5"`` or ``"feature 7"``."""
+        """Return ``"age"``, ``"row 3 column 5"`` or ``"feature 7"``."""
         if self.names is not None:
             return self.names[feature]
         if self.places is None:
             return f"feature {feature}"
         words = zip(("row", "column", "channel"), self.places[feature], strict=False)
-        return ", ".join(f"{word} {number}" for word, number in words)
+        return " ".join(f"{word} {number}" for word, number in words)
 
     def short(self, feature: int, most: int = 0) -> str:
         """Return ``"age"``, ``"age = 39"``, ``"(3,5)"`` or ``"7"``, for lists.
@@ -99,9 +99,10 @@ def change_texts(result: Result, other: Counterfactual, first: str | None = None
         return []
     changes = result.inputs.changes(result.input, other.input)
     units = {feature.name: f" {feature.unit}" for feature in result.inputs.features if feature.unit}
+    labels, places = labels_of(result), {n: at for at, n in enumerate(result.inputs.names)}
     names = sorted(changes, key=lambda name: name != first)
     return [
-        f"{name}: {before.removesuffix(units.get(name, ''))} → {after}"
+        f"{labels[places[name]]}: {before.removesuffix(units.get(name, ''))} → {after}"
         for name in names
         for before, after in [changes[name]]
     ]

@@ -202,10 +202,7 @@ def kept_parts(
         rest = f"{counted(left, 'other feature')} {_keep(left)}"
         return [*told, *([rest] if left > 0 else [])]
     if len(features) <= SHOWN:
-        told = [labels[f] for f in features]
-        if labels.names is None:  # a comma stands between pixels
-            told = [text.replace(", ", " ") for text in told]
-        return [f"{joined(told)} {_keep(len(features))}"]
+        return [f"{joined([labels[f] for f in features])} {_keep(len(features))}"]
     return [f"the {len(features)} {labels.unit} {which} keep their values"]
 
 
@@ -250,7 +247,10 @@ def limit_parts(
     parts = []
     if near:
         described = result.inputs is not None
-        parts.append(_near(result, near, centres) if described else _in_ball(result, near, others))
+        if described:
+            parts.append(_near(result, near, others, centres))
+        else:
+            parts.append(_in_ball(result, near, others))
     if still:
         counts = names.names is None
         which = _counted_free(result, still, others) if counts else names.named(still)
@@ -283,14 +283,18 @@ def _in_domain(result: Result, features: Sequence[int]) -> str:
     return f" and between {exact(least)} and {exact(most)}"
 
 
-def _near(result: Result, features: Sequence[int], centres: bool) -> str:
-    """Return ``"with age within ±5 years of 39 and …"``."""
+def _near(result: Result, features: Sequence[int], others: bool, centres: bool) -> str:
+    """Return ``"with age within ±5 years of 39 and …"``; many without names are counted."""
     assert result.inputs is not None
     assert result.radii is not None
     labels, digits = labels_of(result), radius_digits(result)
     share = common_share(result.inputs, result.radii)
+    many = labels.names is None and len(features) > SHOWN
+    which = _counted_free(result, features, others) if many else labels.named(features)
     if share is not None and len(features) > 1 and not centres:
-        return f"with {labels.named(features)} within ±{percent(share, digits)} % of their ranges"
+        return f"with {which} within ±{percent(share, digits)} % of their ranges"
+    if many:
+        return f"with {which} each within its own radius"
     told = []
     for feature in features:
         kind, radius = result.inputs.features[feature], _move(result, feature)

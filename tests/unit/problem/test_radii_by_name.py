@@ -76,7 +76,7 @@ def test_other_labels_and_lengths_are_refused(model: Any) -> None:
             asked(radii)
     with pytest.raises(InputError, match="norm 'linf'"):
         asked(RADII, norm="l2")
-    with pytest.raises(InputError, match=r"need a description, inputs="):
+    with pytest.raises(InputError, match="frees several together"):
         asked(RADII, features=[[0, 1], [2]])
 
 

@@ -161,14 +161,14 @@ def test_the_gallery_says_how_many_there_are() -> None:
     captions = titles(figure)[3:]
     assert len(captions) == 8
     assert [caption[-1] for caption in captions] == sorted("33344455")
-    assert captions[0].startswith("row 1, column ")
+    assert captions[0].startswith("row 1 column ")
     all_shown = texts(plot(digit(explained=[7])))
     assert any(text.startswith("1 counterfactual ") for text in all_shown)
 
 
 def test_the_freed_feature_is_outlined() -> None:
     figure = plot(digit(explained=[19]))
-    (tile,) = (axes for axes in figure.axes if axes.get_title() == "row 2, column 3\n→ 5")
+    (tile,) = (axes for axes in figure.axes if axes.get_title() == "row 2 column 3\n→ 5")
     lines = [a for a in tile.collections if isinstance(a, LineCollection)]
     assert to_hex(lines[-1].get_color()[0]) == MARK
     corners = np.concatenate(lines[-1].get_segments())
@@ -179,7 +179,7 @@ def test_the_freed_feature_is_outlined() -> None:
 def test_a_counterfactual_is_drawn_as_its_difference_from_the_input() -> None:
     explanation = digit(explained=[19, 20], epsilon=0.02)
     figure = plot(explanation)
-    (tile,) = (axes for axes in figure.axes if axes.get_title().startswith("row 2, column 3"))
+    (tile,) = (axes for axes in figure.axes if axes.get_title().startswith("row 2 column 3"))
     (image,) = tile.images
     expected = np.zeros((8, 8))
     expected[2, 3] = 0.02
@@ -195,8 +195,8 @@ def test_falls_and_rises_have_different_colours() -> None:
     down[0, 0, 2, 4] -= np.float32(0.05)
     found[20] = Counterfactual(down, 5)
     figure = plot(replace(explanation, counterfactuals=found))
-    tiles = {axes.get_title()[:15]: axes.images[0] for axes in figure.axes if axes.images}
-    rise, fall = tiles["row 2, column 3"], tiles["row 2, column 4"]
+    tiles = {axes.get_title()[:14]: axes.images[0] for axes in figure.axes if axes.images}
+    rise, fall = tiles["row 2 column 3"], tiles["row 2 column 4"]
     assert rise.get_clim() == fall.get_clim() == pytest.approx((-0.1, 0.1), rel=1e-5)
     assert fall.get_array()[2, 4] == pytest.approx(-0.05, rel=1e-5)
     assert rise.get_array()[2, 3] == pytest.approx(0.1, rel=1e-5)
@@ -209,7 +209,7 @@ def test_a_colour_pixel_shows_its_strongest_change_and_has_no_channel() -> None:
     changed.reshape(-1)[[7, 27, 47]] += np.array([0.01, -0.03, 0.02], dtype=np.float32)
     found = {7: Counterfactual(changed, 5)}
     figure = plot(replace(explanation, counterfactuals=found))
-    (tile,) = (axes for axes in figure.axes if axes.get_title().startswith("row 1, column 2"))
+    (tile,) = (axes for axes in figure.axes if axes.get_title().startswith("row 1 column 2"))
     assert "channel" not in tile.get_title()
     assert tile.images[0].get_array()[1, 2] == pytest.approx(-0.03, rel=1e-5)
 

@@ -30,7 +30,7 @@ def test_alternatives_say_what_is_seen() -> None:
     ]
     assert found[2] == (
         "difference that changes the prediction → 5: 1 pixel changed by 0 to 0.1, "
-        "with row 0, column 3 freed"
+        "with row 0 column 3 freed"
     )
     assert len(found) == 4
 

@@ -20,9 +20,9 @@ def labels(shape: tuple[int, ...], **given: Any) -> FeatureLabels:
 def test_a_grey_pixel_has_a_row_and_a_column(shape: tuple[int, ...]) -> None:
     found = labels(shape)
     assert (found[0], found[7], found[29]) == (
-        "row 0, column 0",
-        "row 1, column 1",
-        "row 4, column 5",
+        "row 0 column 0",
+        "row 1 column 1",
+        "row 4 column 5",
     )
     assert found.listed([7, 29]) == "(1,1), (4,5)"
     assert (found.unit, found.axes) == ("pixels", "(row,column)")
@@ -30,7 +30,7 @@ def test_a_grey_pixel_has_a_row_and_a_column(shape: tuple[int, ...]) -> None:
 
 def test_a_flat_input_is_seen_in_the_shape_given() -> None:
     assert labels((1, 30))[7] == "feature 7"
-    assert labels((1, 30), image_shape=(5, 6))[7] == "row 1, column 1"
+    assert labels((1, 30), image_shape=(5, 6))[7] == "row 1 column 1"
     assert labels((1, 30), image_shape=(5, 7))[7] == "feature 7"
 
 
@@ -39,7 +39,7 @@ def test_a_flat_input_is_seen_in_the_shape_given() -> None:
 )
 def test_a_channel_of_a_pixel_is_named_too(shape: tuple[int, ...], coordinate: int) -> None:
     found = labels(shape)
-    assert found[coordinate] == "row 1, column 2, channel 1"
+    assert found[coordinate] == "row 1 column 2 channel 1"
     assert found.short(coordinate) == "(1,2,1)"
     assert (found.unit, found.axes) == ("pixel values", "(row,column,channel)")
 
@@ -47,8 +47,8 @@ def test_a_channel_of_a_pixel_is_named_too(shape: tuple[int, ...], coordinate: i
 def test_a_pixel_with_its_channels_has_none() -> None:
     first = [[i, i + 20, i + 40] for i in range(20)]
     last = np.arange(60).reshape(20, 3).tolist()
-    assert labels((3, 4, 5), groups=first)[7] == "row 1, column 2"
-    assert labels((4, 5, 3), groups=last)[7] == "row 1, column 2"
+    assert labels((3, 4, 5), groups=first)[7] == "row 1 column 2"
+    assert labels((4, 5, 3), groups=last)[7] == "row 1 column 2"
 
 
 def test_groups_that_are_no_pixels_have_numbers() -> None:
