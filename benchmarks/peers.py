@@ -24,7 +24,8 @@ from verix_marabou import Found, verix
 
 import milp_verix
 from milp_verix import Problem
-from milp_verix.traversal.order import make_order
+from milp_verix.clock import NO_LIMIT
+from milp_verix.traversal.order import resolve_order
 
 METHODS = {
     "verix": "VeriX's loop on Marabou in its order, sensitivity with reversal",
@@ -48,9 +49,11 @@ _OPTIONS: dict[str, dict[str, str]] = {
 def run(method: str, model: str, problem: Problem, options: dict[str, Any]) -> Found:
     """Explain one prediction by one method."""
     if method == "verix":
-        return verix(model, problem, make_order(problem, "sensitivity").permutation)
+        return verix(
+            model, problem, resolve_order(problem, "sensitivity")(NO_LIMIT, None).permutation
+        )
     if method == "cold":
-        return cold_loop(problem, make_order(problem, "influence").permutation)
+        return cold_loop(problem, resolve_order(problem, "influence")(NO_LIMIT, None).permutation)
     x = problem.x.reshape(problem.network.input_shape)
     found = milp_verix.explain(problem.network, x, **options, **_OPTIONS[method])
     failing, statistics = found.replay(problem.network), found.statistics

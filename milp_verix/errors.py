@@ -2,13 +2,21 @@
 
 from milp_verix.printable import printable
 
+_MOST, _END = 400, 150
+"""Characters of a message, and of its end that stays where its middle is cut out."""
+
 
 class MilpVerixError(Exception):
     """Base class of every error that milp-verix raises on purpose."""
 
     def __str__(self) -> str:
-        """Return the message; characters in it that would command a terminal are escapes."""
-        return printable(super().__str__(), "\n\t")
+        """Return the message as one line of 400 characters at most.
+
+        Characters that would command a terminal are escapes. What is told of a long value is cut
+        off, and not what is to be done, which stands at the end.
+        """
+        told = printable(" ".join(super().__str__().splitlines()), "\t")
+        return told if len(told) <= _MOST else f"{told[: _MOST - _END]} … {told[3 - _END :]}"
 
 
 class InputError(MilpVerixError, ValueError):

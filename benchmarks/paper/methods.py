@@ -11,8 +11,9 @@ from benchmarks.paper.scales import Question
 from benchmarks.paper.workplace import Workplace
 from benchmarks.verix_marabou import Found, verix
 from milp_verix import Problem
+from milp_verix.clock import NO_LIMIT
 from milp_verix.study.tasks import network_hash
-from milp_verix.traversal.order import make_order
+from milp_verix.traversal.order import resolve_order
 
 COMPLETE: dict[str, dict[str, Any]] = {
     "complete": {},
@@ -141,4 +142,4 @@ def _verix_now(place: Workplace, question: Question, index: int) -> Found:
     network = place.network(question.network)
     problem = Problem(network, x, epsilon=question.epsilon, features=features)
     model = str(place.out / "networks" / f"{question.network}.onnx")
-    return verix(model, problem, make_order(problem, "sensitivity").permutation)
+    return verix(model, problem, resolve_order(problem, "sensitivity")(NO_LIMIT, None).permutation)

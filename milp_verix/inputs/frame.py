@@ -189,9 +189,11 @@ def number_feature(
             f"the column {name} is {numbers[wrong[0]]} in the row {column.index[wrong[0]]!r}, "
             "expected finite numbers: correct or drop such rows"
         )
-    if ends is not None and np.shape(ends) != (2,):
+    if ends is None:
+        ends = float(column.min()), float(column.max())
+    if isinstance(ends, str) or not isinstance(ends, Iterable) or len(pair := [*ends]) != 2:
         raise InputError(f"the range of {name} is a pair (lower, upper), got {shown(ends)}")
-    low, high = ends or (float(column.min()), float(column.max()))
+    low, high = pair
     spread = float(np.std(numbers))
     if column.dtype.kind == "f":
         return continuous(name, low, high, unit, deviation=spread, missing=missing)

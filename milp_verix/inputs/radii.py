@@ -42,6 +42,8 @@ def radii_of(inputs: Inputs, epsilon: Epsilon, what: str = "epsilon") -> tuple[f
     """
     labels = Labels(inputs.names, len(inputs.features), inputs.unread)
     epsilon = values_by_label(epsilon, labels, what)
+    if isinstance(epsilon, np.ndarray) and not epsilon.ndim:
+        epsilon = epsilon.item()
     if isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):
         given = list(epsilon)
         if len(given) != len(inputs.features):

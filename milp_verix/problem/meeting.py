@@ -114,7 +114,8 @@ def own_radii(
     """
     epsilon: Any = given.epsilon
     named = hasattr(epsilon, "keys")
-    if not named and np.ndim(epsilon) > 1:
+    depth = epsilon.ndim if isinstance(epsilon, np.ndarray) else isinstance(epsilon, list | tuple)
+    if depth > 1:
         found = np.asarray(epsilon)
         plain = [tuple(size for size in shape or () if size != 1) for shape in shapes]
         if tuple(size for size in found.shape if size != 1) not in plain:
@@ -123,7 +124,7 @@ def own_radii(
                 "radius for each coordinate"
             )
         epsilon = found.reshape(-1)
-    if given.inputs is not None or not (named or np.ndim(epsilon)):
+    if given.inputs is not None or not (named or depth):
         return epsilon, None
     if given.features is not None:
         raise InputError(

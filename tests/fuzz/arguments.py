@@ -18,8 +18,8 @@ NAMES = ("age", "net pay", "debt")
 MORE: dict[Callable[..., Any], tuple[str, ...]] = {
     mv.explain: ("norm", "features", "solver", "order", "feature_names", "threads", "delta"),
     mv.inflate: ("within", "resolution", "solver"),
-    mv.minimum: ("method", "norm", "formulation", "memory"),
-    mv.contrastive: ("costs", "only", "within", "norm"),
+    mv.minimum: ("method", "norm", "solver"),
+    mv.contrastive: ("costs", "norm"),
     mv.robustness_radius: ("scale", "largest", "tolerance", "free", "norm"),
 }
 """Arguments that are changed, and have no value of their own here."""
