@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any, Literal
 from zipfile import BadZipFile, ZipFile
 
@@ -166,7 +167,10 @@ def _header(stream: IO[bytes]) -> _Header:
     version = np.lib.format.read_magic(head)
     if version not in _READERS:
         raise ValueError(f"version {version} of the format is none of numbers")
-    shape, fortran, dtype = _READERS[version](head)
+    try:
+        shape, fortran, dtype = _READERS[version](head)
+    except (SyntaxError, TokenError) as error:
+        raise ValueError(f"its header is damaged: {error}") from error
     if any(dim < 0 for dim in shape):
         raise ValueError(f"its shape is {shape}")
     return _Header(shape, fortran, dtype, head.tell())
