@@ -8,13 +8,13 @@ import codecs
 import json
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import ModelError, first_line
+from milp_verix.errors import ModelError, UnsupportedOperatorError, first_line
 from milp_verix.loaded_model import IN_MEMORY
 from milp_verix.tree_reader.branching import reached
 from verix_encodings.arrays import IntArray
@@ -64,6 +64,15 @@ def whole(content: bytes, path: Path | None) -> bytes:
         return content
     told = f"it is truncated or damaged: {told}"
     raise ModelError(f"XGBoost cannot read {path or IN_MEMORY}: {told}")
+
+
+def refuse_vectors(trees: Sequence[Mapping[str, Any]]) -> None:
+    """Raise ``UnsupportedOperatorError`` for trees with several values in a leaf."""
+    if any(int(tree["tree_param"].get("size_leaf_vector", 1)) > 1 for tree in trees):
+        raise UnsupportedOperatorError(
+            "the XGBoost model has a vector in each leaf: fit it with "
+            "multi_strategy='one_output_per_tree'"
+        )
 
 
 def _unpacked(data: bytes, at: int) -> tuple[Any, int]:
@@ -125,6 +134,7 @@ def _require_learner(learner: Mapping[str, Any]) -> None:
     _require(len(groups) == len(trees), "tree_info has not one entry for each tree")
     _require(_within(groups, max(classes, targets, 1)), "tree_info names a class that is none")
     count = int(model["gbtree_model_param"]["num_trees"])
+    refuse_vectors(trees)
     _require(count == len(trees), f"it has {len(trees)} trees, not {count}")
     rounds = _whole(model.get("iteration_indptr", [0, count]), "iteration_indptr")
     rising = len(rounds) > 0 and rounds[0] == 0 and rounds[-1] == count
@@ -147,6 +157,8 @@ def _require_tree(tree: Mapping[str, Any], features: int, told: str) -> None:
     _require(_within(parents[parents != _ROOT], size), f"{told} has odd parents")
     inner = reached(left, right, told)
     inner = inner[left[inner] >= 0]
+    own = all(np.array_equal(parents[children[inner]], inner) for children in (left, right))
+    _require(own, f"{told} has a node that tells another parent")
     _require(_within(columns[inner], features), f"{told} reads a feature that is none")
     numbers = np.asarray(tree["split_conditions"], dtype=np.float64)
     _require(bool(np.isfinite(numbers).all()), f"{told} has a number that is none")

@@ -21,7 +21,7 @@ from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError, 
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.loaded_model import KnownFacts
 from milp_verix.tree_reader.branching import Branching, Sides, as_thresholds, in_column
-from milp_verix.tree_reader.libraries.xgboost_files import whole
+from milp_verix.tree_reader.libraries.xgboost_files import refuse_vectors, whole
 from milp_verix.tree_reader.model_files import content_of, path_of
 from milp_verix.tree_reader.read_trees import Link, ReadTrees, one_row_each
 from milp_verix.tree_reader.rounding import largest_values, single_precision
@@ -228,11 +228,7 @@ def _trees(learner: Mapping[str, Any]) -> tuple[list[Any], list[int], FloatArray
         )
     model = booster["gbtree"]["model"] if booster["name"] == "dart" else booster["model"]
     trees = model["trees"]
-    if any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in trees):
-        raise UnsupportedOperatorError(
-            "the XGBoost model has a vector in each leaf: fit it with "
-            "multi_strategy='one_output_per_tree'"
-        )
+    refuse_vectors(trees)
     # beside the trees from 3.4 on, where any booster may drop trees
     dropped = booster.get("weight_drop") or model.get("weight_drop") or np.ones(len(trees))
     weights = np.asarray(dropped, dtype=np.float32)
