@@ -75,7 +75,8 @@ def _declared(tensor: onnx.TypeProto.Tensor) -> list[int | str] | None:
     if not tensor.HasField("shape"):
         return None
     return [
-        dim.dim_value if dim.dim_value > 0 else dim.dim_param or "?" for dim in tensor.shape.dim
+        dim.dim_value if dim.dim_value > 0 else str(dim.dim_param) or "?"  # bytes, if damaged
+        for dim in tensor.shape.dim
     ]
 
 

@@ -23,6 +23,8 @@ _MOST = 10**7
 _EACH_INNER = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 _WITH_EACH_INNER = ("split_gain", "internal_value", "internal_weight", "internal_count")
 _WITH_EACH_LEAF = ("leaf_weight", "leaf_count")
+_BARE = ("", "tree", "average_output", "feature_names", "feature_infos")
+"""Lines of a header without a value, and facts that may be empty."""
 _COLUMNS = re.compile(r"^\[categorical_feature: [\d,]*\]$", re.MULTILINE)
 
 
@@ -38,10 +40,10 @@ def whole(content: bytes, path: Path | None) -> str:
         header, *parts = trees.split("\nTree=")
         if not end or ("\nparameters:" in behind and "\nend of parameters" not in behind):
             raise ValueError("its end is missing")
-        facts = fields_of(header.splitlines())
+        facts = fields_of(header.split("\n"))
         _require_header(facts, len(parts))
         for place, part in enumerate(parts):
-            _require_tree(fields_of(part.splitlines()), part, place, int(facts["max_feature_idx"]))
+            _require_tree(fields_of(part.split("\n")), part, place, int(facts["max_feature_idx"]))
         words = _words(behind)
     except KeyError as error:
         told = f"it has no {error.args[0]!r}"
@@ -49,7 +51,7 @@ def whole(content: bytes, path: Path | None) -> str:
         told = first_line(error)
     else:
         # without sizes the library reads one tree after the other, and its errors reach Python
-        lines = [line for line in header.splitlines() if not line.startswith("tree_sizes=")]
+        lines = [line for line in header.split("\n") if not line.startswith("tree_sizes=")]
         lines += ["", *(f"Tree={part}\n" for part in parts), "end of trees", "", "parameters:"]
         return "\n".join([*lines, *_COLUMNS.findall(behind), "end of parameters", "", words, ""])
     raise ModelError(
@@ -78,6 +80,8 @@ def require_constant_leaves(fields: Mapping[str, str]) -> None:
 
 
 def _require_header(facts: Mapping[str, str], trees: int) -> None:
+    bare = [one for one, value in facts.items() if not value and one not in _BARE]
+    _require(not bare, f"a line of its header is no fact: {bare[:1]}")
     features = int(facts["max_feature_idx"]) + 1
     each, classes = int(facts["num_tree_per_iteration"]), int(facts["num_class"])
     _require(all(0 < one <= _MOST for one in (features, each, classes)), "its sizes are odd")
@@ -136,7 +140,7 @@ def _kind(name: str) -> type:
 
 def _words(behind: str) -> str:
     """Return the line of pandas' categories, lists of words for each column, empty if none."""
-    line = next((one for one in behind.splitlines() if one.startswith("pandas_categorical:")), "")
+    line = next((one for one in behind.split("\n") if one.startswith("pandas_categorical:")), "")
     known = json.loads(line.partition(":")[2]) if line else None
     good = known is None or (isinstance(known, list) and all(isinstance(k, list) for k in known))
     _require(good, "its pandas_categorical are no lists")

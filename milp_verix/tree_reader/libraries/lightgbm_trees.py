@@ -63,7 +63,7 @@ def read(source: Any) -> ReadTrees:
     model = source if content is None else _loaded(content, path, lightgbm)
     booster = model if isinstance(model, lightgbm.Booster) else _booster_of(model, lightgbm)
     header, *texts = booster.model_to_string().split("\nTree=")
-    facts = fields_of(header.splitlines())
+    facts = fields_of(header.split("\n"))
     scores = int(facts["num_tree_per_iteration"])
     name, *settings = facts.get("objective", "custom").split()
     given = dict(setting.partition(":")[::2] for setting in settings)
@@ -72,7 +72,7 @@ def read(source: Any) -> ReadTrees:
     classifies = name in _LINKS
     divided = 1 if classifies else rounds
     stored = tuple(
-        _branching(fields_of(text.splitlines()), place % scores, scores, divided)
+        _branching(fields_of(text.split("\n")), place % scores, scores, divided)
         for place, text in enumerate(texts)
     )
     trees = tuple(as_thresholds(tree) for tree in stored)
