@@ -136,6 +136,8 @@ def _require_learner(learner: Mapping[str, Any]) -> None:
     count = int(model["gbtree_model_param"]["num_trees"])
     refuse_vectors(trees)
     _require(count == len(trees), f"it has {len(trees)} trees, not {count}")
+    numbers = sorted(tree.get("id", place) for place, tree in enumerate(trees))
+    _require(numbers == [*range(count)], "two of its trees have one number")
     rounds = _whole(model.get("iteration_indptr", [0, count]), "iteration_indptr")
     rising = len(rounds) > 0 and rounds[0] == 0 and rounds[-1] == count
     _require(rising and bool((np.diff(rounds) >= 0).all()), "its rounds do not hold its trees")
