@@ -14,7 +14,7 @@ from verix_encodings import Interval, Network, NormBall, interval_bounds, slope_
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.bounds.norm_ball import length
-from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.network.batch import batch_outputs, batch_slopes
 
 _STEPS = 8  # of a climb; not measured
 _SHARES = tuple(0.5 ** np.arange(12))
@@ -112,11 +112,11 @@ def climbs(
         return points
 
     def values(x: FloatArray, numbers: IntArray) -> FloatArray:
-        reached = batch_values(network, x)[-1]
+        reached = batch_outputs(network, x, late)
         return np.asarray(reached[outputs[numbers], np.arange(numbers.size)])
 
     def gradients(x: FloatArray, numbers: IntArray) -> FloatArray:
-        return batch_gradients(network, batch_values(network, x), outputs[numbers])
+        return batch_slopes(network, x, outputs[numbers], late)
 
     return frank_wolfe(points, values, gradients, region.farthest, late=late)[0]
 
@@ -137,7 +137,7 @@ def climb(
     one_output = only(network, output)
     points, _ = frank_wolfe(
         pulled_in(region, point)[:, None],
-        lambda x, _: batch_values(one_output, x)[-1][0],
+        lambda x, _: batch_outputs(one_output, x, late)[0],
         lambda x, _: gradient(one_output, x[:, 0])[:, None],
         region.farthest,
         late=late,

@@ -52,6 +52,8 @@ class BoxChecks:
     def climb_in(self, lower: FloatArray, upper: FloatArray) -> None:
         """Look for counterfactuals by a climb in each of the boxes, (N, d)."""
         late = self.request.deadline.passed
+        if late():
+            return
         self.known.suspect(climbed(self.regions, lower, upper, self.draw, late))
 
     def decide(self, state: State, *, tried: bool = False) -> Verdict:

@@ -21,7 +21,7 @@ from milp_verix.results.records.verdict import Verdict
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
 from verix_encodings.bounds.one_hot_box import put_best
-from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.network.batch import batch_outputs, batch_slopes
 
 _STEPS = 6  # of a climb; not measured
 _SHARES = (1.0, 0.5, 0.2)  # tried at each; not measured
@@ -50,14 +50,14 @@ class KnownPoints:
     def suspect(self, points: FloatArray) -> None:
         """Add the inputs next to ``points``, (N, d), at which some margin is above zero."""
         ball, margins = self.whole.ball, self.whole.margins
-        points = points[batch_values(margins, points.T)[-1].max(axis=0) > 0]
+        points = points[batch_outputs(margins, points.T).max(axis=0) > 0]
         near = [ball.some_input(point, self._everything) for point in points]
         if not near:
             return
         inputs = np.array(near)
         if ball.mixed is not None:  # to repair points that break rules takes a program each
             inputs = inputs[ball.mixed.containing(inputs.astype(np.float64))]
-        worst = batch_values(margins, inputs.astype(np.float64).T)[-1].max(axis=0)
+        worst = batch_outputs(margins, inputs.astype(np.float64).T).max(axis=0)
         self._add(inputs[worst > 0])
 
     def learn(self, verdict: Verdict) -> int:
@@ -110,12 +110,11 @@ def climbed(
         return np.asarray(base[:, numbers] + width[:, numbers] * points)
 
     def values(points: FloatArray, numbers: IntArray) -> FloatArray:
-        reached = batch_values(margins, inputs(points, numbers))[-1]
+        reached = batch_outputs(margins, inputs(points, numbers), late)
         return np.asarray(reached[output[numbers], np.arange(numbers.size)])
 
     def gradients(points: FloatArray, numbers: IntArray) -> FloatArray:
-        there = batch_values(margins, inputs(points, numbers))
-        slopes = batch_gradients(margins, there, output[numbers])
+        slopes = batch_slopes(margins, inputs(points, numbers), output[numbers], late)
         return np.asarray(slopes * width[:, numbers])
 
     def farthest(ways: FloatArray) -> FloatArray:
@@ -125,7 +124,7 @@ def climbed(
 
     every = np.arange(len(lower))
     starts = farthest(draw.standard_normal(width.shape))
-    output = np.argmax(batch_values(margins, inputs(starts, every))[-1], axis=0)
+    output = np.argmax(batch_outputs(margins, inputs(starts, every), late), axis=0)
     found, _ = frank_wolfe(
         starts,
         values,

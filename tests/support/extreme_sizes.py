@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ class Case:
 def layered(*sizes: int, alike: float = 1.0, seed: int = 0) -> Any:
     """Return a network of ReLUs; its class scores differ by a share ``alike`` of their size."""
     rng, nodes, weights, read = np.random.default_rng(seed), [], [], "x"
-    for number, (before, size) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for number, (before, size) in enumerate(pairwise(sizes)):
         weight = rng.normal(size=(size, before)) * (2 / before) ** 0.5
         last = number == len(sizes) - 2
         if last:

@@ -95,6 +95,7 @@ class BoxSearch:
 
     def run(self, late: Late = never) -> bool:
         """Search until an input replays, no box is open, or ``late()``; return whether all hold."""
+        self.tried.late = late
         at_once = min(max(_MOST_VALUES // sum(self.network.sizes), 2), _MOST_BOXES)
         start = self._cut(root_boxes(self.region))[0]
         self._bound(start, np.tile(self.bounds, (len(start), 1)), {}, late)
