@@ -287,11 +287,13 @@ def dot(x: Symbol, columns: IntArray, weights: Constant, contracted: int = 1) ->
     check_nonzeros(prod(full))
     shape, width = full[:-contracted], prod(full[-contracted:])
     rows = check_elements(shape)
-    picked = np.broadcast_to(columns.astype(np.int32), full).reshape(rows, width)
-    factors = np.broadcast_to(weights.astype(np.float64), full).reshape(rows, width)
-    kept = (picked >= 0) & (factors != 0)
-    starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-    matrix = sp.csr_array((factors[kept], picked[kept], starts), shape=(rows, x.size))
+    # masks before copies: what is broadcast is small, and its copies are what takes time
+    kept = np.broadcast_to(columns >= 0, full) & np.broadcast_to(weights != 0, full)
+    picked = np.broadcast_to(columns.astype(np.int32), full)[kept]
+    factors = np.broadcast_to(weights.astype(np.float64), full)[kept]
+    counts = np.count_nonzero(kept.reshape(rows, width), axis=1)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    matrix = sp.csr_array((factors, picked, starts), shape=(rows, x.size))
     return linear(x, matrix, shape)
 
 
@@ -356,7 +358,9 @@ def check_nonzeros(count: int) -> None:
 
 def _row_sizes(matrix: sp.csr_array) -> FloatArray:
     """Return the sum of the absolute values of the entries of each row."""
-    return np.asarray(abs(matrix).sum(axis=1))
+    # abs(matrix) would copy its indices, too
+    sizes = sp.csr_array((np.abs(matrix.data), matrix.indices, matrix.indptr), matrix.shape)
+    return np.asarray(sizes @ np.ones(matrix.shape[1]))
 
 
 def _product(left: sp.csr_array, right: sp.csr_array) -> sp.csr_array:
