@@ -59,7 +59,7 @@ def budget_bound(
     highest = int(np.ceil((most - base) / step)) - 1
     least_step = max(int(np.floor((least - base) / step)), 0)
     first = proven = least_step - 1
-    reached = perturbations.margins_at(perturbations.weight(objective.least), deltas)
+    reached = perturbations.margins_at(perturbations.weight(objective.least), deltas, late)
     for margin in np.argsort(-np.diag(reached), kind="stable"):
         if reached[margin, margin] <= 0 or late():
             break

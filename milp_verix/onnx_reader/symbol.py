@@ -287,13 +287,11 @@ def dot(x: Symbol, columns: IntArray, weights: Constant, contracted: int = 1) ->
     check_nonzeros(prod(full))
     shape, width = full[:-contracted], prod(full[-contracted:])
     rows = check_elements(shape)
-    # masks before copies: what is broadcast is small, and its copies are what takes time
-    kept = np.broadcast_to(columns >= 0, full) & np.broadcast_to(weights != 0, full)
-    picked = np.broadcast_to(columns.astype(np.int32), full)[kept]
-    factors = np.broadcast_to(weights.astype(np.float64), full)[kept]
-    counts = np.count_nonzero(kept.reshape(rows, width), axis=1)
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    matrix = sp.csr_array((factors, picked, starts), shape=(rows, x.size))
+    picked = np.broadcast_to(columns.astype(np.int32), full).reshape(rows, width)
+    factors = np.broadcast_to(weights.astype(np.float64), full).reshape(rows, width)
+    kept = (picked >= 0) & (factors != 0)
+    starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+    matrix = sp.csr_array((factors[kept], picked[kept], starts), shape=(rows, x.size))
     return linear(x, matrix, shape)
 
 
