@@ -67,7 +67,9 @@ class Balls:
         if norm == "l1":
             return _rounded_up(sum(moves, Fraction()))
         square = sum((move * move for move in moves), Fraction())
-        root = math.sqrt(square)
+        # the root of a whole number of 128 bits: the square may be beyond float64
+        shift = 64 + (square.denominator.bit_length() - square.numerator.bit_length()) // 2
+        root = _rounded_up(math.isqrt(int(square * Fraction(4) ** shift)) / Fraction(2) ** shift)
         while Fraction(root) ** 2 < square:
             root = math.nextafter(root, math.inf)
         return root
@@ -133,5 +135,8 @@ def scale_of(inputs: Inputs | None, scale: Epsilon) -> tuple[float, ...] | None:
 
 
 def _rounded_up(value: Fraction) -> float:
-    rounded = float(value)
+    try:
+        rounded = float(value)
+    except OverflowError:
+        return math.inf
     return rounded if Fraction(rounded) >= value else math.nextafter(rounded, math.inf)
