@@ -356,9 +356,7 @@ def check_nonzeros(count: int) -> None:
 
 def _row_sizes(matrix: sp.csr_array) -> FloatArray:
     """Return the sum of the absolute values of the entries of each row."""
-    # abs(matrix) would copy its indices, too
-    sizes = sp.csr_array((np.abs(matrix.data), matrix.indices, matrix.indptr), matrix.shape)
-    return np.asarray(sizes @ np.ones(matrix.shape[1]))
+    return np.asarray(abs(matrix).sum(axis=1))
 
 
 def _product(left: sp.csr_array, right: sp.csr_array) -> sp.csr_array:

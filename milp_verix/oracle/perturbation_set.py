@@ -63,10 +63,7 @@ class PerturbationSet:
         return np.flatnonzero(~chosen[self.feature_of])
 
     def margins_at(self, weight: FloatArray, deltas: FloatArray, late: Late = never) -> FloatArray:
-        """Return the margins at ``x + w ∘ δ`` for the columns of ``deltas``, shape (m, N).
-
-        They are minus infinity at the columns that are not reached before ``late()``.
-        """
+        """Return the margins at ``x + w ∘ δ`` for the columns of ``deltas``, shape (m, N)."""
         moved = self.centre[:, None] + weight[:, None] * deltas
         return batch_outputs(self.margins, moved, late)
 

@@ -123,10 +123,7 @@ class Memory:
         points: Mapping[int, FloatArray],
         late: Late = never,
     ) -> "Memory":
-        """Return the memory once ``free`` is proven, with ``upper`` and better ``points``.
-
-        Once ``late()``, no more points are looked at.
-        """
+        """Return the memory once ``free`` is proven, with ``upper`` and better ``points``."""
         kept, reached, gradients = self.points.copy(), self.reached.copy(), self.gradients.copy()
         for margin, point in points.items():
             if late():
@@ -158,6 +155,8 @@ def first_memory(network: Network, centre: FloatArray, late: Late = never) -> Me
 
     None if bounds overflow, and once ``late()``.
     """
+    if late():
+        return None
     try:
         at_centre = interval_bounds(network, Interval(centre, centre))[-1].upper
     except OverflowError:

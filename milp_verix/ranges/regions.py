@@ -49,11 +49,7 @@ class Regions:
 
     @cached_property
     def _ordered(self) -> tuple[list[int], IntArray, IntArray, FloatArray, BoolArray]:
-        """The columns of axes that are intervals, and what is known of their coordinates.
-
-        That is, for each of these: the number of its axis among the columns, its place in the
-        input, its value, and whether its axis has no other.
-        """
+        """The columns of intervals; of each coordinate: its one, place, value, if it is alone."""
         axes = [(c, axis) for c, axis in enumerate(self.axes) if isinstance(axis, OrderedAxis)]
         sizes = np.array([axis.x.size for _, axis in axes], dtype=np.intp)
         at = np.concatenate([np.zeros(0, dtype=np.intp), *(axis.coordinates for _, axis in axes)])

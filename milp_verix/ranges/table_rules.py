@@ -116,13 +116,10 @@ def _numbers(
 
 
 def _classes(network: LoadedModel, table: FloatArray, late: Late) -> FloatArray:
-    """Return a number for the prediction of each row, by which rows are grouped; (R,).
-
-    NaN, which groups nothing, for rows that are not reached before ``late()``.
-    """
+    """Return a number for the prediction of each row, by which rows are grouped; (R,)."""
     scores = batch_outputs(network.ir, table.T, late)
     found = (scores[0] > 0) if len(scores) == 1 else np.argmax(scores, axis=0)
-    return np.where(np.isfinite(scores[0]), found, np.nan)
+    return np.asarray(found, dtype=np.float64)
 
 
 def _posed(network: LoadedModel, row: FloatArray, asked: Asked) -> PosedProblem | None:

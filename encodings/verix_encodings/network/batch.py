@@ -13,7 +13,7 @@ from verix_encodings.network.network import Network
 from verix_encodings.work import spend_entries
 
 _MOST_VALUES = 4_000_000
-"""Values of a network that are held at once, 32 MB: more inputs are gone through in parts."""
+"""Values of a network that are held at once, 32 MB."""
 
 
 def batch_values(network: Network, inputs: FloatArray) -> list[FloatArray]:
@@ -29,11 +29,8 @@ def batch_outputs(network: Network, inputs: FloatArray, late: Late = never) -> F
 
     They are minus infinity at the columns that are not reached before ``late()``.
     """
-    parts = _parts(network, inputs.shape[1])
-    if len(parts) == 1:
-        return batch_values(network, inputs)[-1]
     found = np.full((network.output_size, inputs.shape[1]), -np.inf)
-    for part in parts:
+    for part in _parts(network, inputs):
         if late():
             break
         found[:, part] = batch_values(network, inputs[:, part])[-1]
@@ -48,18 +45,17 @@ def batch_slopes(
     It is zero at the columns that are not reached before ``late()``.
     """
     found = np.zeros(inputs.shape)
-    for part in _parts(network, inputs.shape[1]):
+    for part in _parts(network, inputs):
         if late():
             break
-        values = batch_values(network, inputs[:, part])
-        found[:, part] = batch_gradients(network, values, outputs[part])
+        there = batch_values(network, inputs[:, part])
+        found[:, part] = batch_gradients(network, there, outputs[part])
     return found
 
 
-def _parts(network: Network, count: int) -> list[slice]:
-    """Return the columns that are gone through together, ``count`` in all."""
+def _parts(network: Network, inputs: FloatArray) -> list[slice]:
     size = max(_MOST_VALUES // sum(network.sizes), 1)
-    return [slice(first, first + size) for first in range(0, max(count, 1), size)]
+    return [slice(first, first + size) for first in range(0, inputs.shape[1], size)]
 
 
 def batch_gradients(

@@ -182,7 +182,7 @@ class BoxSearch:
     ) -> tuple[FloatArray, FloatArray]:
         """Bound the margins that are open; return bounds, and the form of each box's worst."""
         owner, margin = np.nonzero(~(upper < -self.needed))
-        forms = self._crown.margins(boxes, found, owner, margin)
+        forms = self._crown.margins(boxes, found, owner, margin, self.tried.late)
         upper, ways = upper.copy(), ways.copy()
         upper[owner, margin] = np.fmin(upper[owner, margin], forms.upper)
         # the last row written for a box is its worst
