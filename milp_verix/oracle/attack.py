@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milp_verix.oracle.gradient_ascent import frank_wolfe
+from milp_verix.oracle.gradient_ascent import frank_wolfe, margins_along
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.verdict import Stage, Verdict
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
-from verix_encodings.network.batch import batch_outputs, batch_slopes
+from verix_encodings.network.batch import batch_outputs
 
 _RIVALS = 3  # margins that are climbed; not measured
 _STEPS = 20  # of a climb; not measured
@@ -114,10 +114,13 @@ class _Batch:
 
         A climb ends once its margin is above ``enough``.
         """
+        count = len(self.features)
+        outputs = np.repeat(self.rivals, count)
+        values, slopes = margins_along(self.margins, outputs, self._inputs, self.late)
         return frank_wolfe(
-            np.repeat(deltas.T, len(self.features), axis=1),
-            self._values,
-            self._gradients,
+            np.repeat(deltas.T, count, axis=1),
+            values,
+            lambda points, numbers: self.weights[:, numbers % count] * slopes(points, numbers),
             _around_zero(self.problem).farthest,
             steps=_STEPS,
             shares=_STEP_LENGTHS,
@@ -130,18 +133,6 @@ class _Batch:
         """Return ``x + w ∘ δ`` for the ``points`` δ of the columns ``numbers``."""
         weight = self.weights[:, numbers % len(self.features)]
         return np.asarray(self.problem.x.astype(np.float64)[:, None] + weight * points)
-
-    def _outputs(self, numbers: IntArray) -> IntArray:
-        return np.asarray(self.rivals[numbers // len(self.features)])
-
-    def _values(self, points: FloatArray, numbers: IntArray) -> FloatArray:
-        reached = batch_outputs(self.margins, self._inputs(points, numbers), self.late)
-        return np.asarray(reached[self._outputs(numbers), np.arange(numbers.size)])
-
-    def _gradients(self, points: FloatArray, numbers: IntArray) -> FloatArray:
-        moved = self._inputs(points, numbers)
-        slopes = batch_slopes(self.margins, moved, self._outputs(numbers), self.late)
-        return np.asarray(self.weights[:, numbers % len(self.features)] * slopes)
 
 
 def _around_zero(problem: PosedProblem) -> Interval | NormBall:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.oracle.gradient_ascent import frank_wolfe
+from milp_verix.oracle.gradient_ascent import frank_wolfe, margins_along
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
-from verix_encodings.network.batch import batch_outputs, batch_slopes
+from verix_encodings.network.batch import batch_outputs
 
 _STEPS = 12  # of a climb; not measured
 _STEP_LENGTHS = (1.0, 0.5, 0.2, 0.05)  # tried at each; not measured
@@ -90,14 +90,9 @@ class PerturbationSet:
         """Climb the margin ``outputs[k]`` from column ``k`` of ``deltas``, all side by side."""
         centre, felt = self.centre[:, None], weight[:, None]
 
-        def values(points: FloatArray, numbers: IntArray) -> FloatArray:
-            reached = batch_outputs(self.margins, centre + felt * points, late)
-            return np.asarray(reached[outputs[numbers], np.arange(numbers.size)])
-
-        def gradients(points: FloatArray, numbers: IntArray) -> FloatArray:
-            moved = centre + felt * points
-            return batch_slopes(self.margins, moved, outputs[numbers], late)
-
+        values, gradients = margins_along(
+            self.margins, outputs, lambda points, _: centre + felt * points, late
+        )
         deltas, reached = frank_wolfe(
             deltas,
             values,

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.oracle.gradient_ascent import frank_wolfe
+from milp_verix.oracle.gradient_ascent import frank_wolfe, margins_along
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.ranges.axes import WordAxis
-from milp_verix.ranges.regions import Regions, State
+from milp_verix.ranges.regions import Regions, State, stacked
 from milp_verix.results.records.verdict import Verdict
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
 from verix_encodings.bounds.one_hot_box import put_best
-from verix_encodings.network.batch import batch_outputs, batch_slopes
+from verix_encodings.network.batch import batch_outputs
 
 _STEPS = 6  # of a climb; not measured
 _SHARES = (1.0, 0.5, 0.2)  # tried at each; not measured
@@ -109,14 +109,6 @@ def climbed(
     def inputs(points: FloatArray, numbers: IntArray) -> FloatArray:
         return np.asarray(base[:, numbers] + width[:, numbers] * points)
 
-    def values(points: FloatArray, numbers: IntArray) -> FloatArray:
-        reached = batch_outputs(margins, inputs(points, numbers), late)
-        return np.asarray(reached[output[numbers], np.arange(numbers.size)])
-
-    def gradients(points: FloatArray, numbers: IntArray) -> FloatArray:
-        slopes = batch_slopes(margins, inputs(points, numbers), output[numbers], late)
-        return np.asarray(slopes * width[:, numbers])
-
     def farthest(ways: FloatArray) -> FloatArray:
         ends = (ways.T > 0).astype(np.float64)
         put_best(ends, ways.T, top, blocks)
@@ -125,10 +117,11 @@ def climbed(
     every = np.arange(len(lower))
     starts = farthest(draw.standard_normal(width.shape))
     output = np.argmax(batch_outputs(margins, inputs(starts, every), late), axis=0)
+    values, slopes = margins_along(margins, output, inputs, late)
     found, _ = frank_wolfe(
         starts,
         values,
-        gradients,
+        lambda points, numbers: width[:, numbers] * slopes(points, numbers),
         farthest,
         steps=_STEPS,
         shares=_SHARES,
@@ -143,9 +136,8 @@ def boxes_of(
     regions: Regions, states: Sequence[State], each: int, draw: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     """Return the ends of ``each`` boxes for each state, (N, d), with one word for each category."""
-    ends = [regions.ends(state) for state in states]
-    lower = np.repeat(np.array([low for low, _ in ends]), each, axis=0)
-    upper = np.repeat(np.array([high for _, high in ends]), each, axis=0)
+    ends = stacked([regions.ends(state) for state in states])
+    lower, upper = (np.repeat(end, each, axis=0) for end in ends)
     for column, axis in enumerate(regions.axes):
         if isinstance(axis, WordAxis):
             words = [draw.choice(sorted(state[column]), each) for state in states]
