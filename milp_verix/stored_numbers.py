@@ -128,7 +128,7 @@ def json_in(path: Path, most: int | None = None, *, parse: Callable[[str], Any] 
     makes the content of the text.
     Raises ``OSError`` where it is larger or cannot be read, ``ValueError`` where it is not JSON.
     """
-    most = _memory() // _PARSED if most is None else most
+    most = free_memory() // _PARSED if most is None else most
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             data = file.read(most + 1)
@@ -204,7 +204,7 @@ def _entry(
     return np.frombuffer(data, header.dtype).reshape(shape, order=order)
 
 
-def _memory() -> int:
+def free_memory() -> int:
     """Return the bytes of memory that are free, or a cautious guess."""
     try:
         said = re.search(r"MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text())

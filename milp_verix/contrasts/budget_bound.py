@@ -26,7 +26,7 @@ from verix_encodings import Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import FloatArray, relative_error
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.models.scenario import network_of_selection
-from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.network.batch import batch_outputs, batch_slopes
 from verix_encodings.proofs.safe_bound import evaluation_error
 
 _GUESS = 0.5
@@ -59,7 +59,7 @@ def budget_bound(
     highest = int(np.ceil((most - base) / step)) - 1
     least_step = max(int(np.floor((least - base) / step)), 0)
     first = proven = least_step - 1
-    reached = perturbations.margins_at(perturbations.weight(objective.least), deltas)
+    reached = perturbations.margins_at(perturbations.weight(objective.least), deltas, late)
     for margin in np.argsort(-np.diag(reached), kind="stable"):
         if reached[margin, margin] <= 0 or late():
             break
@@ -107,14 +107,14 @@ class _Budget:
         """Estimate the cost of features that undo the perturbation, from the gradient there."""
         p, costs = self.perturbations, self.objective.costs
         changed = p.centre + p.weight(self.objective.least) * self.delta
-        there = batch_values(p.margins, changed[:, None])
-        slope = batch_gradients(p.margins, there, np.array([self.margin]))[:, 0]
+        reached = batch_outputs(p.margins, changed[:, None])[self.margin, 0]
+        slope = batch_slopes(p.margins, changed[:, None], np.array([self.margin]))[:, 0]
         gains = np.zeros(costs.size)
         np.add.at(gains, p.feature_of, slope * (changed - p.centre))
         gains[self.objective.must_not] = 0.0
         paid = np.maximum(costs, np.finfo(float).tiny)
         order = np.argsort(-gains / paid, kind="stable")
-        short = np.cumsum(np.maximum(gains[order], 0.0)) < there[-1][self.margin, 0]
+        short = np.cumsum(np.maximum(gains[order], 0.0)) < reached
         return float(costs[order][short].sum())
 
     @cached_property

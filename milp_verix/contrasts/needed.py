@@ -47,11 +47,13 @@ def needed_features(
 
     ``known`` are violated claims, and ``most`` is the size of an explanation. Contrasts are sought
     until the ``deadline``, or until attacks find none that the cover misses. ``open_session`` opens
-    a solver for the covers. Returns 0 where values leave the range of float64.
+    a solver for the covers. Returns 0 where values leave the range of float64, and if it is late.
     """
     if problem.margins.stepped:
         # nothing climbs, and there are no lines around jumps
         return disjoint_contrasts(problem, known)
+    if deadline.passed():
+        return 0
     perturbations = perturbation_set(problem)
     attacker = _Attacker(perturbations, deadline)
     objective = make_objective(problem.features.count, None, (), ())

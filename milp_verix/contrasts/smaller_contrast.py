@@ -11,7 +11,7 @@ import numpy as np
 from milp_verix.oracle.perturbation_set import PerturbationSet
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
-from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.network.batch import batch_outputs, batch_slopes
 
 _ROUNDS = 6  # of prefixes and climbs; not measured
 _PREFIXES = 8  # evaluated in one pass; not measured
@@ -38,23 +38,23 @@ def smaller_contrast(
         free = fewer
         if not shorter or late():
             break
-        delta = _climbed(perturbations, needed, free, delta)[1]
+        delta = _climbed(perturbations, needed, free, delta, late)[1]
     for feature in order[::-1] if order.size <= _ONE_BY_ONE else ():
         if late():
             break
         without = free.copy()
         without[feature] = False
-        harmful, climbed = _climbed(perturbations, needed, without, delta)
+        harmful, climbed = _climbed(perturbations, needed, without, delta, late)
         if harmful:
             free, delta = without, climbed
     return free, delta
 
 
 def _climbed(
-    p: PerturbationSet, needed: FloatArray, free: BoolArray, delta: FloatArray
+    p: PerturbationSet, needed: FloatArray, free: BoolArray, delta: FloatArray, late: Late
 ) -> tuple[bool, FloatArray]:
     """Climb the margins from ``delta``; return whether one exceeds what is needed, and where."""
-    deltas, values = p.worst(p.weight(~free), delta[:, None], 1)
+    deltas, values = p.worst(p.weight(~free), delta[:, None], 1, late)
     margin = int(np.argmax(values - needed))
     return bool(values[margin] > needed[margin]), deltas[:, margin]
 
@@ -62,9 +62,9 @@ def _climbed(
 def _ranked(p: PerturbationSet, needed: FloatArray, free: BoolArray, delta: FloatArray) -> IntArray:
     """Return the features ``free``, those with the largest first-order gain first."""
     weight = p.weight(~free)
-    there = batch_values(p.margins, (p.centre + weight * delta)[:, None])
-    worst = np.argmax(there[-1][:, 0] - needed)
-    slope = batch_gradients(p.margins, there, np.array([worst]))[:, 0]
+    there = (p.centre + weight * delta)[:, None]
+    worst = np.argmax(batch_outputs(p.margins, there)[:, 0] - needed)
+    slope = batch_slopes(p.margins, there, np.array([worst]))[:, 0]
     gains = np.zeros(free.size)
     np.add.at(gains, p.feature_of, weight * slope * delta)
     features = np.flatnonzero(free)
@@ -83,7 +83,7 @@ def _shortest(
         for column, length in enumerate(lengths):
             moved[order[:length], column] = 1.0
         inputs = p.centre[:, None] + moved[p.feature_of] * delta[:, None]
-        reached = batch_values(p.margins, inputs)[-1] - needed[:, None]
+        reached = batch_outputs(p.margins, inputs) - needed[:, None]
         harmful = np.flatnonzero(reached.max(axis=0) > 0)
         first = int(harmful[0]) if harmful.size else lengths.size
         low = int(lengths[first - 1]) if first else low

@@ -21,6 +21,7 @@ from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
 from milp_verix.onnx_reader.graph import has_trees
 from milp_verix.onnx_reader.known_facts import facts_of
 from milp_verix.onnx_reader.outputs import cut
+from milp_verix.onnx_reader.room import require_room
 from milp_verix.onnx_reader.signature import Signature, read_signature
 from milp_verix.onnx_reader.sources.behind_transformer import behind_transformer
 from milp_verix.onnx_reader.sources.conversion import as_onnx
@@ -254,6 +255,7 @@ def _read(
 
         trees = read_onnx_trees(model, signature, path, sha256)
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))
+    require_room(model, signature)
     traced = trace(model, signature)
     columns, words, unread = (joined.columns, {}, ()) if joined else coordinates_of(fitted)
     return OnnxNetwork(

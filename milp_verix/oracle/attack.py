@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milp_verix.oracle.gradient_ascent import frank_wolfe
+from milp_verix.oracle.gradient_ascent import frank_wolfe, margins_along
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.verdict import Stage, Verdict
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
-from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.network.batch import batch_outputs
 
 _RIVALS = 3  # margins that are climbed; not measured
 _STEPS = 20  # of a climb; not measured
@@ -45,25 +45,25 @@ def attacked(
     """Yield those of ``features`` that a climb shows to be needed beside ``irrelevant``.
 
     ``starts`` are inputs of the ball over ``irrelevant``, the worst one known for each margin,
-    shape (m, d). Once ``late()``, no more features are looked at.
+    shape (m, d), or one for all of them, (1, d). Once ``late()``, no more features are looked at.
     """
     if margins.stepped:
         return
     centre = problem.x.astype(np.float64)
-    reached = np.max(batch_values(margins, starts.T)[-1], axis=1)
+    reached = np.max(batch_outputs(margins, starts.T, late), axis=1)
     rivals = np.argsort(-reached, kind="stable")[:_RIVALS]
     base = np.zeros(centre.size)
     base[problem.features.coordinates(irrelevant)] = 1.0
     # a batch holds every value of the network for each climb and step
     values = sum(margins.sizes) * rivals.size * len(_STEP_LENGTHS)
     size = max(int(_MOST_VALUES / values), 1)
-    deltas = starts[rivals] - centre
+    deltas = np.broadcast_to(starts, (margins.output_size, centre.size))[rivals] - centre
     if size < len(features):
         # several batches: not worth it if nothing is found with all features free
         every = base.copy()
         every[problem.features.coordinates(features)] = 1.0
-        all_free = _Batch(problem, margins, features[:1], every[:, None], rivals)
-        points, reached = all_free.climb(deltas, late)
+        all_free = _Batch(problem, margins, features[:1], every[:, None], rivals, late)
+        points, reached = all_free.climb(deltas)
         if np.all(reached <= 0):
             return
         deltas = points.T
@@ -74,8 +74,8 @@ def attacked(
         weights = np.repeat(base[:, None], len(some), axis=1)
         for column, feature in enumerate(some):
             weights[problem.features.groups[feature], column] = 1.0
-        batch = _Batch(problem, margins, some, weights, rivals)
-        yield from batch.climbed(deltas, late)
+        batch = _Batch(problem, margins, some, weights, rivals, late)
+        yield from batch.climbed(deltas)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +83,7 @@ class _Batch:
     """Climbs of each of the margins ``rivals`` for each of ``features``, side by side.
 
     ``weights`` are ``w``, shape (d, features). The columns of a batch are pairs of a rival and a
-    feature: those of the first rival first.
+    feature: those of the first rival first. Climbs end once ``late()``.
     """
 
     problem: PosedProblem
@@ -91,11 +91,12 @@ class _Batch:
     features: Sequence[int]
     weights: FloatArray
     rivals: IntArray
+    late: Late
 
-    def climbed(self, deltas: FloatArray, late: Late) -> Iterator[tuple[int, Verdict]]:
+    def climbed(self, deltas: FloatArray) -> Iterator[tuple[int, Verdict]]:
         """Yield features with their counterfactuals; climbs begin at ``deltas``, (rivals, d)."""
         count = len(self.features)
-        points, reached = self.climb(deltas, late, _ENOUGH)
+        points, reached = self.climb(deltas, _ENOUGH)
         inputs = self._inputs(points, np.arange(reached.size))
         for place, feature in enumerate(self.features):
             mine = np.arange(place, reached.size, count)
@@ -108,41 +109,30 @@ class _Batch:
                     yield feature, replace(verdict, stage=Stage.POINTS)
                     break
 
-    def climb(
-        self, deltas: FloatArray, late: Late, enough: float = np.inf
-    ) -> tuple[FloatArray, FloatArray]:
+    def climb(self, deltas: FloatArray, enough: float = np.inf) -> tuple[FloatArray, FloatArray]:
         """Return the points δ where the climbs from ``deltas`` end, and the margins there.
 
         A climb ends once its margin is above ``enough``.
         """
+        count = len(self.features)
+        outputs = np.repeat(self.rivals, count)
+        values, slopes = margins_along(self.margins, outputs, self._inputs, self.late)
         return frank_wolfe(
-            np.repeat(deltas.T, len(self.features), axis=1),
-            self._values,
-            self._gradients,
+            np.repeat(deltas.T, count, axis=1),
+            values,
+            lambda points, numbers: self.weights[:, numbers % count] * slopes(points, numbers),
             _around_zero(self.problem).farthest,
             steps=_STEPS,
             shares=_STEP_LENGTHS,
             gain=1e-9,
             enough=enough,
-            late=late,
+            late=self.late,
         )
 
     def _inputs(self, points: FloatArray, numbers: IntArray) -> FloatArray:
         """Return ``x + w ∘ δ`` for the ``points`` δ of the columns ``numbers``."""
         weight = self.weights[:, numbers % len(self.features)]
         return np.asarray(self.problem.x.astype(np.float64)[:, None] + weight * points)
-
-    def _outputs(self, numbers: IntArray) -> IntArray:
-        return np.asarray(self.rivals[numbers // len(self.features)])
-
-    def _values(self, points: FloatArray, numbers: IntArray) -> FloatArray:
-        reached = batch_values(self.margins, self._inputs(points, numbers))[-1]
-        return np.asarray(reached[self._outputs(numbers), np.arange(numbers.size)])
-
-    def _gradients(self, points: FloatArray, numbers: IntArray) -> FloatArray:
-        there = batch_values(self.margins, self._inputs(points, numbers))
-        slopes = batch_gradients(self.margins, there, self._outputs(numbers))
-        return np.asarray(self.weights[:, numbers % len(self.features)] * slopes)
 
 
 def _around_zero(problem: PosedProblem) -> Interval | NormBall:

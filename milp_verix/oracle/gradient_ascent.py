@@ -14,7 +14,7 @@ from verix_encodings import Interval, Network, NormBall, interval_bounds, slope_
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.bounds.norm_ball import length
-from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.network.batch import batch_outputs, batch_slopes
 
 _STEPS = 8  # of a climb; not measured
 _SHARES = tuple(0.5 ** np.arange(12))
@@ -97,6 +97,21 @@ def pulled_in(region: Interval | NormBall, point: FloatArray) -> FloatArray:
     return np.asarray(region.centre + share * (x - region.centre))
 
 
+def margins_along(
+    network: Network, outputs: IntArray, inputs: AtPoints, late: Late
+) -> tuple[AtPoints, AtPoints]:
+    """Return the values of ``outputs``, (N,), at the ``inputs`` of points; and gradients there."""
+
+    def values(points: FloatArray, numbers: IntArray) -> FloatArray:
+        reached = batch_outputs(network, inputs(points, numbers), late)
+        return np.asarray(reached[outputs[numbers], np.arange(numbers.size)])
+
+    def gradients(points: FloatArray, numbers: IntArray) -> FloatArray:
+        return batch_slopes(network, inputs(points, numbers), outputs[numbers], late)
+
+    return values, gradients
+
+
 def climbs(
     network: Network,
     region: Interval | NormBall,
@@ -111,14 +126,8 @@ def climbs(
     if network.stepped:
         return points
 
-    def values(x: FloatArray, numbers: IntArray) -> FloatArray:
-        reached = batch_values(network, x)[-1]
-        return np.asarray(reached[outputs[numbers], np.arange(numbers.size)])
-
-    def gradients(x: FloatArray, numbers: IntArray) -> FloatArray:
-        return batch_gradients(network, batch_values(network, x), outputs[numbers])
-
-    return frank_wolfe(points, values, gradients, region.farthest, late=late)[0]
+    along = margins_along(network, outputs, lambda x, _: x, late)
+    return frank_wolfe(points, *along, region.farthest, late=late)[0]
 
 
 def climb(
@@ -132,14 +141,5 @@ def climb(
 
     A point outside is pulled in first. Once ``late()``, the climb returns its current point.
     """
-    if network.stepped:
-        return pulled_in(region, point)
-    one_output = only(network, output)
-    points, _ = frank_wolfe(
-        pulled_in(region, point)[:, None],
-        lambda x, _: batch_values(one_output, x)[-1][0],
-        lambda x, _: gradient(one_output, x[:, 0])[:, None],
-        region.farthest,
-        late=late,
-    )
-    return points[:, 0]
+    start = pulled_in(region, point)[:, None]
+    return climbs(network, region, start, np.array([output]), late)[:, 0]

@@ -39,7 +39,7 @@ from milp_verix.results.records.statistics import (
 from milp_verix.results.records.verdict import Answer, Effort, Stage, Verdict
 from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network.batch import batch_outputs
 from verix_encodings.proofs.safe_bound import evaluation_error
 from verix_encodings.propagation.alpha import beyond_input
 
@@ -219,7 +219,7 @@ class Oracle:
         self.prepare(deadline)
         margins, memory = self._known.margins, self._memory_of(irrelevant, deadline)
         centre = self.problem.x.astype(np.float64)
-        starts = np.tile(centre, (margins.output_size, 1)) if memory is None else memory.points
+        starts = centre[None] if memory is None else memory.points
         found = dict(
             attacked(self.problem, margins, starts, irrelevant, features, late=deadline.passed)
         )
@@ -282,10 +282,10 @@ class Oracle:
         """Begin with ``free``, proven elsewhere, and with ``inputs`` of its ball, shape (d, N)."""
         self.forget(deadline)
         if self.memory is not None:
-            worst = np.argmax(batch_values(self._known.margins, inputs)[-1], axis=1)
+            worst = np.argmax(batch_outputs(self._known.margins, inputs), axis=1)
             points = {margin: inputs[:, column] for margin, column in enumerate(worst.tolist())}
             unknown = np.full(worst.size, np.inf)
-            self.memory = self.memory.proven(free, unknown, points)
+            self.memory = self.memory.proven(free, unknown, points, deadline.passed)
 
     def _memory_of(self, irrelevant: Sequence[int], deadline: Deadline) -> Memory | None:
         """Return the memory of the set ``irrelevant``, its points moved as far as that allows."""
@@ -298,7 +298,7 @@ class Oracle:
             self._beyond = None
         moved = self.memory.suspects(free[:0], region, late=deadline.passed)
         points = {margin: point for margin, point, _ in moved}
-        self.memory = self.memory.proven(free, self.memory.upper, points)
+        self.memory = self.memory.proven(free, self.memory.upper, points, deadline.passed)
         return self.memory
 
     def _timed(
@@ -393,7 +393,7 @@ class Oracle:
                 return replace(verdict, effort=effort)
             stage = verdict.stage
         if self.memory is not None:
-            self.memory = self.memory.proven(free, upper, points)
+            self.memory = self.memory.proven(free, upper, points, deadline.passed)
             self._bounds = bounds
         worst = max(float(np.max(upper, initial=-np.inf)), self._known.highest)
         return Verdict(Answer.HOLDS, bound=worst, effort=effort, stage=stage)

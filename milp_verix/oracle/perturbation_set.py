@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.oracle.gradient_ascent import frank_wolfe
+from milp_verix.oracle.gradient_ascent import frank_wolfe, margins_along
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
-from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.network.batch import batch_outputs
 
 _STEPS = 12  # of a climb; not measured
 _STEP_LENGTHS = (1.0, 0.5, 0.2, 0.05)  # tried at each; not measured
@@ -62,10 +62,10 @@ class PerturbationSet:
         """Return the coordinates of the features that are not ``chosen``."""
         return np.flatnonzero(~chosen[self.feature_of])
 
-    def margins_at(self, weight: FloatArray, deltas: FloatArray) -> FloatArray:
+    def margins_at(self, weight: FloatArray, deltas: FloatArray, late: Late = never) -> FloatArray:
         """Return the margins at ``x + w ∘ δ`` for the columns of ``deltas``, shape (m, N)."""
         moved = self.centre[:, None] + weight[:, None] * deltas
-        return batch_values(self.margins, moved)[-1]
+        return batch_outputs(self.margins, moved, late)
 
     def worst(
         self, weight: FloatArray, starts: FloatArray, climbs: int, late: Late = never
@@ -75,7 +75,7 @@ class PerturbationSet:
         Returns the best perturbation found for each margin, shape (d, m), and its value, (m,). Once
         ``late()`` is true, the climbs stop.
         """
-        reached = self.margins_at(weight, starts)
+        reached = self.margins_at(weight, starts, late)
         # for each margin, the starts with the largest values
         tried = np.argsort(-reached, axis=1, kind="stable")[:, :climbs]
         size = self.margins.output_size
@@ -90,14 +90,9 @@ class PerturbationSet:
         """Climb the margin ``outputs[k]`` from column ``k`` of ``deltas``, all side by side."""
         centre, felt = self.centre[:, None], weight[:, None]
 
-        def values(points: FloatArray, numbers: IntArray) -> FloatArray:
-            reached = batch_values(self.margins, centre + felt * points)[-1]
-            return np.asarray(reached[outputs[numbers], np.arange(numbers.size)])
-
-        def gradients(points: FloatArray, numbers: IntArray) -> FloatArray:
-            there = batch_values(self.margins, centre + felt * points)
-            return batch_gradients(self.margins, there, outputs[numbers])
-
+        values, gradients = margins_along(
+            self.margins, outputs, lambda points, _: centre + felt * points, late
+        )
         deltas, reached = frank_wolfe(
             deltas,
             values,

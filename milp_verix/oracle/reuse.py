@@ -21,7 +21,7 @@ from milp_verix.oracle.gradient_ascent import climb, climbs, gradient, only
 from verix_encodings import Bounds, Interval, Network, NormBall, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Late, never
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network.batch import batch_outputs
 
 # each costs two evaluations of the network for each margin
 _ONE_BY_ONE = 8
@@ -88,7 +88,7 @@ class Memory:
         if isinstance(region, NormBall):
             # programs cost far more here than the few steps of a climb
             points = climbs(self.network, region, self.points[order].T, order, late)
-            values = batch_values(self.network, points)[-1][order, np.arange(order.size)]
+            values = batch_outputs(self.network, points, late)[order, np.arange(order.size)]
             yield from zip(order.tolist(), points.T, values.tolist(), strict=True)
             return
         few = 0 < extra.size <= _ONE_BY_ONE
@@ -117,11 +117,17 @@ class Memory:
         return point, value
 
     def proven(
-        self, free: IntArray, upper: FloatArray, points: Mapping[int, FloatArray]
+        self,
+        free: IntArray,
+        upper: FloatArray,
+        points: Mapping[int, FloatArray],
+        late: Late = never,
     ) -> "Memory":
         """Return the memory once ``free`` is proven, with ``upper`` and better ``points``."""
         kept, reached, gradients = self.points.copy(), self.reached.copy(), self.gradients.copy()
         for margin, point in points.items():
+            if late():
+                break
             value = float(self.network.evaluate(point)[margin])
             if value > reached[margin]:
                 kept[margin], reached[margin] = point, value
@@ -141,7 +147,7 @@ class Memory:
         point = beyond.reshape(-1).astype(np.float64)
         margin = int(np.argmax(self.network.evaluate(point)))
         inside = climb(self.network, region, point, margin, late)
-        return self.proven(self.free, self.upper, {margin: inside})
+        return self.proven(self.free, self.upper, {margin: inside}, late)
 
 
 def first_memory(network: Network, centre: FloatArray, late: Late = never) -> Memory | None:
@@ -149,6 +155,8 @@ def first_memory(network: Network, centre: FloatArray, late: Late = never) -> Me
 
     None if bounds overflow, and once ``late()``.
     """
+    if late():
+        return None
     try:
         at_centre = interval_bounds(network, Interval(centre, centre))[-1].upper
     except OverflowError:

@@ -19,7 +19,7 @@ from milp_verix.results.records.statistics import TIME_LIMIT
 from milp_verix.results.records.verdict import Answer, Verdict
 from verix_encodings import Interval, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network.batch import batch_outputs
 
 _ONE_BY_ONE = 64  # features at most that are put back one by one; not measured
 _ROUNDS = 3  # of ranking and bisection; not measured
@@ -241,7 +241,7 @@ class SubsetOracle:
         """
         moved = np.unique(self.feature_of[point != self.centre]).tolist()
         tried = np.array([point, *(self._put_back(point, [f]) for f in moved)])
-        reached = batch_values(self.margins, tried.T)[-1][margin]
+        reached = batch_outputs(self.margins, tried.T)[margin]
         losses = np.zeros(self.problem.features.count)
         losses[moved] = reached[0] - reached[1:]
         return losses

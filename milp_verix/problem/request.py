@@ -36,9 +36,9 @@ class Request:
         A search inside of another one has that one's deadline for its ``time_limit``. Raises
         ``InputError`` where the model in memory was fitted again since the problem was posed.
         """
-        problem.network.require_unchanged()
         started, limit = time.monotonic(), search.time_limit
         if not isinstance(limit, Deadline):
+            problem.network.require_unchanged()
             limit = deadline_in(seconds_of(limit, "time_limit"))
         if search.memory is not None:
             limit = replace(limit, full=partial(holds_more, bytes_of(search.memory)))

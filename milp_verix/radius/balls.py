@@ -23,7 +23,7 @@ from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, ends_around, radii_of
 from milp_verix.problem.problem import PosedProblem
-from verix_encodings.arrays import BoolArray, IntArray
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
 
 # no slots: what moves at all is computed once
@@ -67,7 +67,9 @@ class Balls:
         if norm == "l1":
             return _rounded_up(sum(moves, Fraction()))
         square = sum((move * move for move in moves), Fraction())
-        root = math.sqrt(square)
+        # the root of a whole number of 128 bits: the square may be beyond float64
+        shift = 64 + (square.denominator.bit_length() - square.numerator.bit_length()) // 2
+        root = _rounded_up(math.isqrt(int(square * Fraction(4) ** shift)) / Fraction(2) ** shift)
         while Fraction(root) ** 2 < square:
             root = math.nextafter(root, math.inf)
         return root
@@ -77,16 +79,21 @@ class Balls:
 
         Infinite where the domain is.
         """
-        ball = self.problem.ball
-        lower, upper = ball.domain_lower, ball.domain_upper
-        wide = ball.centre.astype(np.float64)
-        if self.problem.inputs is not None and self.scale is not None:  # no missing values
-            lower, upper = ends_around(self.problem.inputs, wide, self.scale)
-        lower, upper, wide = lower[free], upper[free], wide[free]
+        lower, upper = (end[free] for end in self._ends)
+        wide = self.problem.ball.centre[free].astype(np.float64)
         corner = np.where(upper - wide > wide - lower, upper, lower)
         moved = (corner != wide) & self._movable[free]
         corner = corner[moved]
         return self._distance(free[moved], corner) if np.isfinite(corner).all() else math.inf
+
+    @cached_property
+    def _ends(self) -> tuple[FloatArray, FloatArray]:
+        """The ends of all coordinates, two arrays of shape (d,)."""
+        ball, inputs = self.problem.ball, self.problem.inputs
+        if inputs is None or self.scale is None:
+            return ball.domain_lower, ball.domain_upper
+        # no missing values
+        return ends_around(inputs, ball.centre.astype(np.float64), self.scale)
 
     @cached_property
     def _movable(self) -> BoolArray:
@@ -133,5 +140,8 @@ def scale_of(inputs: Inputs | None, scale: Epsilon) -> tuple[float, ...] | None:
 
 
 def _rounded_up(value: Fraction) -> float:
-    rounded = float(value)
+    try:
+        rounded = float(value)
+    except OverflowError:
+        return math.inf
     return rounded if Fraction(rounded) >= value else math.nextafter(rounded, math.inf)

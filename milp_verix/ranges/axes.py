@@ -123,16 +123,6 @@ class OrderedAxis:
         """The largest span that is asked about."""
         return self.least, self.most
 
-    def ends(self, span: Span) -> Ends:
-        """Return the lower and upper ends of the coordinates, shape (k,), rounded outward."""
-        assert isinstance(span, tuple)
-        low, high = span
-        if self.x.size == 1:
-            return np.array([low]), np.array([high])
-        lower = np.nextafter(self.x + low, -np.inf) if low else self.x
-        upper = np.nextafter(self.x + high, np.inf) if high else self.x
-        return lower, upper
-
     def clauses(self, _span: Span) -> tuple[Clause, ...]:
         """Return the clauses that a span needs beside its ends: none."""
         return ()

@@ -1,5 +1,6 @@
 """Decisions on boxes of a search for ranges: by bounds, known points, climbs, and an oracle."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -43,14 +44,16 @@ class BoxChecks:
             return np.zeros(len(states), dtype=bool)
         return self.quick.proven(states, self.request.deadline)
 
-    def climb(self, states: list[State], each: int) -> None:
-        """Look for counterfactuals in boxes by ``each`` climbs."""
-        if states and len(self.regions.axes) <= MOST_AXES:
-            self.climb_in(*boxes_of(self.regions, states, each, self.draw))
+    def climb(self, states: Iterable[State], each: int) -> None:
+        """Look for counterfactuals in boxes by ``each`` climbs; of many axes no box is made."""
+        if len(self.regions.axes) <= MOST_AXES and (made := [*states]):
+            self.climb_in(*boxes_of(self.regions, made, each, self.draw))
 
     def climb_in(self, lower: FloatArray, upper: FloatArray) -> None:
         """Look for counterfactuals by a climb in each of the boxes, (N, d)."""
         late = self.request.deadline.passed
+        if late():
+            return
         self.known.suspect(climbed(self.regions, lower, upper, self.draw, late))
 
     def decide(self, state: State, *, tried: bool = False) -> Verdict:

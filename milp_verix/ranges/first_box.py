@@ -64,8 +64,8 @@ def _begin(checks: BoxChecks, rows: FloatArray) -> None:
 
 def _shrunk(checks: BoxChecks, state: State) -> State | Verdict:
     """Return a proven box between that of the input and ``state``."""
-    regions = checks.regions
-    boxes = [_scaled(regions, state, share) for share in _SHARES.tolist()]
+    regions, late = checks.regions, checks.request.deadline.passed
+    boxes = [_scaled(regions, state, share) for share in _SHARES.tolist() if not late()]
     proven = np.flatnonzero(checks.proven(boxes))
     found, low, high = regions.start, 0.0, 1.0
     if proven.size:
@@ -80,6 +80,8 @@ def _shrunk(checks: BoxChecks, state: State) -> State | Verdict:
         if not verdict.holds:
             return verdict
     for _ in range(_BISECTIONS):
+        if late():
+            break
         middle = (low + high) / 2
         box = _scaled(regions, state, middle)
         if box == found or checks.decide(box).holds:
@@ -99,8 +101,7 @@ def _scaled(regions: Regions, state: State, share: float) -> State:
             spans.append(axis.start | {*others[: int(share * len(others))]})
             continue
         assert isinstance(span, tuple)
-        low, high = (
-            start + share * (end - start) for start, end in zip(axis.start, span, strict=True)
-        )
+        (low, high), (first, last) = span, axis.start
+        low, high = first + share * (low - first), last + share * (high - last)
         spans.append((float(np.ceil(low)), float(np.floor(high))) if axis.whole else (low, high))
     return tuple(spans)

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.oracle.gradient_ascent import frank_wolfe
+from milp_verix.oracle.gradient_ascent import frank_wolfe, margins_along
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.ranges.axes import WordAxis
-from milp_verix.ranges.regions import Regions, State
+from milp_verix.ranges.regions import Regions, State, stacked
 from milp_verix.results.records.verdict import Verdict
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
 from verix_encodings.bounds.one_hot_box import put_best
-from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.network.batch import batch_outputs
 
 _STEPS = 6  # of a climb; not measured
 _SHARES = (1.0, 0.5, 0.2)  # tried at each; not measured
@@ -50,14 +50,14 @@ class KnownPoints:
     def suspect(self, points: FloatArray) -> None:
         """Add the inputs next to ``points``, (N, d), at which some margin is above zero."""
         ball, margins = self.whole.ball, self.whole.margins
-        points = points[batch_values(margins, points.T)[-1].max(axis=0) > 0]
+        points = points[batch_outputs(margins, points.T).max(axis=0) > 0]
         near = [ball.some_input(point, self._everything) for point in points]
         if not near:
             return
         inputs = np.array(near)
         if ball.mixed is not None:  # to repair points that break rules takes a program each
             inputs = inputs[ball.mixed.containing(inputs.astype(np.float64))]
-        worst = batch_values(margins, inputs.astype(np.float64).T)[-1].max(axis=0)
+        worst = batch_outputs(margins, inputs.astype(np.float64).T).max(axis=0)
         self._add(inputs[worst > 0])
 
     def learn(self, verdict: Verdict) -> int:
@@ -109,15 +109,6 @@ def climbed(
     def inputs(points: FloatArray, numbers: IntArray) -> FloatArray:
         return np.asarray(base[:, numbers] + width[:, numbers] * points)
 
-    def values(points: FloatArray, numbers: IntArray) -> FloatArray:
-        reached = batch_values(margins, inputs(points, numbers))[-1]
-        return np.asarray(reached[output[numbers], np.arange(numbers.size)])
-
-    def gradients(points: FloatArray, numbers: IntArray) -> FloatArray:
-        there = batch_values(margins, inputs(points, numbers))
-        slopes = batch_gradients(margins, there, output[numbers])
-        return np.asarray(slopes * width[:, numbers])
-
     def farthest(ways: FloatArray) -> FloatArray:
         ends = (ways.T > 0).astype(np.float64)
         put_best(ends, ways.T, top, blocks)
@@ -125,11 +116,12 @@ def climbed(
 
     every = np.arange(len(lower))
     starts = farthest(draw.standard_normal(width.shape))
-    output = np.argmax(batch_values(margins, inputs(starts, every))[-1], axis=0)
+    output = np.argmax(batch_outputs(margins, inputs(starts, every), late), axis=0)
+    values, slopes = margins_along(margins, output, inputs, late)
     found, _ = frank_wolfe(
         starts,
         values,
-        gradients,
+        lambda points, numbers: width[:, numbers] * slopes(points, numbers),
         farthest,
         steps=_STEPS,
         shares=_SHARES,
@@ -144,9 +136,8 @@ def boxes_of(
     regions: Regions, states: Sequence[State], each: int, draw: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     """Return the ends of ``each`` boxes for each state, (N, d), with one word for each category."""
-    ends = [regions.ends(state) for state in states]
-    lower = np.repeat(np.array([low for low, _ in ends]), each, axis=0)
-    upper = np.repeat(np.array([high for _, high in ends]), each, axis=0)
+    ends = stacked([regions.ends(state) for state in states])
+    lower, upper = (np.repeat(end, each, axis=0) for end in ends)
     for column, axis in enumerate(regions.axes):
         if isinstance(axis, WordAxis):
             words = [draw.choice(sorted(state[column]), each) for state in states]

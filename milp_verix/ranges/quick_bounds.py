@@ -56,7 +56,8 @@ class QuickBounds:
             ranges = self.crown.bounds(boxes, {}, deadline.passed)
             size = self.needed.size
             owner = np.repeat(np.arange(len(boxes)), size)
-            forms = self.crown.margins(boxes, ranges, owner, np.tile(np.arange(size), len(boxes)))
+            which, late = np.tile(np.arange(size), len(boxes)), deadline.passed
+            forms = self.crown.margins(boxes, ranges, owner, which, late)
             # a NaN is no bound
             highest = np.fmin(forms.upper.reshape(-1, size), self.crown.root[-1].upper)
             found[left] = np.all(highest < -self.needed, axis=1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.ranges.axes import Axis, Ends, Span, outside
+from milp_verix.ranges.axes import Axis, Ends, OrderedAxis, Span, WordAxis, outside
 from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.mixed_domain import Clause, MixedDomain
@@ -47,15 +47,29 @@ class Regions:
         """The coordinates of the other features, ascending."""
         return np.setdiff1d(np.arange(self.problem.x.size), self.kept)
 
+    @cached_property
+    def _ordered(self) -> tuple[list[int], IntArray, IntArray, FloatArray, BoolArray]:
+        """The columns of intervals; of each coordinate: its one, place, value, if it is alone."""
+        axes = [(c, axis) for c, axis in enumerate(self.axes) if isinstance(axis, OrderedAxis)]
+        sizes = np.array([axis.x.size for _, axis in axes], dtype=np.intp)
+        at = np.concatenate([np.zeros(0, dtype=np.intp), *(axis.coordinates for _, axis in axes)])
+        x = np.concatenate([np.zeros(0), *(axis.x for _, axis in axes)])
+        owner = np.repeat(np.arange(sizes.size), sizes)
+        return [c for c, _ in axes], owner, at, x, sizes[owner] == 1
+
     def ends(self, state: State) -> Ends:
         """Return the ends of all coordinates, two arrays of shape (d,), rounded outward."""
-        ball = self.problem.ball
+        ball, (columns, owner, at, x, single) = self.problem.ball, self._ordered
         lower, upper = ball.outer.lower.copy(), ball.outer.upper.copy()
+        low, high = np.array([state[c] for c in columns], dtype=float).reshape(-1, 2)[owner].T
+        lower[at] = np.where(single, low, np.where(low, np.nextafter(x + low, -np.inf), x))
+        upper[at] = np.where(single, high, np.where(high, np.nextafter(x + high, np.inf), x))
         for axis, span in zip(self.axes, state, strict=True):
-            at = axis.coordinates
-            low, high = axis.ends(span)
-            lower[at] = np.maximum(low, ball.domain_lower[at])
-            upper[at] = np.minimum(high, ball.domain_upper[at])
+            if isinstance(axis, WordAxis):
+                lower[axis.coordinates], upper[axis.coordinates] = axis.ends(span)
+        kept = self.kept
+        lower[kept] = np.maximum(lower[kept], ball.domain_lower[kept])
+        upper[kept] = np.minimum(upper[kept], ball.domain_upper[kept])
         return lower, upper
 
     def clauses(self, state: State) -> tuple[Clause, ...]:
@@ -103,6 +117,13 @@ class Regions:
         marks = [outside(span, places[:, column]) for column, span in enumerate(state)]
         return np.array(marks, dtype=bool).reshape(len(marks), len(places)).T
 
+    def beside(self, places: FloatArray, state: State, before: "Beside | None") -> "Beside":
+        """Return which of ``places``, (N, axes, 2), a box lacks; ``before`` if that tells it."""
+        if before is not None and before.state is state and before.places is places:
+            return before
+        marks = self.beyond(places, state)
+        return Beside(places, state, marks, marks.sum(axis=1))
+
     def _centre(self, state: State, lower: FloatArray, upper: FloatArray) -> NDArray[Any] | None:
         """Return a point of the box near the input, in the network's dtype; None without one."""
         ball = self.problem.ball
@@ -123,6 +144,24 @@ class Regions:
             return None
         centre = _rounded(domain.snapped(near), *inner, ball.centre.dtype)
         return centre if domain.contains(centre) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beside:
+    """Places, shape (N, axes, 2), with ``marks``, (N, axes), of axes on which a box lacks them.
+
+    ``state`` is the box; ``count``, shape (N,), counts the marks of each place.
+    """
+
+    places: FloatArray
+    state: State
+    marks: BoolArray
+    count: IntArray
+
+    def within(self, column: int, span: Span) -> IntArray:
+        """Return the numbers of places that the box has if one of its axes has another span."""
+        near = np.flatnonzero(self.count == self.marks[:, column])
+        return near[~outside(span, self.places[near, column])] if near.size else near
 
 
 def with_span(state: State, axis: int, span: Span) -> State:

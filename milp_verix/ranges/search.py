@@ -17,7 +17,7 @@ from milp_verix.ranges.checks import BoxChecks
 from milp_verix.ranges.first_box import first_box
 from milp_verix.ranges.known_points import KnownPoints
 from milp_verix.ranges.quick_bounds import QuickBounds
-from milp_verix.ranges.regions import State, joined, with_span
+from milp_verix.ranges.regions import Beside, State, joined, with_span
 from milp_verix.ranges.result import End, Widened, ranges_of
 from milp_verix.results.public import Ranges
 from milp_verix.results.records.verdict import Verdict
@@ -45,6 +45,8 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
     """The search for the widest box: bounds of many boxes at once, climbs, checks of ends."""
 
     _places: FloatArray = field(init=False)
+    _near_rows: Beside | None = None
+    _near_points: Beside | None = None
 
     def __post_init__(self) -> None:
         regions, draw = self.regions, np.random.default_rng(self.request.search.seed)
@@ -65,9 +67,8 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
         self.state = self._filled(found)
         self.tell()
         left = self._ends()
-        checks.climb([self._next(end) for end in left], each=_EACH)
+        checks.climb((self._next(end) for end in left), each=_EACH)
         while left:
-            request.deadline.check()
             end = max(left, key=self._gain)
             if isinstance(regions.axes[end[0]], WordAxis):
                 words = [other for other in left if other[0] == end[0]]
@@ -112,6 +113,7 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
     def _gain(self, end: End) -> tuple[float, float]:
         """Return the rows, and the share of the range, that an end may gain at most."""
         assert self.state is not None
+        self.request.deadline.check()
         column, side = end
         axis, span = self.regions.axes[column], self.state[column]
         if isinstance(axis, WordAxis):
@@ -120,8 +122,8 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
             limit = self._limit(end)[0]
             wider = joined(span, (limit, limit))
             share = side * (limit - self._end(end)) / (axis.most - axis.least)
-        beyond = self.regions.beyond(self._places, with_span(self.state, column, wider))
-        return float(np.count_nonzero(~beyond.any(axis=1))), share
+        self._near_rows = self.regions.beside(self._places, self.state, self._near_rows)
+        return float(self._near_rows.within(column, wider).size), share
 
     def _next(self, end: End) -> State:
         """Return the box one step beyond an end or word, the others in their spans."""
@@ -176,9 +178,10 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
         assert isinstance(axis, OrderedAxis)
         limit = axis.most if side > 0 else axis.least
         low, high = self.state[column]
-        beyond = with_span(self.state, column, (low, limit) if side > 0 else (limit, high))
-        numbers = self.checks.known.within(beyond)
-        there = self.checks.known.places[numbers, column, int(side > 0)]
+        places = self.checks.known.places
+        self._near_points = self.regions.beside(places, self.state, self._near_points)
+        numbers = self._near_points.within(column, (low, limit) if side > 0 else (limit, high))
+        there = places[numbers, column, int(side > 0)]
         for place in np.argsort(side * there, kind="stable").tolist():
             number, value = int(numbers[place]), float(there[place])
             if (

@@ -23,7 +23,8 @@ from milp_verix.results.public import Ranges
 from milp_verix.results.rules import Rules
 from milp_verix.traversal.explain import explain_problem
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.network.batch import batch_values
+from verix_encodings.bounds.interval import Late
+from verix_encodings.network.batch import batch_outputs
 
 _TRIES = 3
 """Rows that are explained for each rule."""
@@ -70,7 +71,7 @@ def find_rules(
     network = loaded(network)
     table, described, notes = _numbers(network, rows, asked)
     asked = {**asked, "inputs": described}
-    classes = _classes(network, table)
+    classes = _classes(network, table, deadline.passed)
     draw, left = np.random.default_rng(seed), np.ones(len(table), dtype=bool)
     candidates: list[tuple[Ranges, BoolArray]] = []
     done = 0
@@ -114,9 +115,9 @@ def _numbers(
     raise InputError(f"none of the first rows is an input of the question: {reason}")
 
 
-def _classes(network: LoadedModel, table: FloatArray) -> FloatArray:
+def _classes(network: LoadedModel, table: FloatArray, late: Late) -> FloatArray:
     """Return a number for the prediction of each row, by which rows are grouped; (R,)."""
-    scores = batch_values(network.ir, table.T)[-1]
+    scores = batch_outputs(network.ir, table.T, late)
     found = (scores[0] > 0) if len(scores) == 1 else np.argmax(scores, axis=0)
     return np.asarray(found, dtype=np.float64)
 

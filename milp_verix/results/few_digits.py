@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from milp_verix.number_text import rounder
 from milp_verix.problem.problem import PosedProblem
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network.batch import batch_outputs
 
 _CLOSE = 1e-4
 """A margin so far below zero, as a share of the largest, is no change in onnxruntime."""
@@ -42,7 +42,7 @@ def _likely(problem: PosedProblem, candidates: Point) -> list[int]:
     """Return the rows of ``candidates``, (n, d), at which a margin may be above zero."""
     if not len(candidates):
         return []
-    worst = batch_values(problem.margins, candidates.T.astype(np.float64))[-1].max(axis=0)
+    worst = batch_outputs(problem.margins, candidates.T.astype(np.float64)).max(axis=0)
     least = 0.0
     if not problem.margins.stepped:  # the network may round across a margin close to zero
         least = -_CLOSE * max(float(np.abs(worst).max()), 1.0)

@@ -11,7 +11,7 @@ from milp_verix.oracle.engines.leaves import cells_for
 from milp_verix.problem.ball import rounded_to
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.few_digits import Condition, Point, first_changed, replaced
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network.batch import batch_outputs
 
 _MOST_TRIED = 24
 """Values of a coordinate that are tried, the nearest first."""
@@ -40,7 +40,7 @@ def put_back(problem: PosedProblem, point: Point, allowed: Condition) -> Point:
         alone = np.tile(point, (len(groups), 1))
         for row, group in enumerate(groups):
             alone[row, group] = x[group]
-        worst = batch_values(problem.margins, alone.T.astype(np.float64))[-1].max(axis=0)
+        worst = batch_outputs(problem.margins, alone.T.astype(np.float64)).max(axis=0)
         ranked = [groups[row] for row in np.argsort(-worst, kind="stable") if worst[row] > 0]
         # all beginnings of the ranking at once, the longest first
         candidates = np.tile(point, (len(ranked), 1))

@@ -45,10 +45,14 @@ class Forms:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Batch:
-    """Boxes, bounds of their values so far, and relaxations of activations made from these."""
+    """Boxes, bounds of their values so far, and relaxations of activations made from these.
+
+    Rows that are not reached before ``late()`` have infinite bounds.
+    """
 
     boxes: Boxes
     found: Sequence[Range]
+    late: Late
     relaxed: dict[tuple[int, bool], BatchRelaxation] = field(default_factory=dict)
 
     def relaxation(self, value: int, node: Node, *, flat: bool) -> BatchRelaxation:
@@ -93,7 +97,7 @@ class BatchCrown:
         # with what a search does around its bounds, in small arrays
         spend_calls(400)
         found: list[Range] = [(boxes.lower, boxes.upper)]
-        batch = _Batch(boxes, found)
+        batch = _Batch(boxes, found, late or never)
         for value in range(1, len(self.network.nodes)):
             node = self.network.nodes[value - 1]
             lower, upper = node.over_boxes(found.__getitem__, self._magnitude)
@@ -109,11 +113,20 @@ class BatchCrown:
         return found
 
     def margins(
-        self, boxes: Boxes, found: Sequence[Range], owner: IntArray, margin: IntArray
+        self,
+        boxes: Boxes,
+        found: Sequence[Range],
+        owner: IntArray,
+        margin: IntArray,
+        late: Late = never,
     ) -> Forms:
-        """Bound output ``margin[r]`` over box ``owner[r]`` from above, given ``bounds``."""
-        ones = np.ones(owner.size)
-        return self._upper(_Batch(boxes, found), len(self.network.nodes), (owner, margin, ones))
+        """Bound output ``margin[r]`` over box ``owner[r]`` from above, given ``bounds``.
+
+        Infinite for what is not reached before ``late()``.
+        """
+        batch, rows = _Batch(boxes, found, late), (owner, margin, np.ones(owner.size))
+        kept = np.zeros((owner.size, self.network.input_size))
+        return Forms(kept, self._upper(batch, len(self.network.nodes), rows, kept))
 
     def _error(self, value: int) -> FloatArray:
         gamma = relative_error(self.network.sizes[value] + len(self.network.nodes))
@@ -130,7 +143,7 @@ class BatchCrown:
             return lower, upper
         sign = np.repeat([1.0, -1.0], owner.size)
         rows = np.tile(owner, 2), np.tile(neuron, 2), sign
-        extremes = self._upper(batch, value, rows).upper
+        extremes = self._upper(batch, value, rows)
         lower, upper = lower.copy(), upper.copy()
         # a NaN, from coefficients that overflowed, is no bound: the known one stays
         upper[owner, neuron] = np.fmin(upper[owner, neuron], extremes[: owner.size])
@@ -145,23 +158,33 @@ class BatchCrown:
         return open_
 
     def _upper(
-        self, batch: _Batch, value: int, rows: tuple[IntArray, IntArray, FloatArray]
-    ) -> Forms:
-        """Bound ``sign · v`` of neurons of a value over their boxes: owner, neuron and sign."""
+        self,
+        batch: _Batch,
+        value: int,
+        rows: tuple[IntArray, IntArray, FloatArray],
+        kept: FloatArray | None = None,
+    ) -> FloatArray:
+        """Bound ``sign · v`` of neurons of a value over their boxes: owner, neuron and sign.
+
+        Writes the coefficients of the forms to ``kept``, (R, d); of many rows they are large.
+        """
         owner, neuron, sign = rows
-        coefficients = np.empty((owner.size, self.network.input_size))
-        upper = np.empty(owner.size)
+        upper = np.full(owner.size, np.inf)
         at_once = max(_ROWS_AT_ONCE // max(self.network.sizes[: value + 1]), 1)
         for first in range(0, owner.size, at_once):
+            if batch.late():
+                break
             some = slice(first, first + at_once)
             c = np.zeros((owner[some].size, self.network.sizes[value]))
             c[np.arange(c.shape[0]), neuron[some]] = sign[some]
-            coefficients[some], upper[some] = self._form(batch, value, c, owner[some], flat=False)
+            form, upper[some] = self._form(batch, value, c, owner[some], flat=False)
             if any(node.flat for node in self.network.nodes[:value]):
                 way, total = self._form(batch, value, c, owner[some], flat=True)
                 better = total < upper[some]
-                coefficients[some][better], upper[some][better] = way[better], total[better]
-        return Forms(coefficients, upper)
+                form[better], upper[some][better] = way[better], total[better]
+            if kept is not None:
+                kept[some] = form
+        return upper
 
     def _form(
         self, batch: _Batch, value: int, c: FloatArray, owner: IntArray, *, flat: bool

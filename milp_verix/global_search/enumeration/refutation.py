@@ -21,7 +21,7 @@ from milp_verix.oracle.perturbation_set import PerturbationSet
 from verix_encodings import Affine, Interval, Network, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, dense
 from verix_encodings.models.scenario import SLACK, network_of_selection
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network.batch import batch_outputs
 from verix_encodings.proofs.safe_bound import evaluation_error
 
 # numbers evaluated at once: they fit in the cache
@@ -183,7 +183,7 @@ class Unrefuted:
         survive = np.zeros(self.count, dtype=bool)
         for first in range(0, self.count, size):
             some = slice(first, first + size)
-            reached = batch_values(network, matrix @ self.sets[:, some] + bias[:, None])[-1]
+            reached = batch_outputs(network, matrix @ self.sets[:, some] + bias[:, None])
             survive[some] = ~np.any(reached > self._least, axis=0)
         if np.all(survive):
             return False

@@ -95,6 +95,7 @@ class BoxSearch:
 
     def run(self, late: Late = never) -> bool:
         """Search until an input replays, no box is open, or ``late()``; return whether all hold."""
+        self.tried.late = late
         at_once = min(max(_MOST_VALUES // sum(self.network.sizes), 2), _MOST_BOXES)
         start = self._cut(root_boxes(self.region))[0]
         self._bound(start, np.tile(self.bounds, (len(start), 1)), {}, late)
@@ -181,7 +182,7 @@ class BoxSearch:
     ) -> tuple[FloatArray, FloatArray]:
         """Bound the margins that are open; return bounds, and the form of each box's worst."""
         owner, margin = np.nonzero(~(upper < -self.needed))
-        forms = self._crown.margins(boxes, found, owner, margin)
+        forms = self._crown.margins(boxes, found, owner, margin, self.tried.late)
         upper, ways = upper.copy(), ways.copy()
         upper[owner, margin] = np.fmin(upper[owner, margin], forms.upper)
         # the last row written for a box is its worst

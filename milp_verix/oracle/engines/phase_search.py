@@ -150,6 +150,7 @@ class PhaseSearch:
 
         Returns whether all margins hold.
         """
+        self.tried.late = late
         if not self.nodes and not late():
             margins = np.flatnonzero(~(self.bounds < -self.needed))
             dials = self._relaxed.first_dials(margins.size)

@@ -13,7 +13,8 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.network.batch import batch_values
+from verix_encodings.bounds.interval import Late, never
+from verix_encodings.network.batch import batch_outputs
 
 _REPLAYS = 3  # points of a batch that onnxruntime runs; not measured
 
@@ -24,7 +25,7 @@ class TriedPoints:
 
     A margin holds once it is proven below ``-needed``, (m,). ``replays`` runs an input and returns
     whether the prediction changes there; ``found`` says that one did. ``worst`` is the worst input
-    seen for each margin, (m, d), with the value ``reached``, (m,).
+    seen for each margin, (m, d), with the value ``reached``, (m,). Climbs end once ``late()``.
     """
 
     network: Network
@@ -34,6 +35,7 @@ class TriedPoints:
     worst: FloatArray = field(init=False)
     reached: FloatArray = field(init=False)
     found: bool = False
+    late: Late = never
 
     def __post_init__(self) -> None:
         size = self.needed.size
@@ -42,7 +44,7 @@ class TriedPoints:
 
     def seen(self, points: FloatArray) -> FloatArray:
         """Keep the worst of ``points``, (k, d), and replay them; return their margins, (m, k)."""
-        values = batch_values(self.network, points.T)[-1]
+        values = batch_outputs(self.network, points.T, self.late)
         best = np.argmax(values, axis=1)
         reached = values[np.arange(best.size), best]
         better = reached > self.reached
@@ -55,8 +57,8 @@ class TriedPoints:
 
     def climb(self, starts: FloatArray) -> None:
         """Climb the margin that is closest to zero at each of ``starts``, shape (k, d)."""
-        margin = np.argmax(batch_values(self.network, starts.T)[-1], axis=0)
-        self.seen(climbs(self.network, self.region, starts.T, margin).T)
+        margin = np.argmax(batch_outputs(self.network, starts.T, self.late), axis=0)
+        self.seen(climbs(self.network, self.region, starts.T, margin, self.late).T)
 
 
 @dataclass(slots=True, eq=False)

@@ -163,9 +163,9 @@ class Result:
 
     def _refuse_no_features(self, **sets: Iterable[int]) -> None:
         """Raise ``ValueError`` unless each of ``sets``, by name, lists features, ascending."""
-        everything = {*range(len(self.groups))}
+        everything = range(len(self.groups))
         for name, given in sets.items():
-            if [*given] != sorted({*given} & everything):
+            if [*given] != sorted({one for one in given if one in everything}):
                 raise ValueError(f"{name} lists features of the input, ascending, each once")
 
     def _refuse_points(

@@ -110,3 +110,15 @@ def test_bad_scales_are_refused(scale: Any) -> None:
         scale_of(TABLE, scale)
     with pytest.raises(InputError, match="described"):
         scale_of(None, 2.0)
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e-160, 1e-150, 1.0, 1e150, 1e160, 1e300])
+def test_lengths_have_squares_beyond_float64(scale: float) -> None:
+    here = np.zeros(2)
+    balls = around(make_ball(here, 0.0, "l2", (0.0, 4 * scale)))
+    point = np.array([3.0, 4.0]) * scale
+    exact = sum(Fraction(move) ** 2 for move in point.tolist())
+    found = balls.distance(point)
+    assert Fraction(found) ** 2 >= exact > Fraction(np.nextafter(found, 0.0)) ** 2
+    assert found == pytest.approx(5 * scale)
+    assert balls.reach(np.arange(2)) == pytest.approx(2**0.5 * 4 * scale)

@@ -1,0 +1,123 @@
+"""Models of extreme sizes, and the questions that have a time limit."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+import milp_verix
+from milp_verix.errors import MilpVerixError
+
+LIMIT = 1.0
+"""Seconds that each question gets."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, an input of it, rows of its table, and what all its questions are asked with."""
+
+    model: Any
+    x: np.ndarray
+    rows: np.ndarray
+    asked: dict[str, Any] = field(default_factory=dict)
+
+
+def layered(*sizes: int, alike: float = 1.0, seed: int = 0) -> Any:
+    """Return a network of ReLUs; its class scores differ by a share ``alike`` of their size."""
+    rng, nodes, weights, read = np.random.default_rng(seed), [], [], "x"
+    for number, (before, size) in enumerate(pairwise(sizes)):
+        weight = rng.normal(size=(size, before)) * (2 / before) ** 0.5
+        last = number == len(sizes) - 2
+        if last:
+            weight = weight[:1] + alike * (weight - weight[:1])
+        weights.append(numpy_helper.from_array(weight.astype(np.float32), f"w{number}"))
+        nodes.append(helper.make_node("Gemm", [read, f"w{number}"], [f"z{number}"], transB=1))
+        if not last:
+            nodes.append(helper.make_node("Relu", [f"z{number}"], [f"r{number}"]))
+        read = f"r{number}"
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, size])
+        for name, size in (("x", sizes[0]), (f"z{len(sizes) - 2}", sizes[-1]))
+    ]
+    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], weights)
+    opset = [helper.make_opsetid("", 17)]
+    return milp_verix.load_network(helper.make_model(graph, opset_imports=opset, ir_version=8))
+
+
+def of_network(*sizes: int, rows: int = 50, alike: float = 1.0, **asked: Any) -> Case:
+    """Return the case of a network of layers of these ``sizes``."""
+    table = np.random.default_rng(1).random((rows, sizes[0])).astype(np.float32)
+    return Case(layered(*sizes, alike=alike), table[0], table, {"epsilon": 0.02, **asked})
+
+
+def of_trees(features: int = 30, rows: int = 400, **settings: Any) -> Case:
+    """Return the case of boosted trees of LightGBM."""
+    import lightgbm
+
+    table = np.random.default_rng(1).random((rows, features))
+    label = (table[:, 0] + table[:, 1] + 0.3 * np.random.default_rng(2).normal(size=rows)) > 1
+    usual = {"min_child_samples": 1, "verbose": -1, "n_jobs": 1, "deterministic": True}
+    fitted = lightgbm.LGBMClassifier(**{**usual, **settings}).fit(table, label.astype(int))
+    return Case(milp_verix.load_network(fitted), table[0], table[:50], {"epsilon": 0.02})
+
+
+SIZES: dict[str, Callable[[], Case]] = {
+    "features": lambda: of_network(20_000, 30, 5),
+    "classes": lambda: of_network(50, 30, 2000),
+    "trees": lambda: of_trees(n_estimators=5000, num_leaves=4),
+    "depth": lambda: of_trees(rows=20_000, n_estimators=4, num_leaves=5000, max_depth=-1),
+    "layers": lambda: of_network(20, *[20] * 200, 5),
+    "groups": lambda: of_network(12_000, 30, 5, features=np.arange(12_000) // 2),
+    "rows": lambda: of_network(30, 30, 5, rows=200_000),
+    "rivals": lambda: of_network(200, 100, 100, 1000, alike=1e-3),
+}
+"""The eight sizes, each of them far beyond what tests of answers use."""
+
+QUESTIONS: dict[str, Callable[..., Any]] = {
+    "check": lambda c, **o: milp_verix.check(c.model, c.x, [0, 1], **o),
+    "explain": lambda c, **o: milp_verix.explain(c.model, c.x, **o),
+    "influence": lambda c, **o: milp_verix.explain(c.model, c.x, order="influence", **o),
+    "minimum": lambda c, **o: milp_verix.minimum(c.model, c.x, **o),
+    "contrastive": lambda c, **o: milp_verix.contrastive(c.model, c.x, **o),
+    "nearest": lambda c, **o: milp_verix.contrastive(c.model, c.x, minimise="distance", **o),
+    "enumerate": lambda c, **o: milp_verix.enumerate_explanations(c.model, c.x, **o),
+    "importance": lambda c, **o: milp_verix.importance(c.model, c.x, **o),
+    "relevance": lambda c, **o: milp_verix.relevance(c.model, c.x, 0, **o),
+    "audit": lambda c, **o: milp_verix.audit(c.model, c.x, [0, 1], minimum=True, **o),
+    "inflate": lambda c, **o: milp_verix.inflate(c.model, c.x, **o),
+    "inflate rows": lambda c, **o: milp_verix.inflate(c.model, c.x, rows=c.rows, **o),
+    "sweep": lambda c, **o: milp_verix.epsilon_sweep(
+        c.model, c.x, epsilons=(0.01, 0.02), **without(o, "epsilon")
+    ),
+    "radius": lambda c, **o: milp_verix.robustness_radius(c.model, c.x, **without(o, "epsilon")),
+    "each radius": lambda c, **o: milp_verix.robustness_radius(
+        c.model, c.x, each=True, **without(o, "epsilon")
+    ),
+    "radius in l2": lambda c, **o: milp_verix.robustness_radius(
+        c.model, c.x, norm="l2", **without(o, "epsilon")
+    ),
+    "rules": lambda c, **o: milp_verix.find_rules(c.model, c.rows, **o),
+}
+"""The questions that have a time limit."""
+
+
+def without(options: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return ``options`` without one of them."""
+    return {key: value for key, value in options.items() if key != name}
+
+
+def seconds_of(case: Case, question: str) -> float:
+    """Return the seconds that a question takes; a refusal in words is an answer, too.
+
+    They are those of the processor where these are fewer: a busy machine lets a question wait.
+    """
+    wall, own = time.perf_counter(), time.process_time()
+    try:
+        QUESTIONS[question](case, domain=(0, 1), time_limit=LIMIT, **case.asked)
+    except MilpVerixError as error:
+        assert error.args  # noqa: PT017 (any refusal will do)
+    return min(time.perf_counter() - wall, time.process_time() - own)
