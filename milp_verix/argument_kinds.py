@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from milp_verix.errors import InputError
+from verix_encodings.propagation.interval_bounds import NoBoundsError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -156,6 +157,7 @@ KINDS: Mapping[str, Kind] = {
 def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator: arguments of a wrong kind raise ``InputError`` before the function runs.
 
+    So do bounds that the function needs and that do not exist, while it runs.
     ``kinds`` are those of arguments that ``KINDS`` does not have, or has for other functions.
     """
 
@@ -165,7 +167,12 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
         @wraps(function)
         def run(*args: P.args, **options: P.kwargs) -> R:
             refuse_wrong({**dict(zip(names, args, strict=False)), **options}, kinds)
-            return function(*args, **options)
+            try:
+                with np.errstate(all="ignore"):  # what overflows is no bound, and is met as such
+                    return function(*args, **options)
+            except NoBoundsError as error:
+                told = f"{error}: give a smaller ball, or variables narrower bounds"
+                raise InputError(told) from error
 
         return run
 

@@ -6,10 +6,12 @@ from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TypeVar
 
 from milp_verix.clock import OutOfTimeError
+from milp_verix.errors import SolverError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.build import shared_fields, statistics_of
 from milp_verix.results.records.statistics import INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT
 from milp_verix.results.records.verdict import Effort
+from verix_encodings.propagation.interval_bounds import NoBoundsError
 
 State = TypeVar("State")
 Found = TypeVar("Found")
@@ -68,7 +70,10 @@ class AnytimeSearch(ABC, Generic[State, Found]):
         self._progress, self._snapshots = progress, snapshots
         with stopping(self):
             self.save()
-            self._search()
+            try:
+                self._search()
+            except (NoBoundsError, SolverError) as error:  # what was proven until then stays
+                self.stopped = str(error)
             return self.result()
         return self.result()
 

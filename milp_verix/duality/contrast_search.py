@@ -78,7 +78,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         self._whole = measure.whole
         self._bounds: dict[int, float] = {}
         self._bounded: tuple[float, Bounds] | None = None
-        self._needed: list[float] = []
+        self._needed = np.full(subsets.margins.output_size, np.inf)
         # without amounts, the units of the measure are the features
         self._explanations = [subsets.everything] if measure.choice.all() else []
         self._rounds = 0
@@ -158,22 +158,23 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         return self._measure.cost(verdict.witness.reshape(-1).astype(np.float64))
 
     def _rivals(self) -> list[int]:
-        """Return the margins that bounds over the ball do not keep below zero."""
+        """Return the margins that bounds over the ball do not keep below zero, all without any."""
         subsets = self._subsets
         try:
             bounds = subsets.whole_ball().bounds
         except OverflowError as error:
             self._doubt(str(error))
-            return []
-        # solvers compute in float64: a margin that is off by more must not be cut off
-        needed = np.maximum(
-            evaluation_error(subsets.margins, bounds),
-            self._request.tolerances.needed(bounds[-1].magnitude),
-        )
-        self._needed = needed.tolist()
-        rivals = np.flatnonzero(bounds[-1].upper >= -needed).tolist()
+            self._bounds = dict.fromkeys(range(subsets.margins.output_size), self._measure.least)
+            return list(self._bounds)
+        self._needed = self._decisive(bounds)
+        rivals = np.flatnonzero(bounds[-1].upper >= -self._needed).tolist()
         self._bounds = dict.fromkeys(rivals, self._measure.least)
         return rivals
+
+    def _decisive(self, bounds: Bounds) -> FloatArray:
+        """Return the least distances from zero that count: solvers compute in float64, too."""
+        error = evaluation_error(self._subsets.margins, bounds)
+        return np.maximum(error, self._request.tolerances.needed(bounds[-1].magnitude))
 
     def _bisect(self) -> None:
         """Raise the lower bound by bisecting the cost, with checks over knapsack balls."""
@@ -269,8 +270,9 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
             if subsets.problem.ball.norm == "linf":
                 within = budgeted(subsets.problem, self._measure, limit)
                 region = within.ball.region(self._everything)
-            self._bounded = limit, crown_bounds(subsets.margins, region, late=subsets.late)
-        bounds, needed = self._bounded[1], self._needed[rival]
+            bounds = crown_bounds(subsets.margins, region, late=subsets.late)
+            self._bounded, self._needed = (limit, bounds), self._decisive(bounds)
+        bounds, needed = self._bounded[1], float(self._needed[rival])
         if bounds[-1].upper[rival] < -needed:
             return None
         return Contrast(

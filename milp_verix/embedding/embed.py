@@ -78,9 +78,9 @@ def embed(  # noqa: PLR0917 - as people write it
 
     Raises:
         InputError: an argument does not fit, keys are other names than the network's, a variable
-            has no bounds, or the library of the model lacks what the formulation needs.
+            has no bounds, the library of the model lacks what the formulation needs, or the network
+            is undefined for some inputs in the box, or leaves float64.
         ModelError: the network cannot be read or encoded.
-        OverflowError: the bounds leave the range of float64.
     """
     host = host_of(model)
     network = loaded(network)

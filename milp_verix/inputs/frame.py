@@ -1,5 +1,6 @@
 """Descriptions of inputs taken from a table: a feature for each column, ranges from its values."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -194,7 +195,9 @@ def number_feature(
     if isinstance(ends, str) or not isinstance(ends, Iterable) or len(pair := [*ends]) != 2:
         raise InputError(f"the range of {name} is a pair (lower, upper), got {shown(ends)}")
     low, high = pair
-    spread = float(np.std(numbers))
+    # squares of numbers near 1e200 or 1e-200 leave float64; a power of two changes no digit
+    size = 2.0 ** (math.frexp(np.abs(numbers).max(initial=0.0))[1] - 1)
+    spread = float(np.std(numbers / size) * size)
     if column.dtype.kind == "f":
         return continuous(name, low, high, unit, deviation=spread, missing=missing)
     return integer(name, low, high, unit, deviation=spread, missing=missing)

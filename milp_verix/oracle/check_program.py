@@ -53,9 +53,9 @@ def encode_problem(
             enclose it.
 
     Raises:
-        InputError: an argument does not fit.
+        InputError: an argument does not fit, or the network is undefined for some inputs of the
+            ball, or leaves float64.
         ModelError: the network cannot be read or encoded.
-        OverflowError: the bounds leave the range of float64.
     """
     search.require_only(EncodingOptions, "the program of a check")
     problem.network.require_unchanged()

@@ -57,6 +57,7 @@ def frank_wolfe(
         ends = np.where(np.isnan(ends).any(axis=0), start, ends)
         tried = np.concatenate([start + share * (ends - start) for share in shares], axis=1)
         found = values(tried, np.tile(running, len(shares))).reshape(len(shares), -1)
+        found[np.isnan(found)] = -np.inf  # undefined there
         best = np.argmax(found, axis=0)
         value = found[best, np.arange(running.size)]
         better = value > reached[running] + gain

@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from milp_verix.clock import Deadline, Limit
+from milp_verix.oracle.gradient_ascent import gradient, only
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.whole_ball import WholeBall, whole_ball
 from milp_verix.oracle.witness import replayed
 from milp_verix.results.records.statistics import TIME_LIMIT
 from milp_verix.results.records.verdict import Answer, Verdict
-from verix_encodings import Interval, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.network.batch import batch_outputs
 
@@ -222,14 +222,12 @@ class SubsetOracle:
         """
         if margin is None:
             margin = int(np.argmax(self.margins.evaluate(point)))
-        if self.margins.stepped:
+        slope = gradient(only(self.margins, margin), point)
+        if self.margins.stepped or not np.isfinite(slope).all():
             by_feature = self._losses(point, margin)
         else:
-            there = interval_bounds(self.margins, Interval(point, point))
-            lower, upper = slope_bounds(self.margins, there)
-            gains = (lower[margin] + upper[margin]) / 2 * (point - self.centre)
             by_feature = np.zeros(self.problem.features.count)
-            np.add.at(by_feature, self.feature_of, gains)
+            np.add.at(by_feature, self.feature_of, slope * (point - self.centre))
         by_cost = by_feature if costs is None else by_feature / costs
         moved = np.unique(self.feature_of[point != self.centre])
         return [int(f) for f in moved[np.argsort(by_cost[moved], kind="stable")]]

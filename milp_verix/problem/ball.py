@@ -146,8 +146,9 @@ class Ball:
         """
         if self.mixed is not None:
             return self._mixed_witness(point, free, self.mixed)
-        if self.norm == "linf":
-            return self._rounded_into_the_box(point, free)
+        witness = self._rounded_into_the_box(point, free)
+        if self._in_the_norm(witness, free):  # as it is: x + (point − x) may lose the last bit
+            return witness
         centre = self.centre.astype(np.float64)
         moved = np.zeros_like(centre)
         moved[free] = point[free] - centre[free]

@@ -219,8 +219,8 @@ class Regression:
         return self.margins(network)
 
     def changed(self, outputs: NDArray[Any]) -> bool:
-        """Return whether some output has moved by more than ``delta``."""
-        return bool(np.max(np.abs(self._select(outputs) - self.reference)) > self.delta)
+        """Return whether some output has moved by more than ``delta``, to a finite value."""
+        return bool(self.delta < np.max(np.abs(self._select(outputs) - self.reference)) < np.inf)
 
     def predicted(self, outputs: NDArray[Any]) -> tuple[float, ...]:
         """Return the values of the outputs asked about."""

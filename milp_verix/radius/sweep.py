@@ -130,7 +130,7 @@ def sweep_of(
         order_by = resolve_order(
             here.problem, order, transformation=transformation, seed=search.seed
         )
-        fallback = without_order(here.problem.features.count, order, "the run ended")
+        fallback = without_order(here.problem.features.count, "the run ended before an order")
         if nested and levels:
             order_by, fallback = _after(levels[-1], order_by), _begun(levels[-1], fallback)
         with Oracle(here.problem, search) as oracle:

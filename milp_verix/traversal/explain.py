@@ -82,7 +82,7 @@ def explain_problem(
         begun = resumption(earlier, oracle, request.deadline, request.check_limit)
         chosen, walked, make = begun.order, begun.traversal, None
         if walked is None:
-            chosen = without_order(problem.features.count, order, "the run ended")
+            chosen = without_order(problem.features.count, "the run ended before an order")
             walked, make = Traversal(chosen.permutation), _noted(order_by, begun.order.notes)
         run = ExplainSearch(oracle, request, traversal, chosen, walked, make)
         return run.run(progress, snapshots).of(problem)

@@ -23,6 +23,7 @@ from verix_encodings.arrays import FloatArray
 
 TRANSFORMATIONS = ("reversal", "deletion")
 ORDERS = ("influence", "adaptive", "sensitivity", *BOUND_ORDERS, "random", "sequential")
+_LARGEST = 1e300  # of the scores that results hold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,9 +41,9 @@ class Order:
     notes: tuple[str, ...] = ()
 
 
-def without_order(count: int, wanted: object, why: str) -> Order:
-    """Return the sequential order with a note: ``why`` prevented the order ``wanted``."""
-    note = f"{why} before the order {wanted!r} was known: the features are in sequential order"
+def without_order(count: int, why: str) -> Order:
+    """Return the sequential order with a note: ``why`` prevented the order that was wanted."""
+    note = f"{why}: the features are in sequential order"
     return Order("sequential", tuple(range(count)), notes=(note,))
 
 
@@ -59,11 +60,11 @@ def resolve_order(
 ) -> OrderMaker:
     """Return a function that computes the order called ``order``, or given as a list of features.
 
-    It raises ``InputError`` where the bounds that an order rests on overflow; unknown names and
-    lists that are not permutations are refused at once.
+    Unknown names and lists that are not permutations are refused at once.
 
-    An order that is not known by the deadline is replaced by the sequential one, with a note. In
-    the orders by bounds, features that there was no time for follow the others by influence.
+    An order that is not known by the deadline, or rests on bounds that do not exist, is replaced by
+    the sequential one, with a note. In the orders by bounds, features that there was no time for
+    follow the others by influence.
     """
     count = problem.features.count
     if transformation not in TRANSFORMATIONS:
@@ -89,12 +90,10 @@ def resolve_order(
                 return _by_bounds(problem, order, deadline, whole)
             return _ascending(order, _scores(problem, order, transformation, deadline, whole))
         except OutOfTimeError:
-            return without_order(count, order, "the time limit passed")
+            why = f"the time limit passed before the order {order!r} was known"
         except OverflowError as error:
-            raise InputError(
-                f"the order {order!r} rests on bounds over the ball, but {error}: give a smaller "
-                "epsilon, or another order, such as 'sequential'"
-            ) from error
+            why = f"the order {order!r} rests on bounds over the ball, but {error}"
+        return without_order(count, why)
 
     return made
 
@@ -171,6 +170,8 @@ def _by_bounds(
 
 
 def _ascending(name: str, scores: FloatArray) -> Order:
+    # what is no number comes last
+    scores = np.clip(np.nan_to_num(scores, nan=_LARGEST), -_LARGEST, _LARGEST)
     ascending = np.argsort(scores, kind="stable")
     return Order(name, tuple(int(i) for i in ascending), scores)
 

@@ -1,9 +1,12 @@
 """Trees: every answer is that of listing points by the library's own prediction."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
-from milp_verix import Answer, Search
+from milp_verix import Answer, Search, check
 from milp_verix.solvers import SOLVERS
 from tests.support.installed_solvers import SLOW, needs
 from tests.support.tree_cases import KINDS, TreeCase, tree_case
@@ -99,3 +102,19 @@ def test_programs_answer_as_listing(solver: str, seed: int, kind: str) -> None:
         else:
             assert verdict.holds == holds
         assert case.problem.check(free).holds == holds
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
+@pytest.mark.parametrize("seed", [930059, 930000, 930001])
+def test_a_ball_around_an_input_of_another_class_is_violated(seed: int, norm: str) -> None:
+    rng = np.random.default_rng(seed)
+    rows = np.round(rng.normal(size=(60, 2)) * 3, 1)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(rows, rows.sum(1) > 0)
+    everywhere = (-np.inf, np.inf)
+    found = check(model, rows[0], [0, 1], epsilon=20, norm=norm, domain=everywhere)
+    assert found.answer is Answer.VIOLATED
+    witness = found.witness.reshape(1, -1)
+    assert model.predict(witness)[0] != model.predict(rows[:1])[0]
+    moves = [abs(Fraction(a) - Fraction(b)) for a, b in zip(witness[0], rows[0], strict=True)]
+    far = {"linf": max(moves), "l1": sum(moves), "l2": sum(m * m for m in moves)}[norm]
+    assert far <= (400 if norm == "l2" else 20)

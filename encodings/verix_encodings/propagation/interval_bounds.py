@@ -19,10 +19,14 @@ BoundMethod: TypeAlias = Callable[[Network, Region], Bounds]
 """A method for bounds: a function from a network and a set of inputs to bounds on every value."""
 
 
+class NoBoundsError(OverflowError):
+    """A value has no bounds: it is undefined for some inputs, as 1/0 is, or leaves float64."""
+
+
 def interval_bounds(network: Network, region: Region) -> Bounds:
     """Bound every value of ``network`` over the inputs in ``region`` by interval arithmetic.
 
-    Raises ``OverflowError`` where a bound leaves the range of float64.
+    Raises ``NoBoundsError`` where a value is undefined for some inputs, or leaves float64.
     """
     bounds = [region.box]
     for value, node in enumerate(network.nodes, start=1):
@@ -33,9 +37,12 @@ def interval_bounds(network: Network, region: Region) -> Bounds:
 def forward_interval(node: Node, region: Region, bounds: list[Interval], value: int) -> Interval:
     """Bound the value of ``node``, numbered ``value``, given those of all values before it.
 
-    Raises ``OverflowError`` where a bound leaves the range of float64.
+    Raises ``NoBoundsError`` where a value is undefined for some inputs, or leaves float64.
     """
     lower, upper = node.interval(region, bounds)
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
-        raise OverflowError(f"the bounds of value {value} overflow float64")
+        raise NoBoundsError(
+            f"the {node.plural or 'linear maps'} of value {value} are undefined for some inputs, "
+            "or their bounds overflow float64"
+        )
     return Interval(lower, upper)

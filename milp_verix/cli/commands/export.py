@@ -1,7 +1,5 @@
 """The command ``milp-verix export``: the program of a check as a file for any solver."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,7 +63,7 @@ def export(
     formulation: FormulationName = "big_m",
 ) -> None:
     """Write the program of one check: its least cost gives the highest margin."""
-    with refusals(), _overflow_refused():
+    with refusals():
         check_folder(out, *files_of(posed, free))
         check_folder(columns, out, *files_of(posed, free))
         asked = question_of(posed)
@@ -102,14 +100,6 @@ def export(
         f"largest big-M {size.largest_big_m:.4g}; coefficients from {size.least_coefficient:.4g} "
         f"to {size.largest_coefficient:.4g}"
     )
-
-
-@contextmanager
-def _overflow_refused() -> Iterator[None]:
-    try:
-        yield
-    except OverflowError as error:
-        raise InputError(str(error)) from error
 
 
 def _margin(

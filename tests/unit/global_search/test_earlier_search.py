@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import Explanation, InputError, explain, minimum
+from milp_verix import Answer, Explanation, InputError, Verdict, explain, minimum
 from milp_verix.global_search.explainer import Explainer
+from milp_verix.oracle.oracle import Oracle
 from tests.support.brute_force_cases import Case, case
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import images, network
@@ -195,3 +196,30 @@ def test_the_command_line_goes_on(tmp_path: Path) -> None:
     whole, again = resumed("minimum", Explanation, tmp_path)
     assert again.explanation == whole.explanation
     assert again.proven
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_earlier_claim_that_is_not_decided_again_does_not_count(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = case(25)
+    count, least, decide = len(problem.groups), fewest(problem), Oracle.check
+    assert least > 0
+    lie = replace(
+        unproven(problem, tmp_path, 0),
+        explanation=(),
+        irrelevant=tuple(range(count)),
+        unknown_reasons={},
+        needed=0,
+    )
+
+    def check(self: Oracle, free: np.ndarray, *rest: Any) -> Verdict:
+        whole = free.size == self.problem.x.size
+        return Verdict(Answer.UNKNOWN, reason="x") if whole else decide(self, free, *rest)
+
+    monkeypatch.setattr(Oracle, "check", check)
+    options = {**problem.options, **WAYS[way], "resume": lie}
+    again = minimum(problem.network(tmp_path), problem.x, **options)
+    assert any("could not be proven again" in note for note in again.notes)
+    assert again.size >= least
+    assert problem.brute.holds(again.irrelevant)

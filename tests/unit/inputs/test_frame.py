@@ -100,3 +100,9 @@ def test_options_that_name_no_column_or_a_wrong_one_are_refused(
 ) -> None:
     with pytest.raises(InputError, match=told):
         Inputs.from_frame(PEOPLE, **options)
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e308, 1e-310])
+def test_a_column_of_extreme_numbers_has_a_standard_deviation(scale: float) -> None:
+    feature = Inputs.from_frame(pd.DataFrame({"a": [-scale / 2, scale / 2]})).features[0]
+    assert feature.deviation == pytest.approx(scale / 2, rel=1e-9)

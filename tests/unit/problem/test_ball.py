@@ -219,3 +219,13 @@ def test_a_ball_is_a_copy_that_nobody_can_change() -> None:
     for array in (ball.centre, ball.inner_lower, ball.inner_upper, ball.outer.lower):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_an_input_in_the_ball_is_its_own_witness(norm: str) -> None:
+    """``x + (point − x)`` loses the last bit, and with it the side of a threshold."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        x, point = np.round(rng.normal(size=(2, 3)) * 10.0 ** rng.integers(-3, 4), 2)
+        ball = make_ball(x, 1e5, norm, (-np.inf, np.inf))
+        assert ball.nearest_witness(point, np.arange(3)).tolist() == point.tolist()

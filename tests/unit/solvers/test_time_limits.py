@@ -59,3 +59,12 @@ def test_a_limit_of_work_ends_a_solve_at_the_same_place_each_time(solver: str) -
     assert (one.point is None) == (other.point is None)
     if one.point is not None and other.point is not None:
         assert np.array_equal(one.point, other.point)
+
+
+def test_highs_ends_a_solve_at_a_limit_of_work_that_its_own_clock_does_not_see() -> None:
+    session, cost = _loaded("highs")
+    limit, reading = UNITS_PER_SECOND // 50, worked()
+    result = session.minimise(cost, Targets(seconds=5, work=limit))
+    session.close()
+    assert result.status is SolveStatus.TIME_LIMIT
+    assert limit <= worked() - reading < 4 * limit

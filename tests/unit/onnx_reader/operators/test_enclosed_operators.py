@@ -455,7 +455,7 @@ CONSTANTS = {
 def test_a_chain_is_one_function(name: str, elem: int, tmp_path: Path) -> None:
     nodes, function = CHAINS[name]
     if elem == DOUBLE and any(n.op_type in ("Erf", "Softplus") for n in nodes):
-        return  # onnxruntime has none of float64
+        pytest.skip("onnxruntime has no Erf or Softplus of float64")
     constants = {key: CONSTANTS[key] for n in nodes for key in n.input if key in CONSTANTS}
     network = assert_runs(tmp_path, *nodes, shape=(1, 5), constants=constants, elem=elem)
     curved = [n.name for n in network.ir.nodes if isinstance(n, Curve)]
