@@ -92,8 +92,9 @@ def contrastive_of(
     over the features ``f`` with their coordinates ``i``: each change counts as a share of the
     radius, or of the length of the domain where that is smaller. Whole numbers change by whole
     steps, ordinal values by places, with the radius rounded down. A category counts ``c_f`` if it
-    changes, and nothing if not. ``result.distance`` has it. A prediction changes just beyond a tie,
-    so a result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
+    changes, and nothing if not; so does a number that becomes missing, or a missing value that
+    becomes a number. ``result.distance`` has it. A prediction changes just beyond a tie, so a
+    result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
 
     Args:
         costs: a positive number ``c_f`` for each feature, or for those that a mapping names: the
