@@ -7,8 +7,12 @@ class MilpVerixError(Exception):
     """Base class of every error that milp-verix raises on purpose."""
 
     def __str__(self) -> str:
-        """Return the message; characters in it that would command a terminal are escapes."""
-        return printable(super().__str__(), "\n\t")
+        """Return the message; characters in it that would command a terminal are escapes.
+
+        A line of more than 400 characters keeps its beginning, and its end, where the remedy is.
+        """
+        lines = printable(super().__str__(), "\n\t").split("\n")
+        return "\n".join(x if len(x) <= 400 else f"{x[:250]} … {x[-147:]}" for x in lines)
 
 
 class InputError(MilpVerixError, ValueError):

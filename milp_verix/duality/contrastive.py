@@ -16,7 +16,7 @@ from milp_verix.duality.change_measure import directed, distance, feature_count,
 from milp_verix.duality.contrast_search import ContrastiveProgress, ContrastSearch
 from milp_verix.duality.leaf_contrasts import LeafContrasts
 from milp_verix.duality.nearest_search import NearestSearch
-from milp_verix.errors import InputError
+from milp_verix.inputs.names import require_one_of
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
@@ -114,9 +114,7 @@ def contrastive_of(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    if minimise not in MEASURES:
-        known = ", ".join(MEASURES)
-        raise InputError(f"unknown minimise {minimise!r}; choose one of {known}")
+    require_one_of(MEASURES, minimise, "minimise")
     search.require_only(SolverOptions, "the search for contrasts")
     request = Request.now(problem, search)
     integer_of(count, "count")

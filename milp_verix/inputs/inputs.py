@@ -147,7 +147,7 @@ class Inputs:
     def missing(self) -> dict[int, float]:
         """For coordinates that may be missing, the largest number that is no missing value."""
         pairs = zip(self.features, self.groups, strict=True)
-        return {int(group[0]): feature.last for feature, group in pairs if feature.missing}
+        return {int(g[0]): f.last for f, g in pairs if f.missing and not f.one_hot}
 
     def coded(self, x: NDArray[Any]) -> NDArray[Any]:
         """Return ``x``, shape (size,), with numbers for NaN where a value may be missing.

@@ -1,8 +1,9 @@
 """A neural network in an ONNX file: the file itself, and its meaning as a network of ReLUs."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache, partial
 from os import PathLike
 from pathlib import Path
 from types import NoneType
@@ -15,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.errors import InputError, ModelError, first_line
+from milp_verix.inputs.features import MISSING
+from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
@@ -157,15 +160,35 @@ NetworkLike: TypeAlias = LoadedModel | ModelSource | Any
 """A network that was loaded, or what :func:`load_network` takes."""
 
 
-def loaded(network: NetworkLike, **reading: Any) -> LoadedModel:
+def loaded(network: NetworkLike, described: Inputs | None = None, **reading: Any) -> LoadedModel:
     """Return a network that was loaded, or what :func:`load_network` makes of it.
 
-    Raises as that does, and ``InputError`` for a model that was fitted again since it was loaded.
+    A pipeline is read with the missing words of the inputs ``described``, if it has none of its
+    own. Raises as that does, and ``InputError`` for a model that was fitted again since it was
+    loaded.
     """
-    if not isinstance(network, LoadedModel):
-        return load_network(network, **reading)
-    network.require_unchanged()
-    return network
+    if isinstance(network, LoadedModel):
+        network.require_unchanged()
+    else:
+        network = load_network(network, **reading)
+    known, features = network.columns or (), () if described is None else described.features
+    blocks = [one.name for one in features if one.missing and one.one_hot]
+    names = tuple(name for name in blocks if f"{name}={MISSING}" not in known)
+    if (
+        not names
+        or network.origin is None
+        or described is None
+        or (not known and described.size == network.input_size)
+    ):
+        return network
+    return _with_missing(network, names)
+
+
+@lru_cache(maxsize=8)  # each problem about a pipeline asks for the same
+def _with_missing(network: LoadedModel, names: tuple[str, ...]) -> LoadedModel:
+    assert network.origin is not None
+    found: LoadedModel = network.origin.again(missing=names)
+    return replace(found, origin=network.origin, file_name=network.file_name)
 
 
 @checked(output=TEXT.or_none())
@@ -213,12 +236,12 @@ def load_network(
         UnsupportedOperatorError: it holds something that cannot be encoded exactly.
         InputError: an argument does not fit it, or an exporter is not installed.
     """
-    given = (source, example, input_shape, output, transformer)
-    network = _read(*given)
+    read = partial(_read, source, example, input_shape, output, transformer)
+    network = read()
     models = [one for one in (source, transformer) if not isinstance(one, _UNCHANGING)]
     if not models:
         return network
-    origin = Origin(models, lambda: _read(*given).content_sha256, network.content_sha256)
+    origin = Origin(models, read, network.content_sha256)
     return replace(network, origin=origin)
 
 
@@ -232,17 +255,19 @@ def _read(
     input_shape: Sequence[int] | None,
     output: str | None,
     transformer: Any,
+    *,
+    missing: Collection[str] = (),
 ) -> LoadedModel:
     if ends_in_trees(source):
         from milp_verix.tree_reader import behind_table  # networks need no readers of trees
         from milp_verix.tree_reader.tree_network import tree_network
 
-        return tree_network(behind_table.read(source, transformer, example))
+        return tree_network(behind_table.read(source, transformer, example, missing))
     fitted = source if transformer is None else transformer
     if transformer is None:
-        source = as_onnx(source, example)
+        source = as_onnx(source, example, missing)
     else:
-        source = behind_transformer(source, transformer, example, output)
+        source = behind_transformer(source, transformer, example, output, missing)
     path = path_of(source)
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)
@@ -255,7 +280,7 @@ def _read(
         trees = read_onnx_trees(model, signature, path, sha256)
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))
     traced = trace(model, signature)
-    columns, words, unread = (joined.columns, {}, ()) if joined else coordinates_of(fitted)
+    columns, words, unread = (joined.columns, {}, ()) if joined else coordinates_of(fitted, missing)
     return OnnxNetwork(
         path=path,
         sha256=sha256,

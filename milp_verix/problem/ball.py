@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
+from milp_verix.inputs.names import require_one_of
 from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.number_text import exact
 from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
@@ -252,8 +253,7 @@ def make_ball(
     not finite or outside the domain, an ``epsilon`` that is negative or not finite, an unknown
     norm, an empty domain.
     """
-    if norm not in NORMS:
-        raise InputError(f"unknown norm {norm!r}; choose one of {', '.join(NORMS)}")
+    require_one_of(NORMS, norm, "norm")
     try:
         radius = number_in(epsilon)
     except InputError as error:

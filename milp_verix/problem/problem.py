@@ -210,7 +210,9 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     if described is not None and row and counts([*row]) and not {*row} & {*described.names}:
         x, row = numbers_in(row), None  # nobody gave names
     known = isinstance(network, LoadedModel)
-    network = loaded(network, example=None if known else _example(network, x, row, described))
+    network = loaded(
+        network, described, example=None if known else _example(network, x, row, described)
+    )
     names: Sequence[str] | None = None
     if described is None:
         own = feature_names if features is None else None
