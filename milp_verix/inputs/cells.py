@@ -147,7 +147,10 @@ def refuse_value(feature: Feature, x: NDArray[np.floating]) -> None:
         raise InputError(f"{told}, which is none of its codes: {codes}")
     # NumPy would round the ends to the type of x
     elif not feature.lower <= float(x[0]) <= feature.top:
-        raise InputError(f"{told}, outside of [{exact(feature.lower)}, {exact(feature.upper)}]")
+        raise InputError(
+            f"{told}, outside of [{exact(feature.lower)}, {exact(feature.upper)}]: correct it, or "
+            f"widen the range by Inputs.from_frame(…, ranges={{{feature.name!r}: (lower, upper)}})"
+        )
 
 
 def _by_word(feature: Feature, value: Any) -> list[int]:

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.errors import InputError, ModelError, first_line
-from milp_verix.inputs.features import MISSING
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.pipeline import coordinates_of
@@ -30,6 +29,7 @@ from milp_verix.onnx_reader.sources.conversion import as_onnx
 from milp_verix.onnx_reader.sources.external_data import embed
 from milp_verix.onnx_reader.sources.model_file import ModelSource, path_of, read_model, serialised
 from milp_verix.onnx_reader.sources.several_inputs import JoinedInputs, join_inputs
+from milp_verix.onnx_reader.sources.table_model import table_model
 from milp_verix.onnx_reader.trace import Anchor, trace
 from milp_verix.origin import Origin
 from milp_verix.tree_reader.registry import ends_in_trees
@@ -171,24 +171,16 @@ def loaded(network: NetworkLike, described: Inputs | None = None, **reading: Any
         network.require_unchanged()
     else:
         network = load_network(network, **reading)
-    known, features = network.columns or (), () if described is None else described.features
-    blocks = [one.name for one in features if one.missing and one.one_hot]
-    names = tuple(name for name in blocks if f"{name}={MISSING}" not in known)
-    if (
-        not names
-        or network.origin is None
-        or described is None
-        or (not known and described.size == network.input_size)
-    ):
+    if described is None or network.origin is None or described.size == network.input_size:
         return network
-    return _with_missing(network, names)
+    names = tuple(one.name for one in described.features if one.missing and one.one_hot)
+    return _with_missing(network, network.origin, names) if names else network
 
 
 @lru_cache(maxsize=8)  # each problem about a pipeline asks for the same
-def _with_missing(network: LoadedModel, names: tuple[str, ...]) -> LoadedModel:
-    assert network.origin is not None
-    found: LoadedModel = network.origin.again(missing=names)
-    return replace(found, origin=network.origin, file_name=network.file_name)
+def _with_missing(network: LoadedModel, origin: Origin, names: tuple[str, ...]) -> LoadedModel:
+    found: LoadedModel = origin.again(missing=names)
+    return replace(found, origin=origin, file_name=network.file_name)
 
 
 @checked(output=TEXT.or_none())
@@ -265,7 +257,7 @@ def _read(
         return tree_network(behind_table.read(source, transformer, example, missing))
     fitted = source if transformer is None else transformer
     if transformer is None:
-        source = as_onnx(source, example, missing)
+        source = table_model(source, None, missing) if missing else as_onnx(source, example)
     else:
         source = behind_transformer(source, transformer, example, output, missing)
     path = path_of(source)

@@ -275,12 +275,14 @@ def make_ball(
     lower, upper = domain_ends(domain, x.shape)
     outside = np.flatnonzero((flat < lower) | (flat > upper))
     if outside.size:
-        where = int(outside[0])
+        where, unit = int(outside[0]), (lower == 0).all() and (upper == 1).all()
+        of_bytes = unit and flat.min() >= 0 and 1 < flat.max() <= 255
+        scale = " (x / 255, if it is 0 to 255)" * bool(of_bytes)
         raise InputError(
             f"the input is {flat[where]} at {_coordinate(where, names)}, outside its domain "
             f"[{exact(lower[where])}, {exact(upper[where])}] ({outside.size} of {flat.size} "
-            "coordinates are outside): rescale the input, or give the domain it lives in; a "
-            "table's is in `inputs`"
+            f"coordinates are outside): rescale the input{scale}, or give the domain it lives in; "
+            "a table's is in `inputs`"
         )
     wide = flat.astype(np.float64)
     with np.errstate(over="ignore"):

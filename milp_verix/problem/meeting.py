@@ -149,28 +149,27 @@ def with_missing_of(inputs: Inputs, network: LoadedModel) -> LoadedModel:
 
     Raises ``InputError`` for a network with numbers that may be missing.
     """
-    if isinstance(network, OnnxNetwork):
-        for one in inputs.features if inputs.missing else ():
-            if one.missing and not one.one_hot:
-                raise InputError(
-                    f"{one.name} may be missing, and {network.name} is a network, which computes "
-                    f"with numbers: leave missing out of the description, and fill {one.name} in"
-                    f"{_filled(one.name, network)}; trees read missing values"
-                )
+    numbers = [one.name for one in inputs.features if one.missing and not one.one_hot]
+    if isinstance(network, OnnxNetwork) and not numbers:
         return network
+    if isinstance(network, OnnxNetwork):
+        raise InputError(
+            f"{numbers[0]} may be missing, and {network.name} is a network, which computes with "
+            f"numbers: leave missing out of the description, and fill {numbers[0]} in"
+            f"{_filled(numbers[0], network)}; trees read missing values"
+        )
     from milp_verix.tree_reader.missing_values import with_missing  # it loads all readers of trees
 
     return with_missing(network, inputs.missing)
 
 
 def _filled(name: str, network: LoadedModel) -> str:
-    """Return the words for the number that a pipeline fills in for a missing one; "" for others."""
-    models = [] if network.origin is None else network.origin.models
+    """Return the words for the number that a pipeline fills in for a missing one, if any."""
     try:
-        known = [encoding_of(one).typical.get(name) for one in models]
+        known = encoding_of(getattr(network.origin, "models", [None])[-1]).typical.get(name)
     except InputError:  # a model without a table
         return ""
-    return "".join(f" with {exact(one[0])}, as its imputer does" for one in known if one)
+    return f" with {exact(known[0])}, as its imputer does" if known else ""
 
 
 def _refuse_other_words(inputs: Inputs, network: LoadedModel) -> None:

@@ -16,12 +16,14 @@ from inspect import Parameter, Signature, cleandoc, signature
 from typing import Any, ParamSpec, TypeVar, cast
 
 from milp_verix.argument_kinds import Kind, checked
+from milp_verix.inputs.names import meant
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
 from milp_verix.problem.signatures import readable
 
+_RADIUS = "give how far inputs may differ, such as epsilon=0.1, or 'inf' for a described input"
 P = ParamSpec("P")
 R = TypeVar("R")
 Own = TypeVar("Own")
@@ -97,7 +99,10 @@ def _bound(function: Callable[P, R], whole: Signature) -> Callable[P, R]:
         try:
             whole.bind(*args, **options)
         except TypeError as error:
-            raise TypeError(f"{function.__name__}(): {error}") from None
+            told, name = str(error), [*str(error).split("'"), ""][1]
+            told += meant(name, whole.parameters) if "unexpected" in told else ""
+            told += f": {_RADIUS}" if name == "epsilon" and "missing" in told else ""
+            raise TypeError(f"{function.__name__}(): {told}") from None
         return function(*args, **options)
 
     run.__signature__ = whole  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ from milp_verix.inputs.labelled import Labels, values_by_label
 from milp_verix.inputs.names import same_names, shown
 from milp_verix.inputs.one_row import counts, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
-from milp_verix.loaded_model import LoadedModel
+from milp_verix.loaded_model import LoadedModel, array_of
 from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.ball import Ball, Domain, make_ball
@@ -286,7 +286,7 @@ def _example(network: Any, x: Any, row: Mapping[str, Any] | None, described: Inp
 def _array(x: ArrayLike) -> NDArray[Any]:
     """Return ``x`` as an array of numbers; an array of objects may hold truth values, too."""
     try:
-        given = np.asarray(x)
+        given = array_of(x)
     except ValueError as error:  # rows of different lengths
         raise InputError(f"the input is not an array: {error}") from error
     if given.dtype.kind == "O" and given.size and given.ndim:

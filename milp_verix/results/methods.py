@@ -24,6 +24,13 @@ class Told:
 
     __slots__ = ()
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether ``other`` is the same in JSON, with its seconds and versions."""
+        return isinstance(other, Told) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
     def sentence(self) -> str:
         """Return the claim in words, and how far it is proven."""
         from milp_verix.reporting.words.any_result import sentence

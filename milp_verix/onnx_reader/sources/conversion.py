@@ -6,9 +6,8 @@ None of the libraries is imported to find out whose a model is: the names of its
 import logging
 import tempfile
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -28,14 +27,13 @@ _ACCEPTED = (
 )
 
 
-def as_onnx(source: Any, example: Any = None, missing: Collection[str] = ()) -> ModelSource:
+def as_onnx(source: Any, example: Any = None) -> ModelSource:
     """Return ``source`` if it is ONNX already, otherwise the ONNX model that its library exports.
 
     ``example`` is an input of the shape that a PyTorch module takes, the batch of one included; or
-    a DataFrame of rows at which a scikit-learn pipeline is compared with its network, too; columns
-    of its words may be ``missing``. Modules are exported as they behave in evaluation. Raises
-    ``InputError`` for anything that is no model, and where the exporter is not installed;
-    ``ModelError`` where it fails.
+    a DataFrame of rows at which a scikit-learn pipeline is compared with its network, too.
+    Modules are exported as they behave in evaluation. Raises ``InputError`` for anything that is
+    no model, and where the exporter is not installed; ``ModelError`` where it fails.
     """
     if isinstance(source, str | PathLike | bytes | onnx.ModelProto):
         return source
@@ -50,8 +48,6 @@ def as_onnx(source: Any, example: Any = None, missing: Collection[str] = ()) -> 
     with tempfile.TemporaryDirectory() as folder, _quiet():
         file = Path(folder) / "model.onnx"
         try:
-            if missing:
-                export = partial(_export_sklearn, missing=missing)
             export(source, example, file)
             model = onnx.load(file)
         except (InputError, ModelError):
@@ -105,10 +101,8 @@ def _export_torch(module: Any, example: Any, file: Path) -> None:
             part.training = training
 
 
-def _export_sklearn(
-    estimator: Any, example: Any, file: Path, missing: Collection[str] = ()
-) -> None:
-    file.write_bytes(table_model(estimator, example, missing).SerializeToString())
+def _export_sklearn(estimator: Any, example: Any, file: Path) -> None:
+    file.write_bytes(table_model(estimator, example).SerializeToString())
 
 
 def _export_keras(model: Any, _example: Any, file: Path) -> None:
