@@ -16,14 +16,12 @@ from inspect import Parameter, Signature, cleandoc, signature
 from typing import Any, ParamSpec, TypeVar, cast
 
 from milp_verix.argument_kinds import Kind, checked
-from milp_verix.inputs.names import meant
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
-from milp_verix.problem.signatures import readable
+from milp_verix.problem.signatures import readable, with_remedy
 
-_RADIUS = "give how far inputs may differ, such as epsilon=0.1, or 'inf' for a described input"
 P = ParamSpec("P")
 R = TypeVar("R")
 Own = TypeVar("Own")
@@ -99,9 +97,7 @@ def _bound(function: Callable[P, R], whole: Signature) -> Callable[P, R]:
         try:
             whole.bind(*args, **options)
         except TypeError as error:
-            told, name = str(error), [*str(error).split("'"), ""][1]
-            told += meant(name, whole.parameters) if "unexpected" in told else ""
-            told += f": {_RADIUS}" if name == "epsilon" and "missing" in told else ""
+            told = with_remedy(error, whole.parameters)
             raise TypeError(f"{function.__name__}(): {told}") from None
         return function(*args, **options)
 

@@ -38,7 +38,7 @@ from milp_verix.problem.meeting import (
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
-from milp_verix.problem.signatures import readable
+from milp_verix.problem.signatures import readable, with_remedy
 from verix_encodings import Network
 
 
@@ -105,7 +105,8 @@ class PosedProblem:
         try:
             given = Given(**asked)
         except TypeError as error:
-            raise TypeError(str(error).replace("Given.__init__", "Problem")) from None
+            told = with_remedy(error, [one.name for one in fields(Given)])
+            raise TypeError(told.replace("Given.__init__", "Problem")) from None
         refuse_wrong({one.name: getattr(given, one.name) for one in fields(given)})
         vars(self).update(_checked(network, x, given))
 

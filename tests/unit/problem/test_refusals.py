@@ -45,6 +45,13 @@ def test_an_option_that_is_unknown_or_missing_is_told_with_a_remedy(
     assert all(len(line) <= 400 for line in str(raised.value).splitlines())
 
 
+def test_a_problem_without_a_radius_asks_for_one(network: Any) -> None:
+    with pytest.raises(TypeError, match=r"Problem\(\) missing .*'epsilon': give how far inputs"):
+        mv.Problem(network, ROWS[0])
+    with pytest.raises(TypeError, match=r"'epsilom'; did you mean 'epsilon'\?"):
+        mv.Problem(network, ROWS[0], epsilom=0.1)
+
+
 def test_a_long_line_keeps_its_beginning_and_its_remedy() -> None:
     error = mv.InputError(f"the columns are {'a, ' * 400}: rename them\nsecond")
     first, second = str(error).splitlines()
