@@ -167,14 +167,17 @@ def loaded(network: NetworkLike, described: Inputs | None = None, **reading: Any
     own. Raises as that does, and ``InputError`` for a model that was fitted again since it was
     loaded.
     """
+    features = () if described is None else described.features
+    names = tuple(one.name for one in features if one.missing and one.one_hot)
     if isinstance(network, LoadedModel):
         network.require_unchanged()
     else:
+        # a pipeline knows its shape, which is another one with missing words
+        reading = {**reading, "input_shape": None} if names else reading
         network = load_network(network, **reading)
-    if described is None or network.origin is None or described.size == network.input_size:
+    if not names or network.origin is None or described.size == network.input_size:  # type: ignore[union-attr]
         return network
-    names = tuple(one.name for one in described.features if one.missing and one.one_hot)
-    return _with_missing(network, network.origin, names) if names else network
+    return _with_missing(network, network.origin, names)
 
 
 @lru_cache(maxsize=8)  # each problem about a pipeline asks for the same

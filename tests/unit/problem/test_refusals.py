@@ -143,13 +143,14 @@ def test_progress_prints_as_one_short_line(network: Any) -> None:
     assert max(map(len, told)) < 200
 
 
-def test_a_limit_of_nodes_is_no_numerical_trouble() -> None:
-    pytest.importorskip("pyscipopt")
+@pytest.mark.parametrize("solver", ["scip?limits/nodes=0", "highs?mip_max_nodes=0"])
+def test_a_limit_of_nodes_is_no_numerical_trouble(solver: str) -> None:
+    pytest.importorskip("pyscipopt" if "scip" in solver else "highspy")
     rng = np.random.default_rng(1)
     rows = rng.random((300, 8))
     labels = rows[:, 0] * rows[:, 1] + rows[:, 2] * rows[:, 3] > 0.5
     hard = MLPClassifier((40, 40), max_iter=300, random_state=0).fit(rows, labels)
-    asked: dict[str, Any] = {"free": range(8), "solver": "scip?limits/nodes=0"}
+    asked: dict[str, Any] = {"free": range(8), "solver": solver}
     radii = (0.1, 0.15, 0.2)
     found = [mv.check(hard, rows[2], epsilon=r, bounds="interval", **asked) for r in radii]
     reasons = {one.reason for one in found}
