@@ -211,7 +211,7 @@ class Referee:
             reach = math.floor(radius) if column.kind == "whole" and radius < np.inf else radius
             scale = min(reach, column.high - column.low) or 1.0
             far = np.abs(points[name].to_numpy(np.float64) - self.rows.own[name]) / scale
-            total += cost * np.nan_to_num(far, nan=np.inf)
+            total += cost * np.nan_to_num(far, nan=1.0)  # missing is as far as the whole room
         return total
 
     # --- rooms of columns

@@ -192,10 +192,15 @@ class LoadedModel(ABC):
         return inputs.placed(self.columns_for(inputs.names), self.unread)
 
 
+def array_of(x: Any) -> NDArray[Any]:
+    """Return ``x`` as an array: a tensor that requires a gradient, or of another device, too."""
+    return np.asarray(x.detach().cpu() if hasattr(x, "requires_grad") else x)
+
+
 def as_numbers(x: ArrayLike) -> NDArray[Any]:
     """Return ``x`` as an array of numbers; ``InputError`` for anything else."""
     try:
-        array = np.asarray(x)
+        array = array_of(x)
     except ValueError as error:
         raise InputError(f"the input is not an array: {error}") from error
     if array.dtype.kind not in "biuf":

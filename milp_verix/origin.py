@@ -20,12 +20,13 @@ _SHORT, _RARELY = 15_000, 5e-7
 class Origin:
     """``models`` in memory that a network was read from, and their state at that time.
 
-    ``read`` reads them again and returns the hash of what is read, ``content`` at that time. A copy
-    of the network in another process has no origin.
+    ``again`` reads them again, and columns of words that may be missing if they are named;
+    ``content`` is the hash of what was read at that time. A copy of the network in another process
+    has no origin.
     """
 
-    def __init__(self, models: Any, read: Callable[[], str], content: str) -> None:
-        self._models, self._read, self._content = models, read, content
+    def __init__(self, models: Any, again: Callable[..., Any], content: str) -> None:
+        self.models, self.again, self._content = models, again, content
         self._state, boosters = _state_of(models)
         self._texts = self._texts_of(boosters)
 
@@ -35,14 +36,14 @@ class Origin:
         They are read again if their state has changed, or is unknown. Leaves set in a large booster
         of LightGBM are noticed at once if ``wholly``.
         """
-        state, boosters = _state_of(self._models)
+        state, boosters = _state_of(self.models)
         texts, length = self._texts, sum(map(len, self._texts))
         if wholly or length < _SHORT or time.monotonic() - self._read_at > _RARELY * length:
             texts = self._texts_of(boosters)
         if state is not None and (state, texts) == (self._state, self._texts):
             return
         try:
-            same = self._read() == self._content
+            same = self.again().content_sha256 == self._content
         except Exception:  # whatever a model raises that is no longer what it was
             same = False
         if not same:

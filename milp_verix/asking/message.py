@@ -99,7 +99,7 @@ class Message:
         facts = replace(network.facts, notes=(*network.facts.notes, *reader.notes))
         again = partial(cls.of, pipeline, text, add=added)
         hashed = network.content_sha256
-        origin = Origin([pipeline], lambda: again().network.content_sha256, hashed)
+        origin = Origin([pipeline], lambda: again().network, hashed)
         return cls(everything, counts, replace(network, facts=facts, origin=origin), inputs)
 
     def problem(self, **options: Any) -> Problem:

@@ -9,7 +9,7 @@ all of ``B`` is freed, ``A`` is sound after all.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from milp_verix.auditing.smallest import SmallestSets
@@ -45,7 +45,7 @@ class AuditProgress:
     total: int
     kept: int
     activity: str
-    snapshot: Callable[[], Audit]
+    snapshot: Callable[[], Audit] = field(repr=False)
 
 
 @dataclass(eq=False)

@@ -80,7 +80,7 @@ def certify(
     so. Raises ``InputError`` where ``network`` is not the network explained.
     """
     deadline = deadline_in(seconds_of(time_limit, "time_limit"))
-    network = loaded(network, input_shape=explanation.model.input_shape)
+    network = loaded(network, explanation.inputs, input_shape=explanation.model.input_shape)
     return _PROVERS[explanation.kind](explanation, network, deadline)
 
 

@@ -45,7 +45,7 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import features_among, row_of
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import load_network
+from milp_verix.onnx_reader.onnx_network import load_network, loaded
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.options import AskedAnywhere
 from milp_verix.problem.problem import PosedProblem
@@ -188,7 +188,7 @@ def question_of(case: CaseOptions, explanation: str | None = None) -> Question:
         asked["feature_names"] = names_of(case.feature_names, network)
     if case.inputs is not None:
         inputs = Inputs.from_file(case.inputs)
-        asked["inputs"] = placed = network.described(inputs)
+        asked["inputs"] = placed = loaded(network, inputs).described(inputs)
         if asked["domain"] == UNIT_DOMAIN:
             del asked["domain"]
         reordered = placed.places != inputs.places

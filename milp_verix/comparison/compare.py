@@ -15,6 +15,7 @@ from milp_verix.comparison.pairs import fitting_pairs
 from milp_verix.comparison.runs import answered, contrasted, explained, minimised
 from milp_verix.comparison.stored_checks import as_checks, checks_of, hard_checks
 from milp_verix.errors import InputError, SolverError
+from milp_verix.inputs.names import require_one_of
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.engines.choice import misfit
 from milp_verix.problem.one_liner import one_liner, parted, spelt_out
@@ -115,12 +116,10 @@ def compare_solvers(
         ModelError: the network cannot be read or encoded.
     """
     search.require_only(ComparisonOptions, "a comparison")
-    if task not in TASKS:
-        raise InputError(f"unknown task {task!r}; choose one of {', '.join(TASKS)}")
+    require_one_of(TASKS, task, "task")
     if task != "check" and checks is not None:
         raise InputError("explanations ask their own checks: leave checks or task out")
-    if master not in _MASTERS:
-        raise InputError(f"unknown master {master!r}; choose one of {', '.join(_MASTERS)}")
+    require_one_of(_MASTERS, master, "master")
     if task in ("minimum", "contrastive"):
         search.require_only(SolverOptions, f"a comparison of {task} explanations")
     fitting, skipped = fitting_pairs(solvers, formulations)

@@ -6,14 +6,14 @@
 To count features, each feature is a unit that is a choice. The distance is Gower's (*A general
 coefficient of similarity*, Biometrics 1971), weighted by costs: each coordinate is a unit whose
 scale ``s_i`` is its radius, or the length of its domain where that is smaller; a category is a
-choice, so a change of it costs as much as a change of a number by its whole scale.
+choice, so a change of it costs as much as a change of a number by its whole scale. So does a change
+from a number to a missing value, or back: no number is farther away.
 """
 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from milp_verix.errors import InputError
 from milp_verix.problem.objective import whole_numbers
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
@@ -27,10 +27,11 @@ class ChangeMeasure:
     """The cost of a change of ``centre``, shape (d,), as the sum over units above.
 
     ``unit_of``, (d,), is the unit of each coordinate, ``scales`` are ``s``, (d,). ``costs`` are
-    ``c``, and ``choice`` marks choices, both (units,). A search ends where its bound is within the
-    share ``gap`` of the best cost. ``rooms`` is the room of each unit in the ball, summed over its
-    coordinates, and ``most`` the cost of using it up, both (units,). ``least`` is a lower bound on
-    the cost of every change.
+    ``c``, and ``choice`` marks choices, both (units,). ``last`` is the largest number that is no
+    missing value, infinite where none may be missing, (d,). A search ends where its bound is within
+    the share ``gap`` of the best cost. ``rooms`` is the room of each unit in the ball, summed over
+    its coordinates, and ``most`` the cost of using it up, both (units,). ``least`` is a lower bound
+    on the cost of every change.
     """
 
     centre: FloatArray
@@ -38,6 +39,7 @@ class ChangeMeasure:
     costs: FloatArray
     choice: BoolArray
     scales: FloatArray
+    last: FloatArray
     rooms: FloatArray
     most: FloatArray
     least: float
@@ -55,9 +57,9 @@ class ChangeMeasure:
 
     def cost(self, point: FloatArray) -> float:
         """Return the cost of the change to ``point``, shape (d,)."""
-        moved = np.abs(point - self.centre)
+        moved = np.where(point > self.last, self.scales, np.abs(point - self.centre))
         amounts = np.zeros(self.costs.size)
-        np.add.at(amounts, self.unit_of, moved / self.scales)
+        np.add.at(amounts, self.unit_of, np.where(point == self.centre, 0.0, moved / self.scales))
         return float(self.costs @ np.where(self.choice, amounts > 0, amounts))
 
 
@@ -70,15 +72,12 @@ def feature_count(problem: PosedProblem, costs: FloatArray) -> ChangeMeasure:
 def distance(
     problem: PosedProblem, costs: FloatArray, scales: FloatArray, gap: float
 ) -> ChangeMeasure:
-    """Return the distance with ``scales``, (d,), weighted by ``costs`` of features, (features,).
-
-    Raises ``InputError`` where a number may become missing, or a missing value a number.
-    """
-    _refuse_missing(problem)
+    """Return the distance with ``scales``, (d,), weighted by ``costs`` of features, (features,)."""
     unordered = np.zeros(problem.features.count, dtype=bool)
+    feature_of = problem.features.of_coordinate
     if problem.inputs is not None:
         unordered[:] = [feature.unordered for feature in problem.inputs.features]
-    feature_of = problem.features.of_coordinate
+        unordered[feature_of[problem.x.reshape(-1) > _last(problem)]] = True
     # a category is one unit: that of its first coordinate
     first = np.array([group[0] for group in problem.features.groups])
     choice = unordered[feature_of]
@@ -88,15 +87,12 @@ def distance(
     return _measure(problem, chosen, scales, gap)
 
 
-def _refuse_missing(problem: PosedProblem) -> None:
-    ball, inputs = problem.ball, problem.inputs
-    for place, last in {} if inputs is None else inputs.missing.items():
-        feature = inputs.features[problem.features.of_coordinate[place]]  # type: ignore[union-attr]
-        if not feature.values and ball.outer.lower[place] <= last < ball.outer.upper[place]:
-            raise InputError(
-                f"{feature.name} may become missing, which is at no distance from a number: ask "
-                "for the fewest changes, or give the feature a finite epsilon"
-            )
+def _last(problem: PosedProblem) -> FloatArray:
+    """Return the largest number of each coordinate that is no missing value, (d,)."""
+    last = np.full(problem.x.size, np.inf)
+    for place, end in ({} if problem.inputs is None else problem.inputs.missing).items():
+        last[place] = end
+    return last
 
 
 def directed(problem: PosedProblem) -> PosedProblem:
@@ -121,7 +117,8 @@ def scales_of(problem: PosedProblem) -> FloatArray:
     """
     ball = problem.ball
     radii = np.full(ball.centre.size, ball.epsilon) if ball.radii is None else ball.radii
-    scales = np.minimum(radii, ball.domain_upper - ball.domain_lower)
+    upper = np.minimum(ball.domain_upper, _last(problem))
+    scales = np.minimum(radii, upper - ball.domain_lower)
     if problem.inputs is not None:
         features = problem.inputs.features
         unordered = np.array([feature.unordered for feature in features])
@@ -137,11 +134,11 @@ def _measure(
 ) -> ChangeMeasure:
     """Return the measure with these ``unit_of``, ``costs`` and ``choice`` over a problem's ball."""
     unit_of, costs, choice = units
-    ball, centre = problem.ball, problem.x.astype(np.float64)
+    ball, centre, last = problem.ball, problem.x.astype(np.float64), _last(problem)
     room = np.maximum(ball.outer.upper - centre, centre - ball.outer.lower)
     rooms, shares = np.zeros(costs.size), np.zeros(costs.size)
     np.add.at(rooms, unit_of, room)
-    np.add.at(shares, unit_of, room / scales)
+    np.add.at(shares, unit_of, np.maximum(room / scales, ball.outer.upper > last))
     most = np.where(choice, costs * (rooms > 0), costs * shares)
     whole = np.zeros(centre.size, dtype=bool) if ball.mixed is None else ball.mixed.integral
     steps = np.where(choice[unit_of], 1.0, np.where(whole, 1.0 / scales, 0.0))
@@ -152,6 +149,7 @@ def _measure(
         costs,
         choice,
         scales,
+        last,
         rooms,
         most,
         float(least) if np.isfinite(least) else 0.0,

@@ -16,7 +16,7 @@ from milp_verix.duality.change_measure import directed, distance, feature_count,
 from milp_verix.duality.contrast_search import ContrastiveProgress, ContrastSearch
 from milp_verix.duality.leaf_contrasts import LeafContrasts
 from milp_verix.duality.nearest_search import NearestSearch
-from milp_verix.errors import InputError
+from milp_verix.inputs.names import require_one_of
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
@@ -92,8 +92,9 @@ def contrastive_of(
     over the features ``f`` with their coordinates ``i``: each change counts as a share of the
     radius, or of the length of the domain where that is smaller. Whole numbers change by whole
     steps, ordinal values by places, with the radius rounded down. A category counts ``c_f`` if it
-    changes, and nothing if not. ``result.distance`` has it. A prediction changes just beyond a tie,
-    so a result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
+    changes, and nothing if not; so does a number that becomes missing, or a missing value that
+    becomes a number. ``result.distance`` has it. A prediction changes just beyond a tie, so a
+    result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
 
     Args:
         costs: a positive number ``c_f`` for each feature, or for those that a mapping names: the
@@ -113,9 +114,7 @@ def contrastive_of(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    if minimise not in MEASURES:
-        known = ", ".join(MEASURES)
-        raise InputError(f"unknown minimise {minimise!r}; choose one of {known}")
+    require_one_of(MEASURES, minimise, "minimise")
     search.require_only(SolverOptions, "the search for contrasts")
     request = Request.now(problem, search)
     integer_of(count, "count")

@@ -171,6 +171,7 @@ class _Limited:
         units, places = np.unique(measure.unit_of[features], return_inverse=True)
         amounts = np.zeros((lo.shape[0], units.size))
         moved = self.reach.moves(lo, hi) / measure.scales[features]
+        moved[(self.reach.ends(lo, hi)[0] > measure.last[features]) & (moved > 0)] = 1.0
         for column, place in enumerate(places.tolist()):
             amounts[:, place] += moved[:, column]
         amounts = np.where(measure.choice[units], amounts > 0, amounts)

@@ -24,6 +24,7 @@ from milp_verix.global_search.master import Master
 from milp_verix.global_search.mip_master import mip_master
 from milp_verix.global_search.search import MinimumProgress, MinimumSearch
 from milp_verix.global_search.search_limits import SearchLimits
+from milp_verix.inputs.names import require_one_of
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.features import CostsLike
@@ -203,8 +204,7 @@ def _way(method: str, master: str, solver: object) -> str:
     Raises ``InputError`` for a method or master that is unknown, or for two that do not fit.
     """
     for kind, name, names in (("method", method, METHODS), ("master", master, MASTERS)):
-        if name not in names:
-            raise InputError(f"unknown {kind} {name!r}; choose one of {', '.join(names)}")
+        require_one_of(names, name, kind)
     if method == "hitting_sets":
         if master != "auto":
             raise InputError(f"master {master!r} solves scenarios: leave it out for hitting sets")

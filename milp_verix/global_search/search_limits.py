@@ -5,7 +5,7 @@ No number here decides whether a bound or an explanation is right: they only div
 
 from dataclasses import dataclass
 
-from milp_verix.errors import InputError
+from milp_verix.inputs.names import require_one_of
 
 TECHNIQUES = {
     "budget bound": "a first lower bound from one perturbation, by backward bounds",
@@ -96,11 +96,8 @@ class SearchLimits:
     without: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        unknown = sorted(self.without - TECHNIQUES.keys())
-        if unknown:
-            raise InputError(
-                f"unknown technique {unknown[0]!r}; choose from {', '.join(sorted(TECHNIQUES))}"
-            )
+        for name in sorted(self.without):
+            require_one_of(TECHNIQUES, name, "technique")
 
     def uses(self, technique: str) -> bool:
         """Return whether a technique of :data:`TECHNIQUES` is on."""

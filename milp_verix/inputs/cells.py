@@ -19,13 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.inputs.features import Feature, word_of
+from milp_verix.inputs.features import Feature, is_missing, word_of
 from milp_verix.inputs.names import listed, shown
 from milp_verix.number_text import exact
 
-FOR_TREES = "; trees read it if it is described with missing=True"
 _TRUTH = {"false": 0, "no": 0, "0": 0, "true": 1, "yes": 1, "1": 1}
-_MISSING = ("NoneType", "NAType", "NaTType")
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{2,4}", re.ASCII)
 _SEPARATED = re.compile(r"[+-]?\d{1,3}([,.' \u00a0\u202f]\d{3})+([.,]\d+)?|[+-]?\d*,\d+", re.ASCII)
 
@@ -36,7 +34,7 @@ def code_in(feature: Feature, cell: Any) -> float:
     Raises ``InputError`` that names the feature, the value seen and those expected.
     """
     if feature.missing and is_missing(cell):
-        return feature.top
+        return float(feature.codes[-1]) if feature.values else feature.top
     value = plain_cell(feature.name, cell)
     if not feature.values:
         truth = feature.kind == "fixed" or (feature.lower, feature.upper) == (0.0, 1.0)
@@ -66,8 +64,7 @@ def plain_cell(name: str, cell: Any) -> Any:
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
         told = f"{name} is {shown(value)}" if isinstance(value, str) else f"{name} is missing"
         raise InputError(
-            f"{told}, expected a value ({shown(value)} was seen): fill it in, or leave the row out"
-            f"{FOR_TREES}"
+            f"{told}, expected a value ({shown(value)} was seen): {_remedy_for_missing(name)}"
         )
     if not isinstance(value, (str, bytes)) and hasattr(value, "__len__"):
         raise InputError(
@@ -75,12 +72,6 @@ def plain_cell(name: str, cell: Any) -> Any:
             "df.iloc[i] or df.to_dict('records')[i] is such a row"
         )
     return value
-
-
-def is_missing(cell: Any) -> bool:
-    """Return whether a cell is None, NaN, or a missing value of pandas."""
-    number = isinstance(cell, float | np.floating) and isnan(cell)
-    return number or type(cell).__name__ in _MISSING
 
 
 def number_in_cell(name: str, value: Any, *, text: bool, truth: bool) -> float:
@@ -107,9 +98,7 @@ def number_in_cell(name: str, value: Any, *, text: bool, truth: bool) -> float:
     except (TypeError, ValueError) as error:
         raise InputError(told + remedy_for(value)) from error
     if isnan(number):
-        raise InputError(
-            f"{name} is missing ({value!r} was seen): fill it in, or leave the row out{FOR_TREES}"
-        )
+        raise InputError(f"{name} is missing ({value!r} was seen): {_remedy_for_missing(name)}")
     if isinf(number):
         raise InputError(f"{told} that is finite: correct it, or leave the row out")
     if isinstance(value, int) and int(number) != value:
@@ -118,6 +107,13 @@ def number_in_cell(name: str, value: Any, *, text: bool, truth: bool) -> float:
             "offset, or leave the column out if it only counts rows"
         )
     return number
+
+
+def _remedy_for_missing(name: str) -> str:
+    return (
+        "fill it in, or leave the row out; if the model takes missing values, describe the inputs "
+        f"with missing=[{name!r}]"
+    )
 
 
 def remedy_for(value: Any) -> str:
@@ -138,8 +134,7 @@ def refuse_value(feature: Feature, x: NDArray[np.floating]) -> None:
     """Raise ``InputError`` unless ``x``, the feature's coordinates, is a value of it."""
     told = f"the input's {feature.name} is {x[0] if x.size == 1 else x.tolist()}"
     if not np.isfinite(x).all():
-        way = FOR_TREES if np.isnan(x).any() else ""
-        raise InputError(f"{told}, expected finite numbers: fill it in, or leave the row out{way}")
+        raise InputError(f"{told}, expected finite numbers: {_remedy_for_missing(feature.name)}")
     if feature.one_hot:
         if not (np.all((x == 0) | (x == 1)) and x.sum() == 1):
             raise InputError(f"{told}: a one-hot block has one 1, and 0 elsewhere")
@@ -152,7 +147,10 @@ def refuse_value(feature: Feature, x: NDArray[np.floating]) -> None:
         raise InputError(f"{told}, which is none of its codes: {codes}")
     # NumPy would round the ends to the type of x
     elif not feature.lower <= float(x[0]) <= feature.top:
-        raise InputError(f"{told}, outside of [{exact(feature.lower)}, {exact(feature.upper)}]")
+        raise InputError(
+            f"{told}, outside of [{exact(feature.lower)}, {exact(feature.upper)}]: correct it, or "
+            f"widen the range by Inputs.from_frame(…, ranges={{{feature.name!r}: (lower, upper)}})"
+        )
 
 
 def _by_word(feature: Feature, value: Any) -> list[int]:
@@ -183,7 +181,7 @@ def _word(value: Any) -> str:
 def _number(value: Any) -> float | None:
     """Return the number that a value is, or its text; None for a truth value or another text."""
     try:
-        return None if isinstance(value, bool) else float(value)
+        return None if isinstance(value, bool) or isnan(float(value)) else float(value)
     except (TypeError, ValueError, OverflowError):
         return None
 

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.arguments import refuse_surrogates
 from milp_verix.errors import InputError
-from milp_verix.inputs.names import listed, meant, shown
+from milp_verix.inputs.names import listed, meant, require_one_of, shown
 from milp_verix.number_text import exact
 
 DIRECTIONS = ("up", "down")
 KINDS = ("continuous", "integer", "binary", "category", "ordinal", "fixed")
 MISSING = "missing"
 """The word for a value that is missing."""
+_MISSING = ("NoneType", "NAType", "NaTType")
 _LARGEST_WHOLE = 2.0**53
 _NO_END = 2.0**100
 """The largest number of a fixed feature that may be missing."""
@@ -55,8 +56,7 @@ class Feature:
         if not isinstance(self.unit, str | None):
             raise InputError(f"{self.name}: the unit is a text, got {shown(self.unit)}")
         refuse_surrogates([self.name, self.unit or "", *self.values], "a feature's name or word")
-        if self.kind not in KINDS:
-            raise InputError(f"{self.name}: unknown kind {self.kind!r}; choose {', '.join(KINDS)}")
+        require_one_of(KINDS, self.kind, f"kind of {self.name}")
         if not isinstance(self.one_hot, bool):
             raise InputError(f"{self.name}: one_hot is true or false, got {shown(self.one_hot)}")
         spread = self.deviation
@@ -86,14 +86,14 @@ class Feature:
     @property
     def last(self) -> float:
         """The largest coordinate that is no missing value."""
-        if self.missing and self.values:
+        if self.missing and self.values and not self.one_hot:
             return self.upper - 1.0
         return _NO_END if self.missing and np.isinf(self.upper) else self.upper
 
     @property
     def top(self) -> float:
         """The upper end of its coordinates: that of a missing value if there may be one."""
-        if not self.missing:
+        if not self.missing or self.one_hot:
             return self.upper
         return self.last + 1.0 if self.whole else float(np.nextafter(self.last, np.inf))
 
@@ -138,9 +138,20 @@ class Feature:
         return f"{number} {self.unit}" if self.unit else number
 
 
+def is_missing(cell: Any) -> bool:
+    """Return whether a cell is None, NaN, or a missing value of pandas."""
+    number = isinstance(cell, float | np.floating) and np.isnan(cell)
+    return bool(number) or type(cell).__name__ in _MISSING
+
+
 def word_of(value: Any) -> str:
-    """Return the word for a value of a table: a whole number has no decimal point."""
+    """Return the word for a value of a table: a whole number has no decimal point.
+
+    None and NaN are missing.
+    """
     plain = value.item() if isinstance(value, np.generic) else value
+    if is_missing(plain):
+        return MISSING
     whole = isinstance(plain, float) and plain.is_integer()
     return str(int(plain)) if whole else str(plain)
 
@@ -224,14 +235,12 @@ def category(
 
     The network's input has the codes of the values in one coordinate, 0, 1, … unless ``codes`` are
     given; or, with ``one_hot``, a coordinate for each value, 1 for its own and 0 for the others.
-    With ``missing`` a value may be NaN, for trees: it is the word "missing", with the next code.
+    With ``missing`` a value may be NaN, for trees and pipelines that take it: it is the word
+    "missing", with the next code, or the last coordinate of a block.
     """
     words = _words(name, values)
-    if one_hot and (codes is not None or missing is True):
-        raise InputError(
-            f"{name}: a one-hot block has no codes and no missing value: list the word that stands "
-            "for it"
-        )
+    if one_hot and codes is not None:
+        raise InputError(f"{name}: a one-hot block has no codes")
     found = _codes(name, codes, len(words))
     if missing is True:
         words, found = _words(name, [*words, MISSING]), (*found, max(found) + 1)
@@ -282,8 +291,9 @@ def _words(name: str, values: Sequence[str]) -> tuple[str, ...]:
     words = tuple(str(word) if isinstance(word, bool) else word for word in given)
     if not words or not all(isinstance(word, str) and word for word in words):
         raise InputError(f"{name}: values are a list of texts, got {shown(values)}")
-    if len({*words}) != len(words):
-        raise InputError(f"{name}: a value is listed twice")
+    if twice := next((word for word in words if words.count(word) > 1), None):
+        way = ", for NaN, None or a word of its own: write one word for all" * (twice == MISSING)
+        raise InputError(f"{name}: the value {twice!r} is listed twice{way}")
     return words
 
 

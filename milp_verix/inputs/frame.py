@@ -177,7 +177,11 @@ def number_feature(
     if column.dtype.kind not in "biuf":
         seen = column.iloc[0]
         date = column.dtype.kind in "mM"
-        way = _DATES if date else remedy_for(seen) or ": pandas.to_numeric makes numbers of texts"
+        words = (
+            ": Inputs.from_frame(frame) describes words that the model reads without an encoder; "
+            "pandas.to_numeric makes numbers of texts"
+        )
+        way = _DATES if date else remedy_for(seen) or words
         raise InputError(
             f"the column {name} has type {column.dtype}, expected numbers; its first value is "
             f"{shown(str(seen) if date else seen)}{way}"

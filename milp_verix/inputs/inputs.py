@@ -147,7 +147,7 @@ class Inputs:
     def missing(self) -> dict[int, float]:
         """For coordinates that may be missing, the largest number that is no missing value."""
         pairs = zip(self.features, self.groups, strict=True)
-        return {int(group[0]): feature.last for feature, group in pairs if feature.missing}
+        return {int(g[0]): f.last for f, g in pairs if f.missing and not f.one_hot}
 
     def coded(self, x: NDArray[Any]) -> NDArray[Any]:
         """Return ``x``, shape (size,), with numbers for NaN where a value may be missing.
@@ -261,9 +261,9 @@ class Inputs:
         the network's input has as blocks: columns of words, or prefixes of the columns that
         ``pandas.get_dummies`` makes. Ends are those of ``ranges``, or the least and the
         largest of the data. ``units`` are units by name; ``fixed`` names features that do not move,
-        ``missing`` those whose values may be missing, which trees alone read. Raises ``InputError``
-        for names that are no column, for missing values in other columns, and for a row of a block
-        that has not one 1.
+        ``missing`` those whose values may be missing, which trees read, and pipelines of words.
+        Raises ``InputError`` for names that are no column, for missing values in other columns, and
+        for a row of a block that has not one 1.
         """
         from milp_verix.inputs.frame import features_of_frame
 
@@ -294,8 +294,9 @@ class Inputs:
         They describe the network that :func:`milp_verix.load_network` makes of ``pipeline``, or
         with this ``transformer``: the columns of the pandas ``DataFrame`` ``frame`` before scaling
         and encoding, in the order in which it was fitted. Words are those that its encoders know,
-        names of classes its ``classes_``. Columns of numbers are as in :meth:`from_frame`, and so
-        are ``ranges``, ``units``, ``missing`` and ``rules``. A column that is dropped is no
+        names of classes its ``classes_``; a missing word is one more, if an encoder has learnt it
+        or ``missing`` names its column. Columns of numbers are as in :meth:`from_frame`, and so are
+        ``ranges``, ``units``, ``missing`` and ``rules``. A column that is dropped is no
         feature. Words that an ``OrdinalEncoder`` was given in an order are ordinal, others
         categories; two are binary.
 

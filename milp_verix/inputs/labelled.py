@@ -76,8 +76,8 @@ def values_by_label(given: Any, labels: Labels, what: str, others: Any = None) -
 def features_listed(given: Any, labels: Labels, what: str) -> Any:
     """Return a list of features as it is; of a mask the indices of the features that are True.
 
-    A mask has True or False for each feature, by name or in their order. Other arguments
-    and errors are those of :func:`values_by_label`; numbers by name are refused, too.
+    A mask has True or False, 1.0 or 0.0, for each feature, by name or in their order. Other
+    arguments and errors are those of :func:`values_by_label`; numbers by name are refused, too.
     """
     if hasattr(given, "iloc") and not is_frame(given):
         values = given.tolist()
@@ -96,4 +96,6 @@ def features_listed(given: Any, labels: Labels, what: str) -> Any:
 
 
 def _flags(values: Iterable[Any]) -> bool:
-    return all(isinstance(one, bool | np.bool_) for one in values)
+    # a mask of a tensor or a table may hold 0.0 and 1.0, and whole numbers are indices
+    kinds = bool | np.bool_ | float | np.floating
+    return all(isinstance(one, kinds) and one in {0, 1} for one in values)

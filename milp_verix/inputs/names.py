@@ -95,6 +95,13 @@ def shown(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
+def require_one_of(known: Collection[str], given: Any, what: str, others: str = "") -> None:
+    """Raise ``InputError`` that tells all names, and ``others``, unless ``given`` is ``known``."""
+    if not isinstance(given, str) or given not in known:
+        told = f"unknown {what} {shown(given)}; choose one of {listed(known)}{others}"
+        raise InputError(told + meant(str(given), known))
+
+
 def meant(given: str, known: Collection[str]) -> str:
     """Return the words that suggest the name closest to ``given``, none if no name is close."""
     close = closest(given, known)

@@ -1,16 +1,17 @@
 """Descriptions of inputs taken from a fitted scikit-learn pipeline and a table of its columns."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from milp_verix.errors import InputError
-from milp_verix.inputs.features import Feature, binary, category, ordinal, word_of
+from milp_verix.inputs.features import Feature, binary, category, is_missing, ordinal, word_of
 from milp_verix.inputs.fitted import is_pipeline, names_of, without_search
 from milp_verix.inputs.frame import (
     by_column,
     columns_in,
     frame_with_rows,
     known_values,
+    names_in,
     number_feature,
 )
 from milp_verix.inputs.one_row import refuse_missing_names
@@ -31,7 +32,8 @@ def described_by(
     pipeline, _ = without_search(pipeline)
     frame = frame_with_rows(frame)
     given = None if names_of(pipeline) else list(frame.columns)
-    columns = encoding_of(pipeline, given).columns
+    missing = names_in(missing, "missing")
+    columns = encoding_of(pipeline, given, missing).columns
     names = [column.name for column in columns]
     held = refuse_missing_names(names, [*frame.columns], "the frame, as the pipeline was fitted,")
     frame = frame.rename(columns={label: name for name, label in held.items()})
@@ -52,8 +54,12 @@ def fitted_class_names(model: Any) -> list[str]:
 Names: TypeAlias = tuple[str, ...]
 
 
-def coordinates_of(fitted: Any) -> tuple[Names | None, Mapping[int, Names], Names]:
+def coordinates_of(
+    fitted: Any, missing: Collection[str] = ()
+) -> tuple[Names | None, Mapping[int, Names], Names]:
     """Return the names of the coordinates of a fitted estimator's or transformer's rows, and words.
+
+    ``missing`` are columns whose words may be missing.
 
     Names are those of columns, and ``town=Paris`` in a one-hot block; None for any other object,
     and for one that was fitted on arrays. Words are those that coordinates have as 0, 1, ….
@@ -64,7 +70,7 @@ def coordinates_of(fitted: Any) -> tuple[Names | None, Mapping[int, Names], Name
     if names is None or (hasattr(fitted, "predict") and not is_pipeline(fitted)):
         return None if names is None else tuple(names), {}, ()
     found, words = list[str](), dict[int, tuple[str, ...]]()
-    columns = encoding_of(fitted).columns
+    columns = encoding_of(fitted, missing=missing).columns
     for column in columns:
         if column.form in ("binary", "codes") and isinstance(column.values[0], str):
             words[len(found)] = column.values
@@ -85,13 +91,12 @@ def _feature(
     if column.form == "number":
         known, may = known_values(frame, name, missing), name in missing
         return number_feature(known, ranges.get(name), units.get(name), missing=may)
-    if name in missing:
-        column.refuse_missing_words()
     if name in ranges or name in units:
         raise InputError(f"{name} has words, which the pipeline knows: no range and no unit")
-    words = [word_of(value) for value in values]
+    known = [value for value in values if not is_missing(value)]
+    words, may = [word_of(value) for value in known], len(known) < len(values)
     if column.form == "binary":
         return binary(name) if isinstance(values[0], bool) else binary(name, words)
     if column.ordered:
         return ordinal(name, words)
-    return category(name, words, one_hot=column.form == "block")
+    return category(name, words, one_hot=column.form == "block", missing=may)

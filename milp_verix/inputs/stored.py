@@ -38,7 +38,7 @@ from milp_verix.inputs.features import (
     integer,
     ordinal,
 )
-from milp_verix.inputs.names import listed, meant, shown
+from milp_verix.inputs.names import meant, require_one_of, shown
 from milp_verix.inputs.passage import passage_in
 from milp_verix.stored_numbers import json_in
 
@@ -50,6 +50,9 @@ MAKERS: dict[str, Callable[..., Feature]] = {
 Made = TypeVar("Made")
 
 
+_KEYS = ("features", "rules", "class_names", "passage", "places")
+
+
 def arguments_in(data: object) -> dict[str, Any]:
     """Return the arguments that make the :class:`milp_verix.Inputs` that ``data`` describe.
 
@@ -57,11 +60,8 @@ def arguments_in(data: object) -> dict[str, Any]:
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("features"), list):
         raise InputError("a description of inputs lists its 'features', each with name and kind")
-    if unknown := {*data} - {"features", "rules", "class_names", "passage", "places"}:
-        raise InputError(
-            "a description of inputs has features, rules, class_names, a passage and places, not "
-            f"{sorted(unknown)}"
-        )
+    for key in data:
+        require_one_of(_KEYS, key, "key of a description of inputs")
     rules = data.get("rules", [])
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
         raise InputError(f"rules are a list of texts, got {rules!r}")
@@ -141,11 +141,7 @@ def _feature(entry: object) -> Feature:
     maker = MAKERS[entry["kind"]]
     known = signature(maker).parameters
     for name in arguments:
-        if name not in known:
-            raise InputError(
-                f"{entry['name']}: a feature of kind {entry['kind']!r} has no {name!r}; it has "
-                f"{listed([*known])}{meant(name, known)}"
-            )
+        require_one_of(known, name, f"key of {entry['name']}, of kind {entry['kind']},")
     for name, parameter in known.items():
         if parameter.default is Parameter.empty and name not in arguments:
             raise InputError(f"{entry['name']}: a feature of kind {entry['kind']!r} needs {name!r}")

@@ -9,19 +9,22 @@ as a one-hot block. ``z`` is what the pipeline's estimator sees.
 - An encoder gives each word its row of a table ``T``. With the one-hot block ``b`` of the word,
   ``z = Σ_v b_v T_v``; for two words, ``z = T_0 + b (T_1 - T_0)`` with ``b`` 0 or 1.
 - An imputer leaves complete rows as they are.
+- A missing value of a column of words is one more word, if the encoder knows it or a caller names
+  the column: its row of ``T`` is that of NaN, or of the word that an imputer fills in.
 
 The tables are the encoders' own answers, so that dropped and rare categories need no rule here.
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, first_line
+from milp_verix.inputs.features import MISSING, is_missing
 from milp_verix.inputs.fitted import is_pipeline, is_skipped, name_of, names_of, steps_of, width_of
 from milp_verix.inputs.fitted_arguments import require_read
 from verix_encodings.arrays import FloatArray
@@ -45,14 +48,6 @@ class Column:
     def width(self) -> int:
         """The number of coordinates."""
         return len(self.values) if self.form == "block" else 1
-
-    def refuse_missing_words(self) -> None:
-        """Raise ``InputError`` if a missing value would be none of the words that are known."""
-        if self.form != "number":
-            raise InputError(
-                f"{self.name} has words, which the pipeline encodes: a missing one is none of "
-                "them; write a word for it into the table before the pipeline is fitted"
-            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,10 +80,15 @@ _Entry: TypeAlias = str | _Sum
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The columns that were read so far, and the numbers that imputers fill in, by name."""
+    """The columns that were read so far, and what imputers fill in, by name.
 
+    ``missing`` are the names of columns of words that may be missing.
+    """
+
+    missing: Collection[str]
     known: dict[str, Column] = field(default_factory=dict)
     typical: dict[str, list[float]] = field(default_factory=dict)
+    fills: dict[str, Any] = field(default_factory=dict)
 
 
 _Step: TypeAlias = Callable[[Any, list[_Entry], _Columns], list[_Entry]]
@@ -97,20 +97,23 @@ _Step: TypeAlias = Callable[[Any, list[_Entry], _Columns], list[_Entry]]
 _MISSING = ("nan", "None", "<NA>")
 
 
-def encoding_of(fitted: Any, names: Sequence[str] | None = None) -> TableEncoding:
+def encoding_of(
+    fitted: Any, names: Sequence[str] | None = None, missing: Collection[str] = ()
+) -> TableEncoding:
     """Return the map of a fitted transformer, or of the leading steps of a ``Pipeline``.
 
     If the pipeline ends in an estimator, steps are taken up to the first that is not known; others
     read the estimator and steps before it. ``names`` are the names of the table's columns, where
-    ``fitted`` saw arrays. Raises ``InputError`` for another object, one that is not fitted, and for
-    a transformer or an argument of one that is not known, by its name.
+    ``fitted`` saw arrays; ``missing`` are columns whose words may be missing. Raises ``InputError``
+    for another object, one that is not fitted, and for a transformer or an argument of one that is
+    not known, by its name.
     """
     leading = _leading(fitted)
     size = width_of(fitted)
     given = list(names or names_of(fitted) or [f"x{number}" for number in range(size)])
     if len(given) != size:
         raise InputError(f"the frame has {len(given)} columns, the pipeline was fitted on {size}")
-    entries, columns = list[_Entry](given), _Columns()
+    entries, columns = list[_Entry](given), _Columns(missing)
     for step in leading:
         entries = _through(step, entries, columns)
     sums = [_number(entry, columns) for entry in entries]
@@ -225,11 +228,14 @@ def _imputed(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
             "the pipeline has a SimpleImputer that changes complete rows: its missing_values must "
             "be NaN, and no column empty; fill the frame's missing values before the pipeline"
         )
-    for entry, fill in zip(entries, step.statistics_, strict=True):
+    marked = step.indicator_.features_ if step.add_indicator else ()
+    for place, (entry, fill) in enumerate(zip(entries, step.statistics_, strict=True)):
         if isinstance(entry, str) and isinstance(fill, int | float | np.number):
-            columns.typical.setdefault(entry, []).append(float(fill))
-    marks = len(step.indicator_.features_) if step.add_indicator else 0
-    return [*entries, *[_Sum({})] * marks]
+            if place not in marked:
+                columns.typical.setdefault(entry, []).append(float(fill))
+        elif isinstance(entry, str):
+            columns.fills[entry] = fill
+    return [*entries, *[_Sum({})] * len(marked)]
 
 
 def _selected(step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entry]:
@@ -278,16 +284,18 @@ def _encoded(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
     first = np.array([values[0] for values in step.categories_], dtype=object)
     still = _run(step, first[None])[0]
     found: list[_Entry] = [_Sum({}, float(value)) for value in still]
-    for place, (entry, values) in enumerate(zip(entries, step.categories_, strict=True)):
+    for place, (entry, known) in enumerate(zip(entries, step.categories_, strict=True)):
         if not isinstance(entry, str):
             raise InputError(
                 f"the pipeline has a {name_of(step)} of numbers that another transformer computed: "
                 "encode the column itself"
             )
+        values = _with_missing(entry, known, columns)
         rows = np.repeat(first[None], len(values), axis=0)
-        rows[:, place] = values
+        fill = columns.fills.get(entry)
+        rows[:, place] = [fill if fill and is_missing(value) else value for value in values]
         table = _run(step, rows)
-        if not np.isfinite(table).all():
+        if not np.isfinite(table[[not is_missing(value) for value in values]]).all():
             raise InputError(f"the {name_of(step)} gives a value of {entry} a number that is none")
         moving = np.flatnonzero((table != still).any(axis=0))
         column = _column(step, entry, values, table[:, moving])
@@ -297,16 +305,30 @@ def _encoded(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
     return found
 
 
+def _with_missing(name: str, known: Any, columns: _Columns) -> list[Any]:
+    """Return the values that an encoder knows, NaN among them if the column may be missing.
+
+    NaN stands for the word "missing", too, where an imputer writes it.
+    """
+    values = [np.nan if v is not None and is_missing(v) else v for v in np.asarray(known).tolist()]
+    if name not in columns.missing or any(map(is_missing, values)):
+        return values
+    return [*(v for v in values if not columns.fills.get(name) == v == MISSING), np.nan]
+
+
 def _run(step: Any, rows: Any) -> FloatArray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the rows have no names
-        codes = step.transform(rows)
+        try:
+            codes = step.transform(rows)
+        except ValueError as error:
+            raise InputError(f"the {name_of(step)} refuses words: {first_line(error)}") from error
     return np.asarray(codes.toarray() if hasattr(codes, "toarray") else codes, dtype=np.float64)
 
 
 def _column(step: Any, name: str, values: Sequence[Any], table: FloatArray) -> Column:
     """Return a column of words; numbers other than 0 and 1 are a block, as none is a code."""
-    listed = tuple(np.asarray(values).tolist())
+    listed = tuple(values)
     words = all(isinstance(value, str) for value in listed)
     if len(listed) == 2 and (words or listed == (0, 1)):
         return Column(name, "binary", listed)

@@ -1,8 +1,9 @@
 """A neural network in an ONNX file: the file itself, and its meaning as a network of ReLUs."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache, partial
 from os import PathLike
 from pathlib import Path
 from types import NoneType
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.errors import InputError, ModelError, first_line
+from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
@@ -28,6 +30,7 @@ from milp_verix.onnx_reader.sources.conversion import as_onnx
 from milp_verix.onnx_reader.sources.external_data import embed
 from milp_verix.onnx_reader.sources.model_file import ModelSource, path_of, read_model, serialised
 from milp_verix.onnx_reader.sources.several_inputs import JoinedInputs, join_inputs
+from milp_verix.onnx_reader.sources.table_model import table_model
 from milp_verix.onnx_reader.trace import Anchor, trace
 from milp_verix.origin import Origin
 from milp_verix.tree_reader.registry import ends_in_trees
@@ -158,15 +161,30 @@ NetworkLike: TypeAlias = LoadedModel | ModelSource | Any
 """A network that was loaded, or what :func:`load_network` takes."""
 
 
-def loaded(network: NetworkLike, **reading: Any) -> LoadedModel:
+def loaded(network: NetworkLike, described: Inputs | None = None, **reading: Any) -> LoadedModel:
     """Return a network that was loaded, or what :func:`load_network` makes of it.
 
-    Raises as that does, and ``InputError`` for a model that was fitted again since it was loaded.
+    A pipeline is read with the missing words of the inputs ``described``, if it has none of its
+    own. Raises as that does, and ``InputError`` for a model that was fitted again since it was
+    loaded.
     """
-    if not isinstance(network, LoadedModel):
-        return load_network(network, **reading)
-    network.require_unchanged()
-    return network
+    features = () if described is None else described.features
+    names = tuple(one.name for one in features if one.missing and one.one_hot)
+    if isinstance(network, LoadedModel):
+        network.require_unchanged()
+    else:
+        # a pipeline knows its shape, which is another one with missing words
+        reading = {**reading, "input_shape": None} if names else reading
+        network = load_network(network, **reading)
+    if not names or network.origin is None or described.size == network.input_size:  # type: ignore[union-attr]
+        return network
+    return _with_missing(network, network.origin, names)
+
+
+@lru_cache(maxsize=8)  # each problem about a pipeline asks for the same
+def _with_missing(network: LoadedModel, origin: Origin, names: tuple[str, ...]) -> LoadedModel:
+    found: LoadedModel = origin.again(missing=names)
+    return replace(found, origin=origin, file_name=network.file_name)
 
 
 @checked(output=TEXT.or_none())
@@ -214,12 +232,12 @@ def load_network(
         UnsupportedOperatorError: it holds something that cannot be encoded exactly.
         InputError: an argument does not fit it, or an exporter is not installed.
     """
-    given = (source, example, input_shape, output, transformer)
-    network = _read(*given)
+    read = partial(_read, source, example, input_shape, output, transformer)
+    network = read()
     models = [one for one in (source, transformer) if not isinstance(one, _UNCHANGING)]
     if not models:
         return network
-    origin = Origin(models, lambda: _read(*given).content_sha256, network.content_sha256)
+    origin = Origin(models, read, network.content_sha256)
     return replace(network, origin=origin)
 
 
@@ -233,17 +251,19 @@ def _read(
     input_shape: Sequence[int] | None,
     output: str | None,
     transformer: Any,
+    *,
+    missing: Collection[str] = (),
 ) -> LoadedModel:
     if ends_in_trees(source):
         from milp_verix.tree_reader import behind_table  # networks need no readers of trees
         from milp_verix.tree_reader.tree_network import tree_network
 
-        return tree_network(behind_table.read(source, transformer, example))
+        return tree_network(behind_table.read(source, transformer, example, missing))
     fitted = source if transformer is None else transformer
     if transformer is None:
-        source = as_onnx(source, example)
+        source = table_model(source, None, missing) if missing else as_onnx(source, example)
     else:
-        source = behind_transformer(source, transformer, example, output)
+        source = behind_transformer(source, transformer, example, output, missing)
     path = path_of(source)
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)
@@ -257,7 +277,7 @@ def _read(
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))
     require_room(model, signature)
     traced = trace(model, signature)
-    columns, words, unread = (joined.columns, {}, ()) if joined else coordinates_of(fitted)
+    columns, words, unread = (joined.columns, {}, ()) if joined else coordinates_of(fitted, missing)
     return OnnxNetwork(
         path=path,
         sha256=sha256,

@@ -25,6 +25,7 @@ import numpy as np
 
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.errors import InputError, SolverError
+from milp_verix.inputs.names import require_one_of
 from milp_verix.solvers import Session, Targets, open_session, resolve_solver
 from milp_verix.tolerances import Tolerances
 from verix_encodings import (
@@ -134,8 +135,7 @@ DEEPENED = ("auto", "branched")
 def resolve_bounds(bounds: BoundMethod | str) -> tuple[str, BoundMethod]:
     """Return the name of a bound method and the method; ``InputError`` for an unknown name."""
     if isinstance(bounds, str):
-        if bounds not in BOUNDS:
-            raise InputError(f"unknown bounds {bounds!r}; choose one of {', '.join(BOUNDS)}")
+        require_one_of(BOUNDS, bounds, "bounds")
         return bounds, BOUNDS[bounds]()
     if not callable(bounds):
         raise InputError(f"bounds is a name or a function, got {bounds!r}")

@@ -2,6 +2,7 @@
 
 from milp_verix.errors import InputError
 from milp_verix.loaded_model import LoadedModel
+from milp_verix.onnx_reader.onnx_network import loaded
 from milp_verix.problem.options import Asked
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.base import Result
@@ -13,6 +14,7 @@ def posed_again(result: Result, network: LoadedModel) -> PosedProblem:
     Raises ``InputError`` where ``network`` is another file than the one explained, or predicts
     something else for the input.
     """
+    network = loaded(network, result.inputs)
     result.refuse_other(network)
     problem = PosedProblem(network, result.input, **asked_in(result))
     if problem.question.prediction != result.prediction:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
+from milp_verix.inputs.names import require_one_of
 from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.number_text import exact
 from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
@@ -253,8 +254,7 @@ def make_ball(
     not finite or outside the domain, an ``epsilon`` that is negative or not finite, an unknown
     norm, an empty domain.
     """
-    if norm not in NORMS:
-        raise InputError(f"unknown norm {norm!r}; choose one of {', '.join(NORMS)}")
+    require_one_of(NORMS, norm, "norm")
     try:
         radius = number_in(epsilon)
     except InputError as error:
@@ -276,12 +276,14 @@ def make_ball(
     lower, upper = domain_ends(domain, x.shape)
     outside = np.flatnonzero((flat < lower) | (flat > upper))
     if outside.size:
-        where = int(outside[0])
+        where, unit = int(outside[0]), (lower == 0).all() and (upper == 1).all()
+        of_bytes = unit and flat.min() >= 0 and 1 < flat.max() <= 255
+        scale = " (x / 255, if it is 0 to 255)" * bool(of_bytes)
         raise InputError(
             f"the input is {flat[where]} at {_coordinate(where, names)}, outside its domain "
             f"[{exact(lower[where])}, {exact(upper[where])}] ({outside.size} of {flat.size} "
-            "coordinates are outside): rescale the input, or give the domain it lives in; a "
-            "table's is in `inputs`"
+            f"coordinates are outside): rescale the input{scale}, or give the domain it lives in; "
+            "a table's is in `inputs`"
         )
     wide = flat.astype(np.float64)
     with np.errstate(over="ignore"):

@@ -20,7 +20,7 @@ from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
-from milp_verix.problem.signatures import readable
+from milp_verix.problem.signatures import readable, with_remedy
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -97,7 +97,8 @@ def _bound(function: Callable[P, R], whole: Signature) -> Callable[P, R]:
         try:
             whole.bind(*args, **options)
         except TypeError as error:
-            raise TypeError(f"{function.__name__}(): {error}") from None
+            told = with_remedy(error, whole.parameters)
+            raise TypeError(f"{function.__name__}(): {told}") from None
         return function(*args, **options)
 
     run.__signature__ = whole  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ from milp_verix.inputs.labelled import Labels
 from milp_verix.inputs.names import same_names, shown
 from milp_verix.inputs.one_row import counts, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
-from milp_verix.loaded_model import LoadedModel
+from milp_verix.loaded_model import LoadedModel, array_of
 from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.ball import Ball, Domain, make_ball
@@ -38,7 +38,7 @@ from milp_verix.problem.meeting import (
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
-from milp_verix.problem.signatures import readable
+from milp_verix.problem.signatures import readable, with_remedy
 from verix_encodings import Network
 
 
@@ -105,7 +105,8 @@ class PosedProblem:
         try:
             given = Given(**asked)
         except TypeError as error:
-            raise TypeError(str(error).replace("Given.__init__", "Problem")) from None
+            told = with_remedy(error, [one.name for one in fields(Given)])
+            raise TypeError(told.replace("Given.__init__", "Problem")) from None
         refuse_wrong({one.name: getattr(given, one.name) for one in fields(given)})
         vars(self).update(_checked(network, x, given))
 
@@ -210,7 +211,9 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     if described is not None and row and counts([*row]) and not {*row} & {*described.names}:
         x, row = numbers_in(row), None  # nobody gave names
     known = isinstance(network, LoadedModel)
-    network = loaded(network, example=None if known else _example(network, x, row, described))
+    network = loaded(
+        network, described, example=None if known else _example(network, x, row, described)
+    )
     names: Sequence[str] | None = None
     if described is None:
         own = feature_names if features is None else None
@@ -282,7 +285,7 @@ def _example(network: Any, x: Any, row: Mapping[str, Any] | None, described: Inp
 def _array(x: ArrayLike) -> NDArray[Any]:
     """Return ``x`` as an array of numbers; an array of objects may hold truth values, too."""
     try:
-        given = np.asarray(x)
+        given = array_of(x)
     except ValueError as error:  # rows of different lengths
         raise InputError(f"the input is not an array: {error}") from error
     if given.dtype.kind == "O" and given.size and given.ndim:

@@ -6,6 +6,7 @@ from milp_verix.argument_kinds import refuse_wrong
 from milp_verix.arguments import integer_of, resolve_formulation, seconds_of, segments_of
 from milp_verix.clock import Deadline
 from milp_verix.errors import InputError
+from milp_verix.inputs.names import require_one_of
 from milp_verix.resident import bytes_of
 from milp_verix.solvers import Solver
 from milp_verix.tolerances import Tolerances, tolerances_of
@@ -83,11 +84,8 @@ class Search:
 
     def __post_init__(self) -> None:
         refuse_wrong({one.name: getattr(self, one.name) for one in fields(self)})
-        if self.exactness not in EXACTNESS:
-            known = ", ".join(EXACTNESS)
-            raise InputError(f"unknown exactness {self.exactness!r}; choose one of {known}")
-        if self.warm not in WARM:
-            raise InputError(f"unknown warm {self.warm!r}; choose one of {', '.join(WARM)}")
+        require_one_of(EXACTNESS, self.exactness, "exactness")
+        require_one_of(WARM, self.warm, "warm")
         if not isinstance(self.time_limit, Deadline):
             seconds_of(self.time_limit, "time_limit")
         seconds_of(self.check_time_limit, "check_time_limit")

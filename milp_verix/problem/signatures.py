@@ -1,9 +1,11 @@
 """Signatures for the eye: types under the names that the code gives them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from inspect import Signature, formatannotation
 from typing import Any
+
+from milp_verix.inputs.names import meant
 
 
 class _Told(str):
@@ -32,3 +34,11 @@ def readable(signature: Signature, aliases: Mapping[str, object]) -> Signature:
     return signature.replace(
         parameters=parameters, return_annotation=told(signature.return_annotation)
     )
+
+
+def with_remedy(error: TypeError, known: Collection[str]) -> str:
+    """Return what a call's ``error`` says, and which of the arguments ``known`` was meant."""
+    told, name = str(error), [*str(error).split("'"), ""][1]
+    if "missing" in told and name == "epsilon":
+        told += ": give how far inputs may differ, such as epsilon=0.1, or 'inf' if described"
+    return told + (meant(name, known) if "unexpected" in told else "")

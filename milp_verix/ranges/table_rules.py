@@ -10,7 +10,7 @@ from milp_verix.argument_kinds import INTEGER, checked
 from milp_verix.arguments import integer_of
 from milp_verix.clock import deadline_in
 from milp_verix.errors import InputError
-from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.inputs import Inputs, inputs_of
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.problem.options import Asked
@@ -68,7 +68,7 @@ def find_rules(
     started, deadline = time.monotonic(), deadline_in(np.inf if time_limit is None else time_limit)
     integer_of(count, "count")
     tried = _TRIES * count if tries is None else integer_of(tries, "tries")
-    network = loaded(network)
+    network = loaded(network, inputs_of(asked.get("inputs")))
     table, described, notes = _numbers(network, rows, asked)
     asked = {**asked, "inputs": described}
     classes = _classes(network, table, deadline.passed)

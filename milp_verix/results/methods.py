@@ -4,6 +4,7 @@ A method loads the modules that do its work when it is called: Matplotlib, Rich 
 longer to load than a result to be read.
 """
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -23,6 +24,15 @@ class Told:
     """A result in words and in JSON, which is pickled as its JSON."""
 
     __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether ``other`` is the same in JSON, with its seconds and versions."""
+        if not isinstance(other, Told):
+            return NotImplemented
+        return bool(json.loads(self.to_json()) == json.loads(other.to_json()))
+
+    def __hash__(self) -> int:
+        return hash(type(self))
 
     def sentence(self) -> str:
         """Return the claim in words, and how far it is proven."""

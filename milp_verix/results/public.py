@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.names import require_one_of
 from milp_verix.power_indices.indices import INDICES
 from milp_verix.printable import printable
 from milp_verix.results.methods import Certified, Drawn, Told
@@ -82,6 +83,7 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
         Raises ``InputError`` where ``network`` is missing, or is not the network explained.
         """
         import milp_verix
+        from milp_verix.onnx_reader.onnx_network import loaded
         from milp_verix.problem.again import asked_in
 
         if network is None:
@@ -91,6 +93,7 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
                     "an explanation from a file does not hold its network: give inflate(network)"
                 )
             network = problem.network
+        network = loaded(network, self.inputs)
         self.refuse_other(network)
         asked = {**asked_in(self)}
         if self.inputs is None:
@@ -321,6 +324,5 @@ class Relevance(Certified, relevance.RelevanceRecord):
 
 def index_named(name: str) -> importance.IndexName:
     """Return the name of an index; ``InputError`` for one that there is not."""
-    if name not in INDICES:
-        raise InputError(f"unknown index {name!r}; choose one of {', '.join(INDICES)}")
+    require_one_of(INDICES, name, "index")
     return cast(importance.IndexName, name)

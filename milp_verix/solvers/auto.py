@@ -30,7 +30,7 @@ def first_of_auto(needed: frozenset[str], attempt: Callable[[Solver], Opened]) -
             reasons.append(str(error).removeprefix("solver "))
     if not reasons:
         raise lacking("what auto tries", AUTO_ORDER, needed)
-    raise SolverUnavailableError("no solver is available; " + "; ".join(reasons))
+    raise SolverUnavailableError("\n".join(["no solver is available:", *reasons]))
 
 
 def why_auto(chosen: str, needed: frozenset[str]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.names import meant
 from milp_verix.solvers.parameters import parameters_of
 
 Values = tuple[int, int] | tuple[float, float] | tuple[str, ...]
@@ -276,7 +277,8 @@ def refusal(name: str, family: str, native: str, given: str) -> InputError:
     option = given.partition("=")[0].lower()
     reasons = [why for parts, why in _REASONS.items() if any(part in option for part in parts)]
     reason = f" ({reasons[0]})" if reasons and option not in map(str.lower, found) else ""
-    told = f"the name of solver {name!r} may not set {given!r}{reason}; it may set "
+    close = meant(option, [*found, *WORDS.get(native, ()), *SHARED.get(native, ())])
+    told = f"the name of solver {name!r} may not set {given!r}{reason}{close}; it may set "
     told += ", ".join(listed) or "no option"
     if kind := {"pulp": "PulpSolver", "pyomo": "PyomoSolver"}.get(family):
         told += (

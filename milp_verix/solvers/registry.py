@@ -13,6 +13,7 @@ from typing import Any, cast
 from urllib.parse import parse_qsl
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.names import require_one_of
 from milp_verix.solvers.backends import cbc, gurobi, highs, scip
 from milp_verix.solvers.backends.checkers import checker
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver
@@ -64,8 +65,7 @@ def solver_named(name: str) -> Solver:
     own = not colon and SHARED.keys() & {base}
     if base not in FAMILIES and not own:
         families = [f"{family}:NAME" for family in FAMILIES]
-        known = ", ".join(["auto", *SOLVERS, *CHECKERS, *added_solvers(), *families])
-        raise InputError(f"unknown solver {name!r}; choose one of {known}")
+        require_one_of(["auto", *SOLVERS, *CHECKERS, *added_solvers(), *families], name, "solver")
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
     except ValueError as error:

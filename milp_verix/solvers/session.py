@@ -21,13 +21,16 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.proofs.certificate import Leaf
 from verix_encodings.work import worked
 
+NODE_LIMIT = "node limit"
+"""The detail of a solve that ended at a limit of nodes, which a user gave its solver."""
+
 
 class SolveStatus(Enum):
     """The end of a solve."""
 
     OPTIMAL = "optimal"
     TARGET = "stopped at the target asked for"
-    TIME_LIMIT = "time limit"  # of seconds or of work
+    TIME_LIMIT = "time limit"  # of seconds, work or nodes
     INFEASIBLE = "reported infeasible"
     FAILED = "numerical trouble"
 

@@ -63,8 +63,11 @@ def part_of(
 
     Raises the error of an argument that suits no input.
     """
-    network = loaded(network)
-    given, options = _given(network, xs, columns, inputs, options)
+    if isinstance(inputs, str | Path):
+        inputs = Description.from_file(inputs)
+    described = described_as(inputs)
+    network = loaded(network, described)
+    given, options = _given(network, xs, columns, described, options)
     chosen = _indices(indices, given.count)
     _first_readable(given, chosen)
     if "epsilon" in (grid or {}):
@@ -106,7 +109,7 @@ def _given(
     network: LoadedModel,
     xs: Any,
     columns: Sequence[str] | None,
-    described: Description | Sequence[Feature] | str | Path | None,
+    described: Description | None,
     options: Mapping[str, Any],
 ) -> tuple[Inputs, Mapping[str, Any]]:
     """Return the inputs, and the options with their description if there is one."""
@@ -115,10 +118,6 @@ def _given(
         return inputs_of(xs, network.input_size, columns, names_of(network, options)), options
     if columns is not None:
         raise InputError("the description names the columns of the input; leave columns out")
-    if isinstance(described, str | Path):
-        described = Description.from_file(described)
-    described = described_as(described)
-    assert described is not None
     placed = network.described(described)
     given = described_inputs(xs, placed, reordered=placed.places != described.places)
     return given, {**options, "inputs": placed}

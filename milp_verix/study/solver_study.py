@@ -12,6 +12,7 @@ from milp_verix.argument_kinds import checked
 from milp_verix.arguments import path_of, seconds_of
 from milp_verix.errors import InputError
 from milp_verix.inputs.frame import pandas
+from milp_verix.inputs.names import require_one_of
 from milp_verix.reporting.comparison_files import EACH_COLUMNS, written_as_csv
 from milp_verix.results.records.comparison import Pair
 from milp_verix.results.records.solver_study import PairSummary, SolverTimes
@@ -104,8 +105,7 @@ def read_solver_study(
     called as by :func:`milp_verix.read_study`. Raises ``InputError`` for a journal that cannot be
     read, one without comparisons, and an unknown clock.
     """
-    if clock not in CLOCKS:
-        raise InputError(f"unknown clock {clock!r}; choose one of {', '.join(CLOCKS)}")
+    require_one_of(CLOCKS, clock, "clock")
     seconds_of(limit, "limit")
     records = [
         record

@@ -15,6 +15,7 @@ from milp_verix.arguments import path_of, radius_in
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of
 from milp_verix.input_files import read_numbers
+from milp_verix.inputs.names import meant
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.study.batch import Tally, run_parts
@@ -206,7 +207,7 @@ def _refuse_unknown(
     if unknown:
         raise InputError(
             f"{where}: unknown key {unknown[0]!r}; the known ones are "
-            f"{', '.join((*known, *others))}"
+            f"{', '.join((*known, *others))}{meant(unknown[0], known)}"
         )
 
 

@@ -24,6 +24,7 @@ from milp_verix.duality.contrastive import contrastive
 from milp_verix.errors import InputError
 from milp_verix.global_search.minimum import minimum
 from milp_verix.inputs.inputs import Inputs as Description
+from milp_verix.inputs.names import require_one_of
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.public import ContrastiveExplanation, Explanation
@@ -86,8 +87,7 @@ def settings_of(
     argument that none of the ``kinds`` has, and for one that is in the grid and in the options.
     """
     for kind in kinds:
-        if not isinstance(kind, str) or kind not in FUNCTIONS:
-            raise InputError(f"unknown task {kind!r}; choose from {', '.join(FUNCTIONS)}")
+        require_one_of(FUNCTIONS, kind, "task")
     if not kinds or not all(len(values) for values in grid.values()):
         raise InputError("a study needs a task, and a value for each name in its grid")
     for name, values in grid.items():

@@ -1,7 +1,7 @@
 """The search for an explanation at one radius: an order, the VeriX loop, the result so far."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from milp_verix.clock import Deadline, OutOfTimeError, elapsed_work
@@ -38,7 +38,7 @@ class Progress:
     total: int
     explanation_size: int
     activity: str
-    snapshot: Callable[[], Explanation]
+    snapshot: Callable[[], Explanation] = field(repr=False)
 
 
 @dataclass(eq=False)

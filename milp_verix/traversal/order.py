@@ -13,6 +13,7 @@ import numpy as np
 from milp_verix.arguments import integer_of
 from milp_verix.clock import NO_LIMIT, Deadline, OutOfTimeError
 from milp_verix.errors import InputError
+from milp_verix.inputs.names import require_one_of
 from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.problem.features import Features
 from milp_verix.problem.options import OrderLike
@@ -67,17 +68,12 @@ def resolve_order(
     follow the others by influence.
     """
     count = problem.features.count
-    if transformation not in TRANSFORMATIONS:
-        raise _unknown_transformation(transformation)
+    require_one_of(TRANSFORMATIONS, transformation, "transformation")
     seed = integer_of(seed, "seed", least=0)
     if not isinstance(order, str):
         custom = Order("custom", _permutation(order, problem.features))
         return lambda _deadline, _whole: custom
-    if order not in ORDERS:
-        known = ", ".join(ORDERS)
-        raise InputError(
-            f"unknown order {order!r}; choose one of {known}, or give a list of features"
-        )
+    require_one_of(ORDERS, order, "order", ", or give a list of features")
 
     def made(deadline: Deadline, whole: WholeBall | None) -> Order:
         if order == "sequential":
@@ -133,7 +129,7 @@ def sensitivity(
             )
         target = ball.domain_lower + ball.domain_upper - problem.x.astype(np.float64)
     else:
-        raise _unknown_transformation(transformation)
+        require_one_of(TRANSFORMATIONS, transformation, "transformation")
     changed_to = target.astype(problem.x.dtype)
     before = network.evaluate(problem.x)
     scores = np.empty(problem.features.count)
@@ -143,11 +139,6 @@ def sensitivity(
         transformed[group] = changed_to[group]
         scores[index] = problem.question.confidence_drop(before, network.evaluate(transformed))
     return scores
-
-
-def _unknown_transformation(given: object) -> InputError:
-    known = ", ".join(TRANSFORMATIONS)
-    return InputError(f"unknown transformation {given!r}; choose one of {known}")
 
 
 def _by_bounds(

@@ -6,7 +6,7 @@ decides every check, each finds the ``B`` of Algorithm 1: a block is freed only 
 feature is kept only once all features before it are decided.
 """
 
-from milp_verix.errors import InputError
+from milp_verix.inputs.names import require_one_of
 from milp_verix.results.records.verdict import Verdict
 from milp_verix.traversal.by_bounds import free_by_forms
 from milp_verix.traversal.traversal import Strategy, Walk
@@ -144,7 +144,5 @@ STRATEGIES: dict[str, Strategy] = {
 
 def resolve_strategy(strategy: str) -> Strategy:
     """Return the traversal called ``strategy``; ``InputError`` for an unknown name."""
-    if strategy not in STRATEGIES:
-        known = ", ".join(STRATEGIES)
-        raise InputError(f"unknown traversal {strategy!r}; choose one of {known}")
+    require_one_of(STRATEGIES, strategy, "traversal")
     return STRATEGIES[strategy]

@@ -5,7 +5,7 @@ Each condition of the trees on a number ``z`` that the steps compute becomes one
 :mod:`milp_verix.tree_reader.table_columns`. Predictions are those of the pipeline.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -73,13 +73,16 @@ class Steps:
         return table
 
 
-def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
+def read(
+    source: Any, transformer: Any = None, frame: Any = None, missing: Collection[str] = ()
+) -> ReadTrees:
     """Read trees, a fitted pipeline that ends in trees, a search, or trees and a transformer.
 
     Trees behind steps are compared later at rows of words, of numbers at both sides of thresholds,
-    and at the rows of a DataFrame ``frame``. Raises ``InputError`` for a transformer or an argument
-    that is not known, for a row of ``frame`` that is not in the table, and for trees of another
-    width; ``UnsupportedOperatorError`` for steps that join columns.
+    and at the rows of a DataFrame ``frame``; words of columns may be ``missing``. Raises
+    ``InputError`` for a transformer or an argument that is not known, for a row of ``frame`` that
+    is not in the table, and for trees of another width; ``UnsupportedOperatorError`` for steps that
+    join columns.
     """
     chosen, notes = without_search(source)
     steps, pipeline = steps_of(chosen), None if transformer is not None else chosen
@@ -91,7 +94,7 @@ def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
     if transformer is None and len(steps) == 1:
         return inner
     fitted = chosen if transformer is None else transformer
-    encoding = encoding_of(fitted)
+    encoding = encoding_of(fitted, missing=missing)
     before = [transformer] if transformer is not None else steps[:-1]
     if len(before) > encoding.steps:
         raise UnsupportedOperatorError(
@@ -104,7 +107,7 @@ def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
         raise InputError(
             f"the transformer makes {columns.width} numbers of a row, the trees take {inner.inputs}"
         )
-    trees, (names, words, unread) = pulled_back(inner, columns), coordinates_of(fitted)
+    trees, (names, words, unread) = pulled_back(inner, columns), coordinates_of(fitted, missing)
     # rows with missing values wait for a description
     known = frame.dropna() if hasattr(frame, "columns") else ()
     given = rows_of(fitted, known) if len(known) else np.zeros((0, columns.size))

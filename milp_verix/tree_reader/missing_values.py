@@ -57,16 +57,10 @@ class MissingRunner:
 def with_missing(network: LoadedModel, last: Mapping[int, float]) -> LoadedModel:
     """Return the trees ``network`` with NaN in place of numbers beyond ``last``, by coordinate.
 
-    Raises ``InputError`` for a network, and for trees that take no missing values; ``ModelError``
-    where the library runs them otherwise than they are read.
+    Raises ``InputError`` for trees that take no missing values; ``ModelError`` where the
+    library runs them otherwise than they are read.
     """
-    if not isinstance(network, TreeNetwork):
-        if not last:
-            return network
-        raise InputError(
-            f"{network.name} is a network, which computes with numbers: a value cannot be missing. "
-            "Fill it in, and leave missing out of the description; trees read missing values"
-        )
+    assert isinstance(network, TreeNetwork)
     plain = network.plain or network
     return _with_missing(plain, tuple(sorted(last.items()))) if last else plain
 

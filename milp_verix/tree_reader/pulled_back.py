@@ -76,19 +76,24 @@ class Conditions:
         columns = self._columns
         place = columns.column_of(output)
         if place is None:
-            goes = goes_left(columns.constants[output : output + 1], threshold, old)
-            return 0, Sides(np.zeros(0), goes)
+            z = columns.constants[output : output + 1]
+            still = Sides(np.zeros(0), goes_left(z, threshold, old, missing_left))
+            for start, found in self._of_missing.items():
+                if found[output] != z[0]:  # the steps mark missing values in it
+                    left = goes_left(found[[output]], threshold, old, missing_left)
+                    return start, beyond(still, self._missing[start], bool(left[0]))
+            return 0, still
         column, start = columns.encoding.columns[place], columns.starts[place]
         if column.form == "number":
             sides = self._of_number(output, threshold, old)
             if start in self._missing:
                 z = self._of_missing[start][output : output + 1]
-                left = missing_left if np.isnan(z[0]) else goes_left(z, threshold, old)[0]
-                sides = beyond(sides, self._missing[start], bool(left))
+                left = goes_left(z, threshold, old, missing_left)
+                sides = beyond(sides, self._missing[start], bool(left[0]))
             return start, sides
         if place not in self._words:
             self._words[place] = columns.of_words(place)
-        goes = goes_left(self._words[place][:, output], threshold, old)
+        goes = goes_left(self._words[place][:, output], threshold, old, missing_left)
         if column.form != "block":
             return start, _merged(np.arange(len(goes) - 1.0) + 0.5, goes)
         if goes.sum() in (1, goes.size - 1):
@@ -116,11 +121,14 @@ def _ends_of(tree: Branching) -> set[tuple[int, float]]:
     return found
 
 
-def goes_left(z: FloatArray, threshold: float, old: Sides | None) -> BoolArray:
-    """Return whether ``z <= threshold``, or by the sides ``old`` where there are any."""
-    if old is None:
-        return z <= threshold
-    return np.asarray(old.left[np.searchsorted(old.ends, z, side="left")])
+def goes_left(
+    z: FloatArray, threshold: float, old: Sides | None, missing_left: bool = False
+) -> BoolArray:
+    """Return whether ``z <= threshold``, or by the sides ``old``; ``missing_left`` for NaN."""
+    known = z <= threshold
+    if old is not None:
+        known = old.left[np.searchsorted(old.ends, z, side="left")]
+    return np.where(np.isnan(z), missing_left, known)
 
 
 def _merged(ends: FloatArray, left: BoolArray) -> Sides:

@@ -98,21 +98,17 @@ class TableColumns:
     def of_missing(self, start: int) -> FloatArray:
         """Return ``z`` of a row whose coordinate ``start`` is NaN, NaN where that is missing, too.
 
-        Raises ``InputError`` if it is no coordinate of a number, and if the steps mark what is
-        missing in a number of its own.
+        Raises ``InputError`` if it is no coordinate of a number.
         """
-        place = self.starts.index(start)
-        column, rows = self.encoding.columns[place], self._plain(2)
-        column.refuse_missing_words()
-        rows[1, start] = np.nan
-        plain, found = self.numbers(rows)
-        own = np.array([self.column_of(output) == place for output in range(self.width)])
-        if np.any((plain != found) & ~own):
+        column, rows = self.encoding.columns[self.starts.index(start)], self._plain(1)
+        if column.form != "number":
             raise InputError(
-                f"the pipeline marks missing values of {column.name} in a column of its own, which "
-                "is not read: leave add_indicator out"
+                f"{column.name} has words, which the pipeline encodes: describe the table by "
+                f"Inputs.from_pipeline(pipeline, frame, missing=[{column.name!r}])"
             )
-        return np.asarray(found)
+        rows[0, start] = np.nan
+        found: FloatArray = self.numbers(rows)[0]
+        return found
 
     def of_words(self, place: int) -> FloatArray:
         """Return ``z`` for each word of the column at ``place``, shape (words, width)."""

@@ -3,6 +3,7 @@
 import pickle
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ def test_functions_and_locks_inside_of_a_model() -> None:
     double.lock = threading.Lock()
     assert _state_of([double])[0] is None  # then the model is read again
     contents = ["a"]
-    origin = Origin([double], lambda: contents[0], "a")
+    origin = Origin([double], lambda: SimpleNamespace(content_sha256=contents[0]), "a")
     origin.require_unchanged()
     contents[0] = "b"
     with pytest.raises(InputError, match=TOLD):

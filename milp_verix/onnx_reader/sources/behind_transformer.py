@@ -1,5 +1,6 @@
 """A network of any library behind a fitted transformer of scikit-learn, as one ONNX model."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,19 @@ _ROUNDING = 1e-6
 
 
 def behind_transformer(
-    source: Any, transformer: Any, frame: Any = None, output: str | None = None
+    source: Any,
+    transformer: Any,
+    frame: Any = None,
+    output: str | None = None,
+    missing: Collection[str] = (),
 ) -> onnx.ModelProto:
     """Return the model of rows of a table that ``transformer`` turns into inputs of ``source``.
 
-    The numbers that rows become are compared, with a DataFrame ``frame`` those of its rows, too.
-    Raises ``InputError`` for a transformer that is not known, and for a network of another input;
-    ``ModelError`` where numbers differ.
+    The numbers that rows become are compared, with a DataFrame ``frame`` those of its rows, too;
+    words of columns may be ``missing``. Raises ``InputError`` for a transformer that is not known,
+    and for a network of another input; ``ModelError`` where numbers differ.
     """
-    encoding = encoding_of(transformer)
+    encoding = encoding_of(transformer, missing=missing)
     width = encoding.matrix.shape[1]
     require_equal(
         encoding,

@@ -29,7 +29,14 @@ def require_equal(
     ``rounding`` is relative to the largest of each output. Raises ``InputError`` for a row of
     ``frame`` that is not in the table, and where no rows can be made and none are given.
     """
-    given = hasattr(frame, "columns")
+    if not np.isfinite(encoding.matrix).all():
+        raise InputError(
+            "the pipeline encodes a missing word as NaN, which its network does not take: fit its "
+            "OrdinalEncoder with encoded_missing_value=-1 on a table that has some"
+        )
+    # rows with missing values wait for a description
+    frame = frame.dropna() if hasattr(frame, "columns") else ()
+    given = len(frame) > 0
     inputs, known, labels = list[FloatArray](), list[FloatArray](), list[Any]()
     try:
         made = made_rows(fitted, encoding)

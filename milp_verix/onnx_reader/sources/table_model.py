@@ -9,6 +9,7 @@ skl2onnx writes the other networks.
 It is compared with the pipeline before it is believed, see :mod:`.compared`.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -38,18 +39,18 @@ _ROUNDING = 1e-5
 """Rounding of scores, relative to the largest: a pipeline may compute in float32."""
 
 
-def table_model(source: Any, frame: Any = None) -> onnx.ModelProto:
+def table_model(source: Any, frame: Any = None, missing: Collection[str] = ()) -> onnx.ModelProto:
     """Return the network of a fitted estimator, of a pipeline, or of what a search has chosen.
 
     Its scores are compared with those of the pipeline, and with a DataFrame ``frame`` for its rows,
-    too. Raises ``InputError`` for a transformer or an argument that is not known, and where no
-    rows can be made and none are given; ``ModelError`` where scores differ;
-    ``UnsupportedOperatorError`` for an estimator such as a forest.
+    too; words of columns may be ``missing``. Raises ``InputError`` for a transformer or an argument
+    that is not known, and where no rows can be made and none are given; ``ModelError`` where scores
+    differ; ``UnsupportedOperatorError`` for an estimator such as a forest.
     """
     chosen, notes = without_search(source)
     pipeline = flat_pipeline(chosen)
     estimator = pipeline.steps[-1][1]
-    encoding = encoding_of(pipeline)
+    encoding = encoding_of(pipeline, missing=missing)
     rest = pipeline[encoding.steps :]
     width = encoding.matrix.shape[1]
     require_exportable(step for _, step in rest.steps[:-1])

@@ -21,6 +21,7 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.statistics import TIME_LIMIT
 from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets
+from milp_verix.solvers.session import NODE_LIMIT
 from milp_verix.tolerances import Tolerances
 from verix_encodings import (
     Bounds,
@@ -273,7 +274,7 @@ class MarginCheck:
 
 def _reason(result: SolveResult, proven: float, needed: float, *, exact: bool) -> str:
     if result.status is SolveStatus.TIME_LIMIT:
-        return TIME_LIMIT
+        return NODE_LIMIT if result.detail == NODE_LIMIT else TIME_LIMIT
     if result.status in _BROKEN:
         return f"numerical trouble: {result.detail or result.status.value}"
     if abs(proven) <= needed:

@@ -61,7 +61,8 @@ def importance_sentence(found: ImportanceRecord) -> str:
     parts = [joined([f"{bracket_of(found, one)} for {labels[one]}" for one in named])]
     if rest := told[len(named) :]:
         most = up(max(found.upper[feature] for feature in rest), _DIGITS)
-        parts.append(f"at most {most} for each of {len(rest)} other features")
+        each = "each of " * (len(rest) > 1)
+        parts.append(f"at most {most} for {each}{counted(len(rest), 'other feature')}")
     if none:
         which = "the other feature" if len(none) == 1 else f"the other {len(none)} features"
         parts.append(f"0 for {which}")

@@ -98,6 +98,9 @@ class ContrastiveExplanationRecord(Result):
             return math.fsum(self._cost_of(f) for f in contrast)
         before, after = (x.reshape(-1).tolist() for x in (self.input, found.input))
         shares = [abs(b - a) / s for a, b, s in zip(before, after, self.scales, strict=True)]
+        for i, last in ({} if self.inputs is None else self.inputs.missing).items():
+            if (before[i] > last) != (after[i] > last):
+                shares[i] = 1.0
         return math.fsum(self._cost_of(f) * self._amount(f, shares) for f in contrast)
 
     @property

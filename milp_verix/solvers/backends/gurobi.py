@@ -18,6 +18,7 @@ from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.parameters import GUROBI, gurobi_options, notes_on
 from milp_verix.solvers.session import (
+    NODE_LIMIT,
     SolveResult,
     SolveStatus,
     Targets,
@@ -166,6 +167,7 @@ class GurobiSession:
             grb.USER_OBJ_LIMIT: SolveStatus.TARGET,
             grb.TIME_LIMIT: SolveStatus.TIME_LIMIT,
             grb.WORK_LIMIT: SolveStatus.TIME_LIMIT,
+            grb.NODE_LIMIT: SolveStatus.TIME_LIMIT,
             grb.INFEASIBLE: SolveStatus.INFEASIBLE,
         }.get(model.Status, SolveStatus.FAILED)
         if self._program is not None:
@@ -184,7 +186,7 @@ class GurobiSession:
             np.array(self._variables.X, dtype=np.float64) if found else None,
             int(model.NodeCount),
             int(model.IterCount),
-            f"Gurobi status {model.Status}",
+            NODE_LIMIT if model.Status == grb.NODE_LIMIT else f"Gurobi status {model.Status}",
             root_bound=bound if model.NodeCount <= 1 and bound > -np.inf else seen.get("root"),
             first_seconds=seen.get("first"),
         )

@@ -27,6 +27,7 @@ from milp_verix.solvers.parameters import (
     notes_on,
 )
 from milp_verix.solvers.session import (
+    NODE_LIMIT,
     SolveResult,
     SolveStatus,
     Targets,
@@ -186,9 +187,11 @@ class HighsSession:
             status_of.kObjectiveTarget: SolveStatus.TARGET,
             status_of.kInterrupt: SolveStatus.TIME_LIMIT if self._late else SolveStatus.TARGET,
             status_of.kTimeLimit: SolveStatus.TIME_LIMIT,
+            status_of.kSolutionLimit: SolveStatus.TIME_LIMIT,  # of nodes
             status_of.kInfeasible: SolveStatus.INFEASIBLE,
         }.get(native, SolveStatus.FAILED)
-        detail = highs.modelStatusToString(native)
+        counted = native == status_of.kSolutionLimit
+        detail = NODE_LIMIT if counted else highs.modelStatusToString(native)
         info = highs.getInfo()
         nodes = max(int(info.mip_node_count), 0) if self._integer else 0
         bound = -np.inf

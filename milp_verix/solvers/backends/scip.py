@@ -17,6 +17,7 @@ from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.parameters import SCIP_DROPS, notes_on, scip_options
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import (
+    NODE_LIMIT,
     SolveResult,
     SolveStatus,
     Targets,
@@ -45,6 +46,7 @@ _STATUS = {
     "duallimit": SolveStatus.TARGET,
     "timelimit": SolveStatus.TIME_LIMIT,
     "userinterrupt": SolveStatus.TIME_LIMIT,  # by _iteration_limit alone
+    NODE_LIMIT: SolveStatus.TIME_LIMIT,
     "infeasible": SolveStatus.INFEASIBLE,
 }
 
@@ -200,6 +202,7 @@ class ScipSession:
     def _result(self, cost: FloatArray) -> SolveResult:
         model = self._model
         native = model.getStatus()
+        native = NODE_LIMIT if native.endswith("nodelimit") else native
         status = _STATUS.get(native, SolveStatus.FAILED)
         bound, point = -np.inf, None
         if status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):

@@ -76,7 +76,7 @@ def read(source: Any) -> ReadTrees:
         for tree, group, weight in zip(trees[:count], groups, weights, strict=False)
     )
     read_trees = tuple(as_thresholds(tree) for tree in stored)
-    base = _base(learner, size, outputs, xgboost)
+    base, words = _base(learner, size, outputs, xgboost), _words(learner)
     # DART may add the base to each tree's value and take it off again
     reach = np.abs(base) * (1.0 + np.abs(weights).sum()) + largest_values(read_trees, outputs)
     return ReadTrees(
@@ -88,7 +88,7 @@ def read(source: Any) -> ReadTrees:
         facts=KnownFacts(
             None if runner.classifies else type(model).__name__,
             tuple(fitted_class_names(model)) if runner.classifies else (),
-            _notes(runner),
+            (*_notes(runner), *{_NO_WORDS for told in words.values() if not told}),
         ),
         library=f"XGBoost {xgboost.__version__}",
         link=runner.link,
@@ -96,7 +96,7 @@ def read(source: Any) -> ReadTrees:
         path=path,
         sha256=sha256,
         stored=stored,
-        words=_words(learner),
+        words=words,
         sparse_zeros_missing=True,
     )
 
@@ -279,8 +279,14 @@ def _sides(tree: Mapping[str, Any]) -> dict[int, Sides]:
     return found
 
 
+_NO_WORDS = (
+    "the model does not tell the words of a column, since XGBoost cuts off letters beyond ASCII: "
+    "those described were taken for its codes, in their order"
+)
+
+
 def _words(learner: Mapping[str, Any]) -> dict[int, tuple[str, ...]]:
-    """Return the words of columns of categories, which XGBoost stores from 3.1 on."""
+    """Return the words of columns of categories, which XGBoost stores from 3.1 on; () for none."""
     booster, found = learner["gradient_booster"], {}
     model = booster.get("gbtree", booster)["model"]
     for place, column in enumerate(model.get("cats", {}).get("enc", [])):
@@ -288,9 +294,9 @@ def _words(learner: Mapping[str, Any]) -> dict[int, tuple[str, ...]]:
         if "offsets" not in column:
             found[place] = tuple(map(str, values))
         elif values:
-            text, ends = bytes(value % 256 for value in values), column["offsets"]
-            if text.isascii():  # XGBoost 3.2 cuts other text off, since it counts characters
-                found[place] = tuple(text[a:b].decode() for a, b in pairwise(ends))
+            text, ends = bytes(value % 256 for value in values), pairwise(column["offsets"])
+            # XGBoost 3.2 cuts other text off, since it counts characters
+            found[place] = tuple(text[a:b].decode() for a, b in ends) if text.isascii() else ()
     return found
 
 

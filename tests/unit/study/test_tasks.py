@@ -128,7 +128,12 @@ def test_an_input_that_cannot_be_read_is_a_task_with_a_problem() -> None:
 @pytest.mark.parametrize(
     ("kinds", "grid", "options", "message"),
     [
-        (["explian"], {}, {}, "unknown task 'explian'; choose from explain, minimum, contrastive"),
+        (
+            ["explian"],
+            {},
+            {},
+            "unknown task 'explian'; choose one of explain, minimum",
+        ),
         ([], {"epsilon": [0.1]}, {}, "needs a task"),
         (["explain"], {"epsilon": []}, {}, "a value for each name"),
         (["contrastive"], {"epsilon": [0.1], "order": ["bound"]}, {}, "can take no 'order'"),

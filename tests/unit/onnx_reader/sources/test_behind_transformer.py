@@ -73,7 +73,7 @@ def test_a_network_of_another_width_is_refused() -> None:
 def test_a_transformer_that_is_misread_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     encoding = behind_transformer.encoding_of(fitted())
     moved = replace(encoding, matrix=1.001 * encoding.matrix)
-    monkeypatch.setattr(behind_transformer, "encoding_of", lambda _: moved)
+    monkeypatch.setattr(behind_transformer, "encoding_of", lambda *_, **__: moved)
     for frame in (None, table()):
         with pytest.raises(ModelError, match=r"returns .* rows that differ: \d+ of (64|114)"):
             load_network(model(), transformer=fitted(), example=frame)

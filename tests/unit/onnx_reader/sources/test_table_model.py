@@ -110,7 +110,7 @@ def test_a_network_that_predicts_otherwise_is_refused(
     pipeline = fitted(estimator)
     encoding = table_model.encoding_of(pipeline)
     moved = replace(encoding, offsets=encoding.offsets + 1.0)
-    monkeypatch.setattr(table_model, "encoding_of", lambda _: moved)
+    monkeypatch.setattr(table_model, "encoding_of", lambda *_, **__: moved)
     for frame in (None, table()):
         with pytest.raises(
             ModelError, match=r"returns .* for row \d+ made .*, scikit-learn .* of (64|144)"

@@ -20,6 +20,7 @@ def test_words_in_other_alphabets_are_those_described(words: list[str]) -> None:
     inputs = milp_verix.Inputs.from_frame(table)
     found = milp_verix.contrastive(model, table.iloc[0], epsilon="inf", inputs=inputs)
     assert found.counterfactual is not None
+    assert sum("letters beyond ASCII" in note for note in found.notes) == 1
     changed = inputs.changes(found.input, found.counterfactual.input)
     row = table.iloc[[0]].copy()
     assert [*changed] == ["town"]

@@ -1,0 +1,68 @@
+"""The nearest counterfactual where values may be missing: a change to or from missing counts 1."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import milp_verix as mv
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def _table(seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"debt": rng.integers(0, 12, 200), "wage": rng.integers(0, 9, 200) / 2.0})
+    for name in table:
+        table[name] = table[name].mask(rng.random(200) < 0.2)
+    return table
+
+
+def _share(before: float, after: float, width: float) -> float:
+    if np.isnan(before) or np.isnan(after):
+        return float(np.isnan(before) != np.isnan(after))
+    return abs(after - before) / width
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_nearest_change_is_the_least_of_all_by_brute_force(seed: int) -> None:
+    table = _table(seed)
+    rng = np.random.default_rng(seed)
+    sums = table["debt"].fillna(20) - 2 * table["wage"].fillna(-4)
+    labels = (sums + rng.normal(0, 2, 200) > 4).astype(int)
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(table, labels)
+    inputs = mv.Inputs.from_frame(table, missing=[*table.columns])
+    widths = {str(name): float(table[name].max() - table[name].min()) for name in table}
+    ends = sorted({*model.tree_.threshold.tolist()})
+    near = {name: table[name].dropna().unique().tolist() for name in table}
+    for name in table:
+        own = [e + d for e in ends for d in (-1e-6, 1e-6) if e + d <= table[name].max()]
+        near[name] = [*near[name], *own, np.nan]
+    grid = pd.DataFrame([*product(*near.values())], columns=[*table.columns])
+    predicted = model.predict(grid)
+    for row in (table.dropna().iloc[0], table[table.debt.isna()].iloc[0]):
+        found = mv.contrastive(model, row, epsilon="inf", inputs=inputs, minimise="distance")
+        own = model.predict(row.to_frame().T)[0]
+        far = sum(
+            np.array([_share(row[name], value, widths[name]) for value in grid[name]])
+            for name in table
+        )
+        least = float(np.min(far[predicted != own]))
+        assert found.proven
+        assert found.distance == pytest.approx(least, abs=2e-3)
+        assert found.lower_bound is not None
+        assert found.lower_bound <= least * (1 + 1e-6)
+
+
+def test_a_change_to_missing_counts_as_the_whole_range() -> None:
+    table = pd.DataFrame({"debt": [1.0, 2.0, 9.0, np.nan] * 50})
+    model = DecisionTreeClassifier(random_state=0).fit(table, [0, 0, 0, 1] * 50)
+    inputs = mv.Inputs.from_frame(table, missing=["debt"])
+    changes = {1: "debt: 2 → missing", 3: "debt: missing → "}
+    for row, change in ((table.iloc[place], told) for place, told in changes.items()):
+        found = mv.contrastive(model, row, epsilon="inf", inputs=inputs, minimise="distance")
+        assert found.distance == 1.0
+        assert found.proven
+        assert change in found.sentence()

@@ -1,0 +1,151 @@
+"""Missing values before the encoders and imputers of a pipeline, described, explained and told."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+import milp_verix as mv
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning"
+)
+
+MODELS = {
+    "trees": lambda: GradientBoostingClassifier(n_estimators=8, random_state=0),
+    "histogram": lambda: HistGradientBoostingClassifier(max_iter=8),
+    "linear": lambda: LogisticRegression(max_iter=500),
+    "network": lambda: MLPClassifier((6,), max_iter=60, random_state=0),
+}
+FILLED = {
+    "learnt": [],
+    "unknown": [SimpleImputer(strategy="constant", fill_value="unknown")],
+    "missing": [SimpleImputer(strategy="constant", fill_value="missing")],
+    "frequent": [SimpleImputer(strategy="most_frequent")],
+}
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    words = rng.choice(["fixed", "none", "open"], 300).astype(object)
+    frame = pd.DataFrame({"wage": rng.normal(30, 9, 300).round(), "debt": rng.normal(9, 3, 300)})
+    frame["contract"] = words
+    frame["contract"] = frame["contract"].mask(rng.random(300) < 0.25)
+    frame["debt"] = frame["debt"].round(1).mask(rng.random(300) < 0.25)
+    return frame
+
+
+def _labels(frame: pd.DataFrame) -> Any:
+    score = frame["wage"] / 3 - frame["debt"].fillna(14) + 6 * frame["contract"].isna()
+    return np.where(score > 3, "granted", "refused")
+
+
+def _fitted(frame: pd.DataFrame, model: Any, words: list[Any], *, marked: bool) -> Pipeline:
+    numbers = make_pipeline(SimpleImputer(add_indicator=marked), StandardScaler())
+    parts = [("n", numbers, ["wage", "debt"]), ("w", make_pipeline(*words), ["contract"])]
+    return Pipeline([("columns", ColumnTransformer(parts)), ("model", model)]).fit(
+        frame, _labels(frame)
+    )
+
+
+def _encoder(kind: str, model: str) -> Any:
+    if kind == "blocks":
+        return OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    missing = np.nan if model == "histogram" else -2
+    return OrdinalEncoder(
+        handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=missing
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "encoder", "filled", "marked"),
+    [
+        ("trees", "blocks", "learnt", False),
+        ("trees", "codes", "unknown", True),
+        ("trees", "blocks", "missing", True),
+        ("histogram", "codes", "learnt", False),
+        ("histogram", "blocks", "frequent", True),
+        ("linear", "blocks", "learnt", False),
+        ("linear", "blocks", "missing", False),
+        ("network", "codes", "frequent", False),
+        ("network", "codes", "learnt", False),
+    ],
+)
+def test_missing_values_are_explained_and_told_as_missing(
+    table: pd.DataFrame, model: str, encoder: str, filled: str, marked: bool
+) -> None:
+    trees = model in ("trees", "histogram")
+    frame = table if trees else table.fillna({"debt": 9.0})
+    words = [*FILLED[filled], _encoder(encoder, model)]
+    pipeline = _fitted(frame, MODELS[model](), words, marked=marked and trees)
+    named = ["contract", "debt"] if trees else ["contract"]
+    inputs = mv.Inputs.from_pipeline(pipeline, frame, missing=named)
+    network = mv.load_network(pipeline)
+    for place in (*np.flatnonzero(frame.isna().any(axis=1))[:2], 0):
+        row = frame.iloc[place]
+        found = mv.explain(pipeline, row, epsilon="inf", inputs=inputs)
+        decision = inputs.class_names[int(found.prediction)]
+        assert decision == pipeline.predict(frame.iloc[[place]])[0]
+        holes = {name for name, value in (found.words or {}).items() if value == "missing"}
+        assert holes == {*frame.columns[row.isna()]}
+        assert "nan" not in found.sentence()
+        assert found.replay(network) == ()
+        assert model == "histogram" or found.certify(pipeline).unproven == ()
+        # by brute force: other values of the columns that the explanation frees
+        others = frame.sample(60, replace=True, random_state=1).reset_index(drop=True)
+        for feature in found.explanation:
+            name = inputs.names[feature]
+            others[name] = pd.Series([row[name]] * len(others), dtype=frame[name].dtype)
+        assert {*pipeline.predict(others)} == {decision}
+
+
+def test_a_word_that_an_encoder_has_learnt_as_missing_needs_no_name(table: pd.DataFrame) -> None:
+    frame = table.fillna({"debt": 9.0})
+    pipeline = _fitted(frame, MODELS["linear"](), [OneHotEncoder()], marked=False)
+    inputs = mv.Inputs.from_pipeline(pipeline, frame)
+    assert inputs.features[2].values == ("fixed", "none", "open", "missing")
+    assert mv.Inputs.from_data(inputs.to_data()) == inputs
+    with pytest.raises(mv.InputError, match="no value 'nan'"):
+        inputs.row({**frame.iloc[0], "contract": "nan"})
+
+
+def test_rows_with_missing_words_are_counted_and_studied(
+    table: pd.DataFrame, tmp_path: Path
+) -> None:
+    words = [*FILLED["unknown"], OneHotEncoder()]
+    pipeline = _fitted(table, MODELS["trees"](), words, marked=True)
+    inputs = mv.Inputs.from_pipeline(pipeline, table, missing=["contract", "debt"])
+    asked: dict[str, Any] = {"epsilon": "inf", "inputs": inputs}
+    network = mv.load_network(pipeline)
+    row = table[table["contract"].isna()].iloc[0]
+    told = mv.inflate(network, row, rows=table, **asked).sentence()
+    assert "missing" in told
+    assert "of the 300 rows" in told
+    assert mv.find_rules(network, table, count=1, tries=2, **asked).rows == len(table)
+    rows = table.iloc[:8].to_dict("records")
+    study = mv.explain_many(network, rows, journal=tmp_path / "study", workers=2, **asked)
+    assert (study.done, study.failed) == (8, 0)
+
+
+def test_a_network_says_what_its_imputer_fills_in(table: pd.DataFrame) -> None:
+    pipeline = _fitted(table, MODELS["linear"](), [OneHotEncoder()], marked=False)
+    inputs = mv.Inputs.from_pipeline(pipeline, table, missing=["debt"])
+    row = table[table["debt"].isna()].iloc[0]
+    with pytest.raises(mv.InputError, match=r"fill debt in with 8\.\d+, as its imputer does"):
+        mv.explain(pipeline, row, epsilon="inf", inputs=inputs)
+    unknown = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
+    full = table.fillna({"contract": "none", "debt": 9.0})
+    coded = _fitted(full, MODELS["linear"](), [unknown], marked=False)
+    inputs = mv.Inputs.from_pipeline(coded, full, missing=["contract"])
+    with pytest.raises(mv.InputError, match="encoded_missing_value=-1"):
+        mv.explain(coded, full.iloc[0], epsilon="inf", inputs=inputs)

@@ -1,0 +1,158 @@
+"""Refusals say what was meant, what to give and by what to rescale; results that are equal."""
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+
+import milp_verix as mv
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+ROWS = np.random.default_rng(0).random((200, 4))
+
+
+@pytest.fixture(scope="module")
+def network() -> Any:
+    labels = ROWS[:, 0] + ROWS[:, 1] > 1
+    return mv.load_network(MLPClassifier((6,), max_iter=60, random_state=0).fit(ROWS, labels))
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({}, r"missing a required argument: 'epsilon': give how far .* epsilon=0.1"),
+        ({"epsilon": 0.1, "sovler": "highs"}, "'sovler'; did you mean 'solver'"),
+        ({"epsilon": 0.1, "solver": "hihgs"}, "did you mean 'highs'"),
+        ({"epsilon": 0.1, "solver": "highs?presolv=on"}, "did you mean 'presolve'"),
+        ({"epsilon": 0.1, "order": "influense"}, "did you mean 'influence'"),
+        ({"epsilon": 0.1, "bounds": "crwon"}, "did you mean 'crown'"),
+        ({"epsilon": 0.1, "traversal": "binry"}, "did you mean 'binary'"),
+        ({"epsilon": 0.1, "norm": "linff"}, "did you mean 'linf'"),
+    ],
+)
+def test_an_option_that_is_unknown_or_missing_is_told_with_a_remedy(
+    network: Any, asked: dict[str, Any], told: str
+) -> None:
+    with pytest.raises((mv.InputError, TypeError), match=told) as raised:
+        mv.explain(network, ROWS[0], **asked)
+    assert all(len(line) <= 400 for line in str(raised.value).splitlines())
+
+
+def test_a_problem_without_a_radius_asks_for_one(network: Any) -> None:
+    with pytest.raises(TypeError, match=r"Problem\(\) missing .*'epsilon': give how far inputs"):
+        mv.Problem(network, ROWS[0])
+    with pytest.raises(TypeError, match=r"'epsilom'; did you mean 'epsilon'\?"):
+        mv.Problem(network, ROWS[0], epsilom=0.1)
+
+
+def test_a_long_line_keeps_its_beginning_and_its_remedy() -> None:
+    error = mv.InputError(f"the columns are {'a, ' * 400}: rename them\nsecond")
+    first, second = str(error).splitlines()
+    assert (len(first) <= 400, second) == (True, "second")
+    assert first.startswith("the columns are a, ")
+    assert first.endswith(": rename them")
+
+
+def test_bytes_beside_a_unit_domain_are_divided_by_255(network: Any) -> None:
+    with pytest.raises(mv.InputError, match=r"rescale the input \(x / 255, if it is 0 to 255\)"):
+        mv.explain(network, np.array([0.0, 17.0, 255.0, 3.0]), epsilon=0.1)
+    with pytest.raises(mv.InputError, match="rescale the input, or give the domain"):
+        mv.explain(network, np.array([0.0, -1.0, 255.0, 3.0]), epsilon=0.1)
+
+
+def test_a_row_outside_of_the_ranges_is_told_how_to_widen_them() -> None:
+    table = pd.DataFrame(ROWS, columns=["age", "wage", "debt", "rate"])
+    model = RandomForestClassifier(3).fit(table, ROWS[:, 0] > 0.5)
+    inputs = mv.Inputs.from_frame(table)
+    row = {**table.iloc[0], "age": 3.0}
+    with pytest.raises(mv.InputError, match=r"widen the range by .*ranges=\{'age': \(lower, u"):
+        mv.explain(model, row, epsilon="inf", inputs=inputs)
+
+
+def test_words_without_an_encoder_are_referred_to_the_frame() -> None:
+    table = pd.DataFrame({"city": pd.Categorical(["Rome", "Oslo"] * 30), "n": range(60)})
+    trees = HistGradientBoostingClassifier(categorical_features="from_dtype", max_iter=3)
+    pipeline = make_pipeline(trees).fit(table, [0, 1] * 30)
+    with pytest.raises(mv.InputError, match=r"Inputs.from_frame\(frame\) describes words"):
+        mv.Inputs.from_pipeline(pipeline, table)
+
+
+def test_a_mask_of_floats_is_a_mask(network: Any) -> None:
+    mask = np.array([1.0, 0.0, 0.0, 1.0])
+    assert mv.audit(network, ROWS[0], mask, epsilon=0.1).explanation == (0, 3)
+    assert mv.contrastive(network, ROWS[0], epsilon=0.3, must_not=mask).must_not == (0, 3)
+    with pytest.raises(mv.InputError):
+        mv.audit(network, ROWS[0], mask + 0.5, epsilon=0.1)
+
+
+class _Tensor:
+    """What a tensor of PyTorch that requires a gradient does."""
+
+    requires_grad = True
+
+    def __init__(self, values: Any) -> None:
+        self._values = values
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+    def detach(self) -> Any:
+        return self
+
+    def cpu(self) -> Any:
+        return self._values
+
+
+def test_a_tensor_that_requires_a_gradient_is_read(network: Any) -> None:
+    found = mv.explain(network, _Tensor(ROWS[0]), epsilon=0.1)  # type: ignore[arg-type]
+    assert found == copy.deepcopy(found)
+    assert found.explanation == mv.explain(network, ROWS[0], epsilon=0.1).explanation
+
+
+def _timeless(data: Any) -> Any:
+    """Return a result's JSON without seconds, which traces and stages hold, too."""
+    if isinstance(data, dict):
+        timed = ("versions", "trace", "stages")
+        return {k: _timeless(v) for k, v in data.items() if "seconds" not in k and k not in timed}
+    return [*map(_timeless, data)] if isinstance(data, list) else data
+
+
+@pytest.mark.parametrize("ask", [mv.explain, mv.minimum, mv.contrastive, mv.inflate])
+def test_equal_questions_have_equal_results_but_for_seconds(
+    network: Any, ask: Callable[..., Any]
+) -> None:
+    first, second = (ask(network, ROWS[0], epsilon=0.2) for _ in range(2))
+    assert copy.deepcopy(first) == first
+    assert hash(copy.copy(first)) == hash(first)
+    assert first != ask(network, ROWS[0], epsilon=0.25)
+    assert _timeless(json.loads(first.to_json())) == _timeless(json.loads(second.to_json()))
+
+
+def test_progress_prints_as_one_short_line(network: Any) -> None:
+    told: list[str] = []
+    mv.explain(network, ROWS[0], epsilon=0.2, progress=lambda p: told.append(str(p)))
+    mv.audit(network, ROWS[0], [0], epsilon=0.2, progress=lambda p: told.append(str(p)))
+    assert told
+    assert max(map(len, told)) < 200
+
+
+@pytest.mark.parametrize("solver", ["scip?limits/nodes=0", "highs?mip_max_nodes=0"])
+def test_a_limit_of_nodes_is_no_numerical_trouble(solver: str) -> None:
+    pytest.importorskip("pyscipopt" if "scip" in solver else "highspy")
+    rng = np.random.default_rng(1)
+    rows = rng.random((300, 8))
+    labels = rows[:, 0] * rows[:, 1] + rows[:, 2] * rows[:, 3] > 0.5
+    hard = MLPClassifier((40, 40), max_iter=300, random_state=0).fit(rows, labels)
+    asked: dict[str, Any] = {"free": range(8), "solver": solver}
+    radii = (0.1, 0.15, 0.2)
+    found = [mv.check(hard, rows[2], epsilon=r, bounds="interval", **asked) for r in radii]
+    reasons = {one.reason for one in found}
+    assert "node limit" in reasons
+    assert reasons <= {"node limit", None}
