@@ -50,6 +50,10 @@ def with_plain_counterfactuals(found: Found, problem: PosedProblem) -> Found:
     return changed
 
 
+_MOST_VALUES = 4_000_000
+"""Values of the network, for each change, up to which each feature is tried alone; not measured."""
+
+
 def plain_counterfactual(
     problem: PosedProblem, found: Counterfactual, allowed: Condition = _always
 ) -> Counterfactual:
@@ -60,9 +64,14 @@ def plain_counterfactual(
     point = found.input.reshape(-1).copy()
     if problem.margins.stepped:
         point = plain_tree_point(problem, point, allowed)
-    elif problem.inputs is not None:
+    elif problem.inputs is not None and _cheap(problem, point):
         point = _plain_point(problem, point, allowed)
     return _told(problem, found, in_few_digits(problem, point, allowed))
+
+
+def _cheap(problem: PosedProblem, point: Point) -> bool:
+    changes = np.count_nonzero(point != problem.x)
+    return bool(changes * sum(problem.margins.sizes) <= _MOST_VALUES)
 
 
 def rounded_counterfactual(
