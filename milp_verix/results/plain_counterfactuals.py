@@ -60,11 +60,14 @@ def plain_counterfactual(
     """Return a counterfactual that changes no other features than ``found``, and fewer if it can.
 
     ``allowed`` is a further condition on its input, flat, shape (d,), which ``found`` satisfies.
+    A described one of very many features stays as it is.
     """
     point = found.input.reshape(-1).copy()
+    if problem.inputs is not None and not _cheap(problem, point):
+        return found
     if problem.margins.stepped:
         point = plain_tree_point(problem, point, allowed)
-    elif problem.inputs is not None and _cheap(problem, point):
+    elif problem.inputs is not None:
         point = _plain_point(problem, point, allowed)
     return _told(problem, found, in_few_digits(problem, point, allowed))
 
