@@ -58,6 +58,13 @@ class Balls:
             rounded = np.abs(there.astype(np.float64) - here.astype(np.float64))
             largest = rounded == rounded.max()
             here, there = here[largest], there[largest]
+        if self.scale is not None and moved.size:
+            unit, rank = self._units[:, moved]
+            with np.errstate(divide="ignore", over="ignore"):
+                rough = np.where(rank > 0, 1.0, np.abs(there.astype(float) - here)) / unit
+                # fractions for those alone that may be the largest
+                largest = ~(rough < (1 - 1e-9) * rough.max())
+            moved, here, there = moved[largest], here[largest], there[largest]
         pairs = zip(there.tolist(), here.tolist(), strict=True)
         moves = [abs(Fraction(to) - Fraction(start)) for to, start in pairs]
         if self.problem.inputs is not None:
@@ -85,6 +92,13 @@ class Balls:
         moved = (corner != wide) & self._movable[free]
         corner = corner[moved]
         return self._distance(free[moved], corner) if np.isfinite(corner).all() else math.inf
+
+    @cached_property
+    def _units(self) -> FloatArray:
+        """The radius at 1 of each coordinate, and 1 for a word that has no order; shape (2, d)."""
+        assert self.problem.inputs is not None
+        unordered = [float(feature.unordered) for feature in self.problem.inputs.features]
+        return np.array([self.scale, unordered])[:, self.problem.features.of_coordinate]
 
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:

@@ -56,7 +56,8 @@ def explain_problem(
     Args:
         order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
             ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
-            :mod:`milp_verix.traversal.order`.
+            :mod:`milp_verix.traversal.order`. An order whose bounds do not exist is replaced by the
+            sequential one, with a note.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
             checks are asked; the explanation is the same, see ``traversal.strategies``.
