@@ -3,20 +3,22 @@
 from milp_verix.printable import printable
 
 _MOST, _END = 400, 150
-"""Characters of a message, and of its end that stays where its middle is cut out."""
+"""Characters of a line, and of its end that stays where its middle is cut out."""
 
 
 class MilpVerixError(Exception):
     """Base class of every error that milp-verix raises on purpose."""
 
     def __str__(self) -> str:
-        """Return the message as one line of 400 characters at most.
+        """Return the message; characters in it that would command a terminal are escapes.
 
-        Characters that would command a terminal are escapes. What is told of a long value is cut
-        off, and not what is to be done, which stands at the end.
+        A line of more than 400 characters keeps its beginning, and its end, where the remedy is.
         """
-        told = printable(" ".join(super().__str__().splitlines()), "\t")
-        return told if len(told) <= _MOST else f"{told[: _MOST - _END]} … {told[3 - _END :]}"
+        lines = printable(super().__str__(), "\n\t").split("\n")
+        return "\n".join(
+            line if len(line) <= _MOST else f"{line[: _MOST - _END]} … {line[3 - _END :]}"
+            for line in lines
+        )
 
 
 class InputError(MilpVerixError, ValueError):

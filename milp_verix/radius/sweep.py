@@ -130,7 +130,8 @@ def sweep_of(
         order_by = resolve_order(
             here.problem, order, transformation=transformation, seed=search.seed
         )
-        fallback = without_order(here.problem.features.count, "the run ended before an order")
+        why = f"the run ended before the order {order!r} was known"
+        fallback = without_order(here.problem.features.count, why)
         if nested and levels:
             order_by, fallback = _after(levels[-1], order_by), _begun(levels[-1], fallback)
         with Oracle(here.problem, search) as oracle:

@@ -83,7 +83,8 @@ def explain_problem(
         begun = resumption(earlier, oracle, request.deadline, request.check_limit)
         chosen, walked, make = begun.order, begun.traversal, None
         if walked is None:
-            chosen = without_order(problem.features.count, "the run ended before an order")
+            why = f"the run ended before the order {order!r} was known"
+            chosen = without_order(problem.features.count, why)
             walked, make = Traversal(chosen.permutation), _noted(order_by, begun.order.notes)
         run = ExplainSearch(oracle, request, traversal, chosen, walked, make)
         return run.run(progress, snapshots).of(problem)

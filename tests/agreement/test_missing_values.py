@@ -191,15 +191,10 @@ def test_what_missing_values_do_not_fit_is_refused_in_words() -> None:
         Inputs.from_frame(frame)
     with pytest.raises(InputError, match="upper end"):
         continuous("income", missing=True)
-    with pytest.raises(InputError, match="one-hot"):
-        category("town", ["a", "b"], one_hot=True, missing=True)
     with pytest.raises(InputError, match="direction"):
         integer("age", 0, 9, only="up", missing=True)
     with pytest.raises(InputError, match="may be missing"):
         described.where("income <= 30")
-    model = HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(frame, granted)
-    with pytest.raises(InputError, match="fewest"):
-        Problem(model, row, inputs=described, epsilon="inf").contrastive(minimise="distance")
 
 
 def test_words_and_fixed_columns_may_be_missing() -> None:

@@ -1,7 +1,7 @@
 """Damaged files and odd arguments: each is answered, or refused by an error of this package.
 
 ``python -m tests.fuzz --tries 100000`` makes tries from a seed that grows, in processes that may
-die, and prints what is wrong: another exception, an error of more than 400 characters or of several
-lines, a process that died, a limit that did not hold. It exits with 1 then. ``--only SEED`` tries
+die, and prints what is wrong: another exception, an error with a line of more than 400 characters,
+a process that died, a limit that did not hold. It exits with 1 then. ``--only SEED`` tries
 one again.
 """

@@ -31,7 +31,7 @@ def fault(call: Callable[[], object]) -> str | None:
             call()
     except MilpVerixError as error:
         text = str(error)
-        if len(text) > _LONGEST or "\n" in text.strip():
+        if max(map(len, text.splitlines() or [""])) > _LONGEST:
             told = f"{type(error).__name__} of {len(text)} characters: {text[:300]!r}"
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
