@@ -27,7 +27,6 @@ from milp_verix import (
     Inputs,
     Problem,
     Search,
-    category,
     continuous,
     fixed,
     integer,
