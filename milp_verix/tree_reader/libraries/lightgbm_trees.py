@@ -137,7 +137,9 @@ class LightgbmRunner:
 def _loaded(content: bytes, path: Any, lightgbm: Any) -> Any:
     text = whole(content, path)
     try:
-        return lightgbm.Booster(model_str=text, params={"verbosity": -1})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the silence asked for counts as a parameter
+            return lightgbm.Booster(model_str=text, params={"verbosity": -1})
     except (lightgbm.basic.LightGBMError, ValueError) as error:
         told = f"{path or IN_MEMORY}: {first_line(error)}"
         raise ModelError(f"LightGBM cannot read {told}") from error
