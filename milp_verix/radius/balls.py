@@ -130,7 +130,8 @@ class Balls:
         if any(one == 0 for _, one in needed):
             return math.inf
         found = _rounded_up(max((need / Fraction(one) for need, one in needed), default=Fraction()))
-        while any(Fraction(found * one) < need for need, one in needed):
+        # a product beyond float64 is no radius too small
+        while any(found * one < math.inf and Fraction(found * one) < need for need, one in needed):
             found = math.nextafter(found, math.inf)
         return found
 
