@@ -148,9 +148,11 @@ def _require_learner(learner: Mapping[str, Any]) -> None:
 
 
 def _require_tree(tree: Mapping[str, Any], features: int, told: str) -> None:
-    size = int(tree["tree_param"]["num_nodes"])
+    size, width = (int(tree["tree_param"].get(n, 1)) for n in ("num_nodes", "size_leaf_vector"))
+    _require(width in (0, 1), f"{told} has {width} values in a leaf")
     for name in _EACH_NODE:
-        _require(len(tree.get(name, [0] * size)) == size, f"{told} has not {size} {name}")
+        found = len(tree[name]) if name in tree else size
+        _require(found == size, f"{told} has {found} {name}, not {size}")
     left, right, parents, columns = (
         _whole(tree[name], name)
         for name in ("left_children", "right_children", "parents", "split_indices")

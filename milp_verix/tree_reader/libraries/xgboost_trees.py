@@ -77,6 +77,8 @@ def read(source: Any) -> ReadTrees:
     )
     read_trees = tuple(as_thresholds(tree) for tree in stored)
     base, words = _base(learner, size, outputs, xgboost), _words(learner)
+    if not np.isfinite(base).all():
+        raise ModelError(f"the XGBoost model's base_score is {base.tolist()}, no finite number")
     # DART may add the base to each tree's value and take it off again
     reach = np.abs(base) * (1.0 + np.abs(weights).sum()) + largest_values(read_trees, outputs)
     return ReadTrees(
