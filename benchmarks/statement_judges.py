@@ -258,6 +258,8 @@ class Texts:
             self.referee.still(tree.own("NAME"))
         else:
             role = "none" if "no part" in tree.text else "some"
+            if role == "some" and (rivals := tree.own("CLASS")[1:]):
+                asked = replace(asked, against=tuple(rivals))
             self.referee.no_part(frozenset(tree.own("NAME")), self.limits, asked, role)
 
     def _important(self, tree: Tree) -> None:
