@@ -584,4 +584,4 @@ KINDS: dict[str, Callable[[Rng, Path], Case]] = {
     "tree regression": _direct(lambda rng: DecisionTreeRegressor(max_depth=3, random_state=0)),
     "boosting regression": _trees(partial(_hist, HistGradientBoostingRegressor)),
 }
-"""How to make a case of each kind of model."""
+"""Functions that make a case of each kind of model."""

@@ -38,7 +38,7 @@ _SHOWN = 40
 
 @dataclass
 class Tally:
-    """What was read: statements of each kind, distinct texts, and what is wrong."""
+    """Counts of what was read: statements of each kind, distinct texts, and what is wrong."""
 
     read: Counter[str] = field(default_factory=Counter)
     distinct: Counter[str] = field(default_factory=Counter)

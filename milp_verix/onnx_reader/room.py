@@ -16,10 +16,11 @@ _SMALL, _WEIGHTS = 10_000, 1024
 
 def require_room(model: onnx.ModelProto, signature: Signature) -> None:
     """Raise ``ModelError`` where the matrices of convolutions need more memory than is free."""
-    shape, free = signature.input_shape, free_memory()
+    shape = signature.input_shape
     convolutions = [node for node in model.graph.node if node.op_type == "Conv"]
     if prod(shape) < _SMALL or not convolutions:
         return
+    free = free_memory()
     shapes = _shapes(model, signature)
     pairs = [(shapes.get(node.output[0]), shapes.get(node.input[1])) for node in convolutions]
     entries = sum(prod(result) * prod(w[1:]) for result, w in pairs if result and w)

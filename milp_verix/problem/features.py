@@ -45,7 +45,7 @@ class Features:
 
     @property
     def labels(self) -> Labels:
-        """What labels of an argument may name."""
+        """The names that labels of an argument may have."""
         return Labels(self.names, self.count, self.unread)
 
     @cached_property

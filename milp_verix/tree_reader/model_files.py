@@ -1,10 +1,17 @@
-"""Files of models of trees: what they begin with, and what they hold."""
+"""Files of models of trees: what they begin with, what they hold, and what is damaged in them."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from milp_verix.errors import ModelError, first_line
+from milp_verix.loaded_model import IN_MEMORY
+
+MOST = 10**7
+"""More features, classes or codes than in any table; arrays of so many entries fit in memory."""
 _BEGINNING = 64
 
 
@@ -32,3 +39,25 @@ def content_of(source: Any) -> tuple[bytes | None, str | None]:
     path = path_of(source)
     content = source if isinstance(source, bytes) else None if path is None else path.read_bytes()
     return content, None if content is None else hashlib.sha256(content).hexdigest()
+
+
+@contextmanager
+def damage_told(library: str, path: Path | None) -> Iterator[None]:
+    """Raise ``ModelError`` in place of what the reader of a damaged file meets."""
+    try:
+        yield
+        return
+    except KeyError as error:
+        told = f"it has no {error.args[0]!r}"
+    except RecursionError:
+        told = "its brackets are nested too deep"
+    except (ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
+        told = first_line(error)
+    told = f"it is truncated or damaged: {told}"
+    raise ModelError(f"{library} cannot read {path or IN_MEMORY}: {told}")
+
+
+def require(holds: bool, told: str) -> None:
+    """Raise ``ValueError``, which says what is ``told``, unless something holds of a file."""
+    if not holds:
+        raise ValueError(told)

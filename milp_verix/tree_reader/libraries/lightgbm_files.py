@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import ModelError, UnsupportedOperatorError, first_line
-from milp_verix.loaded_model import IN_MEMORY
+from milp_verix.errors import UnsupportedOperatorError
 from milp_verix.tree_reader.branching import reached
+from milp_verix.tree_reader.model_files import MOST, damage_told, require
 
-_MOST = 10**7
-"""More features or classes than in any table; arrays of so many entries fit in memory."""
 _EACH_INNER = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 _WITH_EACH_INNER = ("split_gain", "internal_value", "internal_weight", "internal_count")
 _WITH_EACH_LEAF = ("leaf_weight", "leaf_count")
@@ -33,30 +31,22 @@ def whole(content: bytes, path: Path | None) -> str:
 
     Raises ``ModelError`` unless its trees are trees, and its lists fit together.
     """
-    try:
+    with damage_told("LightGBM", path):
         text = content.removeprefix(codecs.BOM_UTF8).decode()
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         trees, end, behind = text.partition("\nend of trees\n")
         header, *parts = trees.split("\nTree=")
-        if not end or ("\nparameters:" in behind and "\nend of parameters" not in behind):
-            raise ValueError("its end is missing")
+        cut = "\nparameters:" in behind and "\nend of parameters" not in behind
+        require(bool(end) and not cut, "its end is missing")
         facts = fields_of(header.split("\n"))
         _require_header(facts, len(parts))
         for place, part in enumerate(parts):
             _require_tree(fields_of(part.split("\n")), part, place, int(facts["max_feature_idx"]))
         words = _words(behind)
-    except KeyError as error:
-        told = f"it has no {error.args[0]!r}"
-    except (ValueError, IndexError, OverflowError) as error:
-        told = first_line(error)
-    else:
-        # without sizes the library reads one tree after the other, and its errors reach Python
-        lines = [line for line in header.split("\n") if not line.startswith("tree_sizes=")]
-        lines += ["", *(f"Tree={part}\n" for part in parts), "end of trees", "", "parameters:"]
-        return "\n".join([*lines, *_COLUMNS.findall(behind), "end of parameters", "", words, ""])
-    raise ModelError(
-        f"LightGBM cannot read {path or IN_MEMORY}: it is truncated or damaged: {told}"
-    )
+    # without sizes the library reads one tree after the other, and its errors reach Python
+    lines = [line for line in header.split("\n") if not line.startswith("tree_sizes=")]
+    lines += ["", *(f"Tree={part}\n" for part in parts), "end of trees", "", "parameters:"]
+    return "\n".join([*lines, *_COLUMNS.findall(behind), "end of parameters", "", words, ""])
 
 
 def fields_of(lines: Sequence[str]) -> dict[str, str]:
@@ -81,24 +71,24 @@ def require_constant_leaves(fields: Mapping[str, str]) -> None:
 
 def _require_header(facts: Mapping[str, str], trees: int) -> None:
     bare = [one for one, value in facts.items() if not value and one not in _BARE]
-    _require(not bare, f"a line of its header is no fact: {bare[:1]}")
+    require(not bare, f"a line of its header is no fact: {bare[:1]}")
     features = int(facts["max_feature_idx"]) + 1
     each, classes = int(facts["num_tree_per_iteration"]), int(facts["num_class"])
-    _require(all(0 < one <= _MOST for one in (features, each, classes)), "its sizes are odd")
-    _require(trees % each == 0, f"it has {trees} trees, and {each} for each round")
+    require(all(0 < one <= MOST for one in (features, each, classes)), "its sizes are odd")
+    require(trees % each == 0, f"it has {trees} trees, and {each} for each round")
     for name in ("feature_names", "feature_infos"):
         found = len(facts[name].split())
-        _require(found == features, f"it has {found} {name} of {features} features")
+        require(found == features, f"it has {found} {name} of {features} features")
 
 
 def _require_tree(fields: Mapping[str, str], text: str, place: int, last_feature: int) -> None:
     told = f"tree {place}"
     require_constant_leaves(fields)
-    _require(text.startswith(f"{place}\n"), f"{told} has another number")
+    require(text.startswith(f"{place}\n"), f"{told} has another number")
     leaves = int(fields["num_leaves"])
     values = numbers_of(fields, "leaf_value", np.float64)
-    _require(1 <= leaves == values.size, f"{told} has {values.size} values of {leaves} leaves")
-    _require(bool(np.isfinite(values).all()), f"{told} has a value that is no number")
+    require(1 <= leaves == values.size, f"{told} has {values.size} values of {leaves} leaves")
+    require(bool(np.isfinite(values).all()), f"{told} has a value that is no number")
     if leaves == 1:
         return
     read = {name: numbers_of(fields, name, _kind(name)) for name in _EACH_INNER}
@@ -107,17 +97,15 @@ def _require_tree(fields: Mapping[str, str], text: str, place: int, last_feature
     for size, lists in ((leaves - 1, read), (leaves - 1, others), (leaves, below)):
         for name, found in lists.items():
             fits = found.size == size or (lists is not read and name not in fields)
-            _require(fits, f"{told} has {found.size} {name}, not {size}")
+            require(fits, f"{told} has {found.size} {name}, not {size}")
     left, right = (
         np.append(np.where(one < 0, leaves - 2 - one, one), np.full(leaves, -1))
         for one in (read["left_child"], read["right_child"])
     )
-    _require(
-        reached(left, right, told).size == 2 * leaves - 1, f"{told} has nodes that are nowhere"
-    )
+    require(reached(left, right, told).size == 2 * leaves - 1, f"{told} has nodes that are nowhere")
     features, limits = read["split_feature"], read["threshold"]
-    _require(bool(((features >= 0) & (features <= last_feature)).all()), f"{told} has odd features")
-    _require(not np.isnan(limits).any(), f"{told} has a threshold that is no number")
+    require(bool(((features >= 0) & (features <= last_feature)).all()), f"{told} has odd features")
+    require(not np.isnan(limits).any(), f"{told} has a threshold that is no number")
     sets = int(fields.get("num_cat", "0"))
     bounds, words = (
         numbers_of(fields, name, np.int64) for name in ("cat_boundaries", "cat_threshold")
@@ -131,7 +119,7 @@ def _require_tree(fields: Mapping[str, str], text: str, place: int, last_feature
         and bool((np.diff(bounds) > 0).all())
     )
     bits = bool(((words >= 0) & (words < 2**32)).all())
-    _require(known and rising and bits, f"{told} has sets of categories that are none")
+    require(known and rising and bits, f"{told} has sets of categories that are none")
 
 
 def _kind(name: str) -> type:
@@ -143,10 +131,5 @@ def _words(behind: str) -> str:
     line = next((one for one in behind.split("\n") if one.startswith("pandas_categorical:")), "")
     known = json.loads(line.partition(":")[2]) if line else None
     good = known is None or (isinstance(known, list) and all(isinstance(k, list) for k in known))
-    _require(good, "its pandas_categorical are no lists")
+    require(good, "its pandas_categorical are no lists")
     return line
-
-
-def _require(holds: bool, told: str) -> None:
-    if not holds:
-        raise ValueError(told)

@@ -7,23 +7,20 @@ end, can end the process.
 import codecs
 import json
 import re
-import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import ModelError, UnsupportedOperatorError, first_line
-from milp_verix.loaded_model import IN_MEMORY
+from milp_verix.errors import UnsupportedOperatorError
 from milp_verix.tree_reader.branching import reached
+from milp_verix.tree_reader.model_files import MOST, damage_told, require
 from verix_encodings.arrays import IntArray
 
 _JSON = re.compile(rb'\s*\{\s*"')
-_MOST = 10**7
-"""More features, classes or codes than in any table; arrays of so many entries fit in memory."""
 _ROOT = 2**31 - 1
-"""What the library writes for the parent of a root."""
+"""The library writes it for the parent of a root."""
 _EACH_NODE = (
     *("base_weights", "default_left", "left_children", "right_children", "parents"),
     *("split_conditions", "split_indices", "split_type", "loss_changes", "sum_hessian"),
@@ -47,23 +44,14 @@ def whole(content: bytes, path: Path | None) -> bytes:
     """
     if _JSON.match(content.removeprefix(codecs.BOM_UTF8)):
         content = content.removeprefix(codecs.BOM_UTF8).lstrip()
-    try:
+    with damage_told("XGBoost", path):
         if _JSON.match(content):
             document = json.loads(content)
         else:
             document, end = _unpacked(content, 0)
-            _require(end == len(content), "something stands behind its end")
+            require(end == len(content), "something stands behind its end")
         _require_learner(document["learner"])
-    except KeyError as error:
-        told = f"it has no {error.args[0]!r}"
-    except (ValueError, TypeError, IndexError, AttributeError, struct.error) as error:
-        told = first_line(error)
-    except RecursionError:
-        told = "its brackets are nested too deep"
-    else:
-        return content
-    told = f"it is truncated or damaged: {told}"
-    raise ModelError(f"XGBoost cannot read {path or IN_MEMORY}: {told}")
+    return content
 
 
 def refuse_vectors(trees: Sequence[Mapping[str, Any]]) -> None:
@@ -85,7 +73,7 @@ def _unpacked(data: bytes, at: int) -> tuple[Any, int]:
             found[key], at = _unpacked(data, at)
         return found, at + 1
     if kind == b"[" and data[at : at + 1] == b"$":
-        _require(data[at + 2 : at + 3] == b"#", f"byte {at + 2} is no length")
+        require(data[at + 2 : at + 3] == b"#", f"byte {at + 2} is no length")
         count, begin = _unpacked(data, at + 3)
         return _numbers(data, data[at + 1 : at + 2], begin, count)
     if kind == b"[":
@@ -106,15 +94,15 @@ def _unpacked(data: bytes, at: int) -> tuple[Any, int]:
 
 def _text(data: bytes, at: int) -> tuple[str, int]:
     count, at = _unpacked(data, at)
-    _require(isinstance(count, int) and 0 <= count <= len(data) - at, f"a text ends beyond {at}")
+    require(isinstance(count, int) and 0 <= count <= len(data) - at, f"a text ends beyond {at}")
     return data[at : at + count].decode(), at + count
 
 
 def _numbers(data: bytes, kind: bytes, at: int, count: Any) -> tuple[list[Any], int]:
-    _require(kind in _NUMBERS, f"byte {at - 1} begins no value")
+    require(kind in _NUMBERS, f"byte {at - 1} begins no value")
     dtype = np.dtype(_NUMBERS[kind])
     whole = isinstance(count, int) and 0 <= count * dtype.itemsize <= len(data) - at
-    _require(whole, f"it ends within a list at {at}")
+    require(whole, f"it ends within a list at {at}")
     return np.frombuffer(data, dtype, count, at).tolist(), at + count * dtype.itemsize
 
 
@@ -123,73 +111,68 @@ def _require_learner(learner: Mapping[str, Any]) -> None:
     features, classes, targets = (
         int(parameters.get(name, 1)) for name in ("num_feature", "num_class", "num_target")
     )
-    _require(all(0 <= one <= _MOST for one in (features, classes, targets)), "its sizes are odd")
+    require(all(0 <= one <= MOST for one in (features, classes, targets)), "its sizes are odd")
     for name in ("feature_names", "feature_types"):
-        _require(len(learner.get(name, ())) in (0, features), f"its {name} are too many or too few")
+        require(len(learner.get(name, ())) in (0, features), f"its {name} are too many or too few")
     booster = learner["gradient_booster"]
     model = booster.get("gbtree", booster).get("model", {})
     if "trees" not in model:
         return
     trees, groups = model["trees"], _whole(model["tree_info"], "tree_info")
-    _require(len(groups) == len(trees), "tree_info has not one entry for each tree")
-    _require(_within(groups, max(classes, targets, 1)), "tree_info names a class that is none")
+    require(len(groups) == len(trees), "tree_info has not one entry for each tree")
+    require(_within(groups, max(classes, targets, 1)), "tree_info names a class that is none")
     count = int(model["gbtree_model_param"]["num_trees"])
     refuse_vectors(trees)
-    _require(count == len(trees), f"it has {len(trees)} trees, not {count}")
+    require(count == len(trees), f"it has {len(trees)} trees, not {count}")
     numbers = sorted(tree.get("id", place) for place, tree in enumerate(trees))
-    _require(numbers == [*range(count)], "two of its trees have one number")
+    require(numbers == [*range(count)], "two of its trees have one number")
     rounds = _whole(model.get("iteration_indptr", [0, count]), "iteration_indptr")
     rising = len(rounds) > 0 and rounds[0] == 0 and rounds[-1] == count
-    _require(rising and bool((np.diff(rounds) >= 0).all()), "its rounds do not hold its trees")
+    require(rising and bool((np.diff(rounds) >= 0).all()), "its rounds do not hold its trees")
     dropped = booster.get("weight_drop") or model.get("weight_drop")
-    _require(dropped is None or len(dropped) == count, "it has not one weight for each tree")
+    require(dropped is None or len(dropped) == count, "it has not one weight for each tree")
     for place, tree in enumerate(trees):
         _require_tree(tree, features, f"tree {place}")
 
 
 def _require_tree(tree: Mapping[str, Any], features: int, told: str) -> None:
     size, width = (int(tree["tree_param"].get(n, 1)) for n in ("num_nodes", "size_leaf_vector"))
-    _require(width in (0, 1), f"{told} has {width} values in a leaf")
+    require(width in (0, 1), f"{told} has {width} values in a leaf")
     for name in _EACH_NODE:
         found = len(tree[name]) if name in tree else size
-        _require(found == size, f"{told} has {found} {name}, not {size}")
+        require(found == size, f"{told} has {found} {name}, not {size}")
     left, right, parents, columns = (
         _whole(tree[name], name)
         for name in ("left_children", "right_children", "parents", "split_indices")
     )
-    _require(bool(((left >= -1) & ((left < 0) == (right < 0))).all()), f"{told} has odd leaves")
-    _require(_within(parents[parents != _ROOT], size), f"{told} has odd parents")
+    require(bool(((left >= -1) & ((left < 0) == (right < 0))).all()), f"{told} has odd leaves")
+    require(_within(parents[parents != _ROOT], size), f"{told} has odd parents")
     inner = reached(left, right, told)
     inner = inner[left[inner] >= 0]
     own = all(np.array_equal(parents[children[inner]], inner) for children in (left, right))
-    _require(own, f"{told} has a node that tells another parent")
-    _require(_within(columns[inner], features), f"{told} reads a feature that is none")
+    require(own, f"{told} has a node that tells another parent")
+    require(_within(columns[inner], features), f"{told} reads a feature that is none")
     numbers = np.asarray(tree["split_conditions"], dtype=np.float64)
-    _require(bool(np.isfinite(numbers).all()), f"{told} has a number that is none")
+    require(bool(np.isfinite(numbers).all()), f"{told} has a number that is none")
     if "categories" not in tree:
         return
     codes, nodes, starts, sizes = (
         _whole(tree[f"categories{name}"], "categories")
         for name in ("", "_nodes", "_segments", "_sizes")
     )
-    fits = _within(codes, _MOST) and len(nodes) == len(starts) == len(sizes)
+    fits = _within(codes, MOST) and len(nodes) == len(starts) == len(sizes)
     fits = fits and bool((sizes > 0).all()) and _within(starts, max(len(codes), 1))
     fits = fits and bool((starts + sizes <= len(codes)).all()) and bool((np.diff(nodes) > 0).all())
     chosen = np.flatnonzero(_whole(tree["split_type"], "split_type"))
-    _require(fits and np.array_equal(nodes, chosen), f"{told} has sets of categories that are none")
+    require(fits and np.array_equal(nodes, chosen), f"{told} has sets of categories that are none")
 
 
 def _whole(values: Any, name: str) -> IntArray:
     found = np.asarray(values)
-    _require(found.ndim == 1 and (found.dtype.kind in "iub" or not found.size), f"{name} are odd")
+    require(found.ndim == 1 and (found.dtype.kind in "iub" or not found.size), f"{name} are odd")
     whole: IntArray = found.astype(np.int64)
     return whole
 
 
 def _within(values: IntArray, end: int) -> bool:
     return bool(((values >= 0) & (values < end)).all())
-
-
-def _require(holds: bool, told: str) -> None:
-    if not holds:
-        raise ValueError(told)

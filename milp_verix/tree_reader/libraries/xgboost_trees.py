@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError, first_line
 from milp_verix.inputs.pipeline import fitted_class_names
-from milp_verix.loaded_model import KnownFacts
+from milp_verix.loaded_model import IN_MEMORY, KnownFacts
 from milp_verix.tree_reader.branching import Branching, Sides, as_thresholds, in_column
 from milp_verix.tree_reader.libraries.xgboost_files import refuse_vectors, whole
 from milp_verix.tree_reader.model_files import content_of, path_of
@@ -168,7 +168,7 @@ def _loaded(content: bytes, path: Any, xgboost: Any) -> Any:
         model.load_model(bytearray(content))
     except (xgboost.core.XGBoostError, ValueError, TypeError, AttributeError) as error:
         told = first_line(error)
-        raise ModelError(f"XGBoost cannot read {path or 'the model in memory'}: {told}") from error
+        raise ModelError(f"XGBoost cannot read {path or IN_MEMORY}: {told}") from error
     return model
 
 
