@@ -26,6 +26,7 @@ Engine: TypeAlias = Callable[[Iterable[Task]], Generator[Outcome, None, None]]
 ATTEMPTS = 2
 _MOST_WORKERS = 4096
 _SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_TO_SEND = 5.0  # it takes milliseconds; a process that can't start is not waited for
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -93,8 +94,21 @@ def in_processes(
                 idle.append(place)
                 yield outcome
     finally:
+        _wait_until_sent(running)
         for executor in executors:
             executor.shutdown(kill_workers=True)
+
+
+def _wait_until_sent(running: Iterable[Any]) -> None:
+    """Wait until loky has sent every task to its process.
+
+    A task that it has only taken in is lost from one of its two lists when it kills its processes,
+    and the thread that looks for it in the other one ends in a KeyError.
+    """
+    end = time.monotonic() + _SECONDS_TO_SEND
+    for future in running:
+        while not (future.running() or future.done()) and time.monotonic() < end:
+            time.sleep(0.01)
 
 
 def _exit_code(error: BrokenProcessPool) -> str:

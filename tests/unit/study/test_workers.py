@@ -1,11 +1,15 @@
 import gzip
+import threading
+import time
 from collections.abc import Iterable
+from concurrent.futures import wait
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from milp_verix import Explanation
+from milp_verix.study import workers
 from milp_verix.study.journal import Record
 from milp_verix.study.run import Outcome
 from milp_verix.study.workers import engine_for, in_processes
@@ -42,6 +46,35 @@ def test_no_more_tasks_are_drawn_than_there_are_processes() -> None:
         answered += 1
         assert len(drawn) <= answered + 2
     assert answered == 6
+
+
+@pytest.mark.slow
+def test_an_end_right_after_a_task_was_taken_in_leaves_no_trace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    executor = pytest.importorskip("joblib.externals.loky.process_executor")
+    process = executor._ExecutorManagerThread.process_result_item
+
+    def slowly(self: Any, result: Any) -> None:
+        process(self, result)
+        time.sleep(0.5)  # as on a busy machine, before the thread looks for further tasks
+
+    monkeypatch.setattr(executor._ExecutorManagerThread, "process_result_item", slowly)
+    failures: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", failures.append)
+
+    waits: list[Any] = []
+
+    def interrupted(futures: Any, **how: Any) -> Any:
+        waits.append(futures)
+        if len(waits) == 2:
+            raise KeyboardInterrupt
+        return wait(futures, **how)
+
+    monkeypatch.setattr(workers, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(in_processes(studies.plain, [opened], some_tasks(3)))
+    assert failures == []
 
 
 @pytest.mark.slow
