@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -85,7 +86,11 @@ MESSAGES = (
 
 @dataclass(frozen=True)
 class Column:
-    """A column as its owner knows it: whole or real numbers between two ends, or words."""
+    """A column as its owner knows it: whole or real numbers between two ends, or words.
+
+    Several coordinates of an array that change together are a column of the kind ``"group"``: its
+    values are tuples.
+    """
 
     name: str
     kind: str
@@ -104,7 +109,9 @@ class Case:
 
     ``predict`` returns a name for each row as ``classes`` has them, or a number; ``scores`` an
     array (rows, classes). ``rules`` are texts with the rows that satisfy each. A ``message`` is
-    asked about by its own problem, and its columns are its words.
+    asked about by its own problem, and its columns are its words. An array without a description
+    is ``given`` with the arguments that say how to read it; ``array`` makes it of a row, and
+    ``places`` are what lists call its columns; a model of ``single`` precision rounds it.
     """
 
     columns: tuple[Column, ...]
@@ -116,6 +123,10 @@ class Case:
     scores: Predict | None = None
     rules: Mapping[str, Callable[[pd.DataFrame], NDArray[np.bool_]]] = field(default_factory=dict)
     message: Any = None
+    given: Mapping[str, Any] | None = None
+    array: Callable[[pd.DataFrame], NDArray[Any]] | None = None
+    places: tuple[tuple[str, str], ...] = ()
+    single: bool = False
     kind: str = ""
 
     @property
@@ -147,7 +158,7 @@ class Case:
 
 def cell(value: Any) -> Any:
     """Return a value of a frame as texts have it: a word, a number, or None for a missing one."""
-    if isinstance(value, str):
+    if isinstance(value, str | tuple):
         return value
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
@@ -463,7 +474,7 @@ def _network(rng: Rng, folder: Path) -> Case:
     rows = pd.DataFrame(frame)
     path = folder / "model.onnx"
     sizes = [[count], [4, count]][rng.integers(2)] if tied else [4, count]
-    onnx.save(_dense(rng, encoded(rows), sizes, tied=tied), path)
+    onnx.save(dense(rng, encoded(rows), sizes, tied=tied), path)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     classes = tuple(labels) or tuple(f"class {place}" for place in range(max(count, 2)))
 
@@ -481,7 +492,7 @@ def _network(rng: Rng, folder: Path) -> Case:
     return Case(tuple(columns), rows, str(path), inputs, predict, classes, scores, rules)
 
 
-def _dense(rng: Rng, x: Any, sizes: list[int], *, tied: bool) -> onnx.ModelProto:
+def dense(rng: Rng, x: Any, sizes: list[int], *, tied: bool) -> onnx.ModelProto:
     """Return a network with its ReLUs centred on the rows ``x``."""
     nodes, stored, name, width, rows = [], [], "x", x.shape[1], x.astype(np.float64)
     for place, size in enumerate(sizes):
@@ -546,6 +557,16 @@ def _hist(make: Any, rng: Rng) -> Any:
     return make(max_iter=_few(rng), max_leaf_nodes=6, categorical_features="from_dtype")
 
 
+def _array(name: str) -> Callable[[Rng, Path], Case]:
+    """Return a maker of cases without a description; they are made of what this module has."""
+
+    def make(rng: Rng, folder: Path) -> Case:
+        made: Case = getattr(import_module("statement_arrays"), name)(rng, folder)
+        return made
+
+    return make
+
+
 KINDS: dict[str, Callable[[Rng, Path], Case]] = {
     "ONNX file": _network,
     "decision tree": _direct(
@@ -583,5 +604,8 @@ KINDS: dict[str, Callable[[Rng, Path], Case]] = {
     "logistic": _direct(lambda rng: LogisticRegression(max_iter=500)),
     "tree regression": _direct(lambda rng: DecisionTreeRegressor(max_depth=3, random_state=0)),
     "boosting regression": _trees(partial(_hist, HistGradientBoostingRegressor)),
+    "array, network": _array("network_array"),
+    "image, network": _array("network_image"),
+    "array, scikit-learn": _array("fitted_array"),
 }
 """Functions that make a case of each kind of model."""

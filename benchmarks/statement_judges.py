@@ -56,6 +56,9 @@ class Texts:
 
     def __init__(self, referee: Referee, others: Sequence[Referee] = ()) -> None:
         self.referee, self.asked, self.others = referee, referee.asked, others
+        self._bounded, self._endless = referee, referee
+        if referee.rows.case.array is not None:
+            self._endless = referee.unbounded()
         self.limits: Rooms = referee.everywhere
         self.rooms: Rooms = {}
         self.kept, self.reasons = set[str](), set[str]()
@@ -70,6 +73,8 @@ class Texts:
             yield judged(tree.rule, tree, getattr(self, f"_{tree.rule}", None))
             return
         statements = [part.parts[0] for part in text.parts]
+        bounded = any(one.rule == "rules" and one.all("ending") for one in statements)
+        self.referee = self._bounded if bounded else self._endless
         self.limits = self.referee.everywhere
         self.rooms, self.kept, self.moves = {}, set(), []
         ruled = any(one.rule == "rules" and "count" in one.text for one in statements)
@@ -108,6 +113,10 @@ class Texts:
         elif "best" not in tree.text and tree.all("found"):
             self._fewest(tree)
 
+    def _rules(self, tree: Tree) -> None:
+        for one in tree.all("ending"):
+            within_domain(self.referee, one.text, one.numbers())
+
     def _scope(self, tree: Tree) -> None:
         self.limits = self.referee.rooms(tree, self.limits)[0]
 
@@ -117,7 +126,7 @@ class Texts:
         default, told = None, None
         if not rule:
             referee.subject(stays)
-        elif any("% of their" in one.text for one in tree.all("room")):
+        elif re.search("% of their|rule’s input|stay in their ranges", tree.text):
             self.whole = False  # they are those of a row that nobody knows
             return
         elif told := (stays.texts("CLASS") or [None])[0]:
@@ -209,7 +218,11 @@ class Texts:
         names = {*tree.texts("NAME")}
         if names and self.rooms:
             self.kept -= names
-            self.rooms = {n: referee.ball[n] if n in names else r for n, r in self.rooms.items()}
+            inside = tree.first("inside")
+            told = referee.ball if inside is None else referee.near(inside, names, self.limits)
+            self.rooms = {
+                n: told[n] if n in names or told[n].norm else r for n, r in self.rooms.items()
+            }
             referee.stays(self.rooms, self.asked)
         elif "can" in tree.text:
             referee.needed(self.kept, referee.ball, self._rival())
@@ -367,7 +380,9 @@ class Table:
     def __init__(self, referee: Referee, rows: Sequence[Tree]) -> None:
         self.referee, self.rows, self.asked, self.ball = referee, rows, referee.asked, referee.ball
         self.heads = [one.text.partition(": ")[0] for one in rows if one.rule == "row"]
-        self.kept = self._listed("features")
+        named = map(self._listed, ("features", "pixels", "pixel values"))
+        self._weighs = any("importance of" in one.text for one in rows if one.rule == "title")
+        self.kept = next((one for one in named if one is not None), None)
 
     def judge(self, tree: Tree) -> Iterator[Judged]:
         """Judge a row: the sentences in it, or what it tells."""
@@ -396,7 +411,8 @@ class Table:
 
     def _value(self, tree: Tree) -> None:
         for one in tree.all("value"):
-            self.referee.value(*one.own("NAME", "VALUE"))
+            if one.own("VALUE"):
+                self.referee.value(*one.own("NAME", "VALUE"))
 
     def _prediction(self, tree: Tree) -> None:
         self.referee.subject(tree)
@@ -428,6 +444,10 @@ class Table:
                 _near(room.low, self.ball[name].low) and _near(room.high, self.ball[name].high)
             ):
                 refute(f"the radius of {name} is {self.asked.radii[name]}, not {radii[name]}")
+        if rows.case.array is not None:
+            told = re.search(r"domain (\S+) to (\S+)|unlimited domain", limits.text)
+            ends = told and [float(text.replace("∞", "inf")) for text in told.groups() if text]
+            within_domain(self.referee, told[0] if told else "", ends or [])
         if {*limits.texts("CLASS")} != {*self.asked.against}:
             refute(f"the question is against {self.asked.against}")
         if rows.case.rules and "rule" not in limits.text:
@@ -437,6 +457,8 @@ class Table:
         self._value(tree)
         if self.kept is not None and "explanation" in self.heads:
             self.referee.keeps(self.kept, self.ball, self.asked)
+
+    _pixels = _pixel_values = _features
 
     def _outcome(self, tree: Tree) -> None:
         referee, asked, text, kept = self.referee, self.asked, tree.text, self.kept
@@ -562,6 +584,8 @@ class Table:
         name = tree.own("NAME")[0]
         room = self.referee.range(name, tree.all("span")[0])
         for told in (one for beyond in tree.all("beyond") for one in beyond.texts("VALUE")):
+            if room.column.kind == "group":
+                continue
             if room.holds(value := self.referee.parsed(name, told)):
                 refute(f"{name}: {value} is in the range told")
 
@@ -579,7 +603,7 @@ class Table:
             self._reached(replace(tree, parts=(value, replace(told, rule="reached"))))
         elif told is not None:
             (self._span if told.rule == "span" else self._value)(tree)
-        elif names and values and not tree.all("key"):
+        elif names and values and not tree.all("key") and not self._weighs:
             referee.value(names[0], values[0])
             if any(", explained by " in one.text for one in self.rows):
                 self._witness(tree, values[-1])
@@ -611,6 +635,20 @@ def radii_of(referee: Referee, ball: Tree) -> Mapping[str, float]:
     if "%" in ball.text:
         return {name: numbers[0] / 100 * width(referee.rows, name) for name in referee.names}
     return dict.fromkeys(referee.names, numbers[0])
+
+
+def within_domain(referee: Referee, text: str, numbers: Sequence[float]) -> None:
+    """Refute a domain of an array that is told otherwise than it was given."""
+    ends = {(column.low, column.high) for column in referee.rows.case.columns}
+    if text in ("in the domain", "") or len(ends) > 1:
+        if len(ends) == 1:
+            refute(f"the domain is not told: {ends}")
+        return
+    low, high = (*numbers, np.inf)[:2] if numbers else (-np.inf, np.inf)
+    if text.startswith("at most"):
+        low, high = -np.inf, low
+    if (low, high) not in ends:
+        refute(f"the domain is {ends}, not {low} to {high}")
 
 
 def _names(tree: Tree) -> set[str]:

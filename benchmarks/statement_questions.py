@@ -27,6 +27,7 @@ import milp_verix as mv
 from milp_verix.cli.app import app
 
 _LIMIT = mv.Search(time_limit=20.0)
+_SHORT_LIMIT = mv.Search(time_limit=2.0)
 _INDICES = ("shapley", "holler-packel", "deegan-packel", "responsibility")
 
 
@@ -63,6 +64,9 @@ def questions(case: Case, rng: Rng, folder: Path, *, small: bool = False) -> lis
     if case.message:
         return found[::2] if small else found
     about = _About(case, network, rows[0], rng)
+    if case.array is not None:
+        found += [about.study(rows[:3], folder), about.rules(), *about.array_commands(folder)]
+        return found[int(rng.integers(2)) :: 2] if small else found
     found += [about.study(rows[:3], folder), about.rules(), *about.commands(folder)]
     return found[int(rng.integers(2)) :: 2] if small else found
 
@@ -72,11 +76,14 @@ class _About:
 
     def __init__(self, case: Case, network: Any, row: int, rng: Rng) -> None:
         self.case, self.network, self.row, self.rng = case, network, row, rng
-        epsilon, radii = drawn_epsilon(case, rng)
+        ball = drawn_ball if case.array is not None else drawn_epsilon
+        epsilon, radii, *norm = ball(case, rng)
         self.options: dict[str, Any] = {"epsilon": epsilon}
-        if not case.message:
+        if case.inputs is not None:
             self.options["inputs"] = case.inputs
-        self.limits = Asked(radii)
+        if norm:
+            self.options |= {"norm": norm[0].lower().replace("∞", "inf"), **(case.given or {})}
+        self.limits = Asked(radii, norm=norm[0] if norm else "L∞")
         if not case.classes:
             spread = float(np.std(case.predict(case.frame))) or 1.0
             delta = float(f"{rng.uniform(0.01, 0.6) * spread:.3g}")
@@ -92,6 +99,7 @@ class _About:
     ) -> Question:
         """Return a question that ``answer`` asks of the problem, with some other limits."""
         options = {key: value for key, value in self.options.items() if key != "inputs"}
+        array = self.case.array
         inputs = limits.pop("inputs", self.case.inputs)
 
         def told() -> Iterator[Told]:
@@ -100,27 +108,37 @@ class _About:
                 if isinstance(found, mv.Explanation):
                     yield Told("message", "marked", self.case.message.marked(found))
             else:
-                asked = {**self.options, "inputs": inputs}
-                found = answer(mv.Problem(self.network, self.case.frame.iloc[self.row], **asked))
+                asked = {**self.options, **({} if array else {"inputs": inputs})}
+                x = array(self._here)[0] if array else self.case.frame.iloc[self.row]
+                found = answer(mv.Problem(self.network, x, **asked))
             yield from (texts or _every)(found)
 
         return Question(self.row, f"{name} {options}", replace(self.limits, **limits), told)
 
+    @property
+    def _here(self) -> Any:
+        return self.case.frame.iloc[[self.row]]
+
+    def _called(self, names: list[str]) -> list[Any]:
+        """Return columns as a user calls them: those of an array by their places."""
+        known = self.case.names
+        return names if self.case.array is None else [known.index(name) for name in names]
+
     def asked(self) -> Iterator[Question]:
         """Yield one question of each kind."""
-        case, rng, names = self.case, self.rng, [*self.case.names]
+        case, rng, names, called = self.case, self.rng, [*self.case.names], self._called
         some = rng.permutation(names)[: rng.integers(0, len(names))].tolist()
         one, free, held = str(rng.choice(names)), some or names[:1], some[: rng.integers(0, 2)]
-        limit: dict[str, Any] = {"search": _LIMIT}
+        limit: dict[str, Any] = {"search": _LIMIT if case.array is None else _SHORT_LIMIT}
         scores = rng.normal(size=len(names)).round(3)
         costs = rng.integers(1, 5, len(names)).astype(float)
         index, ranges = str(rng.choice(_INDICES)), {c.name: width_of(c) for c in case.columns}
         everywhere, frame = dict.fromkeys(names, np.inf), case.frame
         yield self.question("explain", lambda p: p.explain(**limit))
-        yield self.question(f"minimum must={held}", lambda p: p.minimum(must=held, **limit))
+        yield self.question(f"minimum must={held}", lambda p: p.minimum(must=called(held), **limit))
         yield self.question(
             f"contrastive must_not={held}",
-            lambda p: p.contrastive(must_not=held, count=2, **limit),
+            lambda p: p.contrastive(must_not=called(held), count=2, **limit),
             held=tuple(held),
         )
         yield self.question(
@@ -129,9 +147,20 @@ class _About:
             costs=dict(zip(names, costs.tolist(), strict=True)),
         )
         yield self.question("enumerate", lambda p: p.enumerate(**limit))
-        yield self.question(f"audit {some}", lambda p: p.audit(some, **limit))
-        yield self.question(f"check {free}", lambda p: p.check(free))
+        yield self.question(f"audit {some}", lambda p: p.audit(called(some), **limit))
+        yield self.question(f"check {free}", lambda p: p.check(called(free)))
         if case.message:
+            return
+        one, several = called([one])[0], called(free)
+        yield self.question(
+            f"importance {index}",
+            lambda p: p.importance(index=index, beside=scores, **limit),
+            scores=dict(zip(names, scores.tolist(), strict=True)),
+        )
+        yield self.question(f"relevance {one}", lambda p: p.relevance(one, **limit))
+        yield self.question(f"relevance {free}", lambda p: p.relevance(several, **limit))
+        if case.array is not None:
+            yield from self._of_arrays(limit)
             return
         ways = {c.name: str(rng.choice(["up", "down"])) for c in case.columns if c.kind != "words"
                 and not c.missing and not c.fixed and rng.random() < 0.5}  # fmt: skip
@@ -152,17 +181,53 @@ class _About:
                 ),
                 notice_texts,
             )
-        yield self.question(
-            f"importance {index}",
-            lambda p: p.importance(index=index, beside=scores, **limit),
-            scores=dict(zip(names, scores.tolist(), strict=True)),
-        )
-        yield self.question(f"relevance {one}", lambda p: p.relevance(one, **limit))
-        yield self.question(f"relevance {free}", lambda p: p.relevance(free, **limit))
         yield self.question("radius each", lambda p: p.radius(each=True, **limit), radii=ranges)
         yield self.question("radius", lambda p: p.radius(**limit), radii=everywhere, sought=True)
         shares = {name: 0.3 * width for name, width in ranges.items()}
         yield self.question("sweep", lambda p: p.sweep(["30%", "10%"], **limit), radii=shares)
+        yield self.question(
+            "radius in shares",
+            lambda p: p.radius(scale="10%", **limit),
+            radii=everywhere,
+            sought=True,
+        )
+
+    def _of_arrays(self, limit: dict[str, Any]) -> Iterator[Question]:
+        """Yield the questions that arrays are asked otherwise."""
+        case, rng = self.case, self.rng
+        everywhere = dict.fromkeys(case.names, np.inf)
+        yield self.question(
+            "contrastive minimise=distance", lambda p: p.contrastive(minimise="distance", **limit)
+        )
+        if self.limits.norm == "L∞":
+            reach = float(rng.choice([0.3, 2.0]))
+            yield self.question(f"inflate {reach}", lambda p: p.inflate(within=reach, **limit))
+        if isinstance(self.options["epsilon"], np.ndarray) and case.classes:
+            yield self.question(
+                "notice",
+                lambda p: mv.write_notice(
+                    p.inflate(within=2.0, **limit), p.contrastive(count=2, **limit)
+                ),
+                notice_texts,
+            )
+        end = float(rng.choice([1.5, 40.0]))
+        yield self.question(
+            f"radius each {end}",
+            lambda p: p.radius(each=True, largest=end, **limit),
+            radii=dict.fromkeys(case.names, end),
+        )
+        yield self.question(
+            f"radius {end}",
+            lambda p: p.radius(largest=end, **limit),
+            radii=everywhere,
+            sought=True,
+        )
+        radius = float(rng.choice([0.1, 0.7]))
+        yield self.question(
+            f"sweep {radius}",
+            lambda p: p.sweep([2 * radius, radius], **limit),
+            radii=dict.fromkeys(case.names, 2 * radius),
+        )
 
     def study(self, rows: list[int], folder: Path) -> Question:
         """Return a study of some rows: its CSV, its columns, its page."""
@@ -170,7 +235,8 @@ class _About:
 
         def texts() -> Iterator[Told]:
             asked = {**self.options, "indices": rows, "journal": journal}
-            mv.explain_many(self.network, self.case.frame, **asked)
+            array, frame = self.case.array, self.case.frame
+            mv.explain_many(self.network, array(frame) if array else frame, **asked)
             table = mv.read_study(journal).to_csv(index=False)
             printed = command("columns", str(journal))
             yield from study_texts(table, printed, mv.write_report(journal))
@@ -181,7 +247,9 @@ class _About:
         """Return rules over the frame."""
 
         def texts() -> Iterator[Told]:
-            found = mv.find_rules(self.network, self.case.frame, count=3, **self.options)
+            array, frame = self.case.array, self.case.frame
+            rows = frame if array is None else array(frame)
+            found = mv.find_rules(self.network, rows, count=3, **self.options)
             yield from result_texts(found)
 
         return Question(
@@ -210,6 +278,46 @@ class _About:
                 yield from printed_rows(printed, "command line")
 
             yield Question(self.row, f"milp-verix {name} {' '.join(given[2:])}", self.limits, texts)
+
+    def array_commands(self, folder: Path) -> Iterator[Question]:
+        """Yield questions on the command line: a model, an array and its radii in files."""
+        case, options = self.case, self.options
+        model, row = case.model, folder / f"row-{self.row}.npy"
+        assert case.array is not None
+        if not isinstance(model, str):
+            model = str(folder / "model.joblib")
+            joblib.dump(case.model, model)
+        np.save(row, case.array(self._here)[0])
+        given, radii = dict(case.given or {}), folder / "radii.npy"
+        if isinstance(options["epsilon"], np.ndarray):
+            np.save(radii, options["epsilon"])
+        low, high = given.pop("domain")
+        if np.ndim(low) or np.ndim(high):
+            return
+        words = ["--norm", options["norm"], "--domain", repr(float(low)), repr(float(high))]
+        words += ["--epsilon", str(radii) if radii.exists() else repr(options["epsilon"])]
+        if shape := given.pop("image_shape", None):
+            words += ["--image-shape", ",".join(map(str, shape))]
+        for name in ("features", "feature_names"):
+            if isinstance(value := given.get(name), list):
+                value = folder / f"{name}.json"
+                value.write_text(json.dumps(given[name]), encoding="utf-8")
+            words += [f"--{name.replace('_', '-')}", str(value)] if value else []
+        for name in ("delta", "against"):
+            words += [f"--{name}", str(options[name])] if name in options else []
+        for name in ("explain", "contrastive", "radius"):
+
+            def texts(name: str = name) -> Iterator[Told]:
+                given = [w for w in words if name != "radius" or w not in words[5:7]]
+                more = ["--largest", "2.5"] if name == "radius" else []
+                printed = command(name, model, str(row), *given, *more)
+                yield from printed_rows(printed, "command line")
+
+            limits = self.limits
+            if name == "radius":
+                everywhere = dict.fromkeys(case.names, np.inf)
+                limits = replace(limits, radii=everywhere, sought=True)
+            yield Question(self.row, f"milp-verix {name} {' '.join(words)}", limits, texts)
 
 
 def command(*words: str) -> str:
@@ -246,6 +354,19 @@ def drawn_epsilon(case: Case, rng: Rng) -> tuple[Any, dict[str, float]]:
         given["*"], still = 0, {*case.names} - {*given}
         radii |= dict.fromkeys(still, 0.0)
     return given, radii
+
+
+def drawn_ball(case: Case, rng: Rng) -> tuple[Any, dict[str, float], str]:
+    """Return a radius of an array, or an array of radii, those of its columns, and a norm."""
+    spans = [width_of(c) if np.isfinite(width_of(c)) else 4.0 for c in case.columns]
+    share = float(rng.choice([0.03, 0.1, 0.2 / 3, 0.4, 1.0]))
+    singles = all(column.kind == "real" for column in case.columns)
+    if singles and rng.random() < 0.25:
+        radii = np.array(spans) * share * rng.choice([0.0, 0.5, 1.0, 2.0], len(spans))
+        return radii, dict(zip(case.names, radii.tolist(), strict=True)), "L∞"
+    norm = str(rng.choice(["L∞", "L1", "L2"], p=[0.6, 0.2, 0.2]))
+    radius = float(min(spans) * share) * (3.0 if norm == "L1" else 1.0)
+    return radius, dict.fromkeys(case.names, radius), norm
 
 
 def width_of(column: Any) -> float:

@@ -27,13 +27,17 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The words of a user's own table: names of columns, their words and units, classes, rules."""
+    """The words of a user's own table: names of columns, their words and units, classes, rules.
+
+    ``places`` are what lists call columns without names by, with the name of each.
+    """
 
     names: tuple[str, ...]
     words: tuple[str, ...]
     units: tuple[str, ...]
     classes: tuple[str, ...]
     rules: tuple[str, ...] = ()
+    places: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def known(self) -> dict[str, list[tuple[str, str]]]:
@@ -41,6 +45,7 @@ class Lexicon:
         quoted = [(f"“{name}”", name) for name in self.classes]
         return {
             "NAME": _longest_first([(name, name) for name in self.names]),
+            "PLACE": _longest_first([*self.places, *((n, n) for n in self.names)]),
             "WORD": _longest_first([(word, word) for word in (*self.words, "missing")]),
             "UNIT": _longest_first([(f" {unit}", unit) for unit in self.units]),
             "CLASS": _longest_first(quoted),
@@ -137,7 +142,7 @@ class _Parse:
             return
         for end, meant in self._words(told, start):
             self.farthest = max(self.farthest, start if told == "TEXT" else end)
-            yield end, (Tree(told, meant),)
+            yield end, (Tree("NAME" if told == "PLACE" else told, meant),)
 
     def _sequence(self, parts: list[Node], start: int) -> Iterator[tuple[int, tuple[Tree, ...]]]:
         if not parts:

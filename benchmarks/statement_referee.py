@@ -6,6 +6,7 @@ few. What no row can refute is read and not judged.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, TypeAlias
@@ -35,7 +36,7 @@ def lexicon_of(rows: Rows) -> Lexicon:
     words = dict.fromkeys(word for column in columns for word in column.words)
     names = tuple(name for name in case.classes if not name.startswith("class "))
     units = dict.fromkeys(column.unit for column in columns if column.unit)
-    return Lexicon(case.names, (*words,), (*units,), names, (*case.rules,))
+    return Lexicon(case.names, (*words,), (*units,), names, (*case.rules,), case.places)
 
 
 class Referee:
@@ -47,6 +48,13 @@ class Referee:
         self.everywhere = {name: Room.whole(column) for name, column in rows.columns.items()}
         self.explanation: frozenset[str] | None = None
         self._truths: dict[Any, Truth] = {}
+
+    def unbounded(self) -> "Referee":
+        """Return the referee of a text that tells no domain: numbers have none there."""
+        found = copy(self)
+        found.rows = self.rows.unbounded()
+        found.everywhere = {n: Room.whole(column) for n, column in found.rows.columns.items()}
+        return found
 
     def own(self, names: Iterable[str]) -> Rooms:
         """Return the rooms of the row's own values."""
@@ -207,21 +215,32 @@ class Referee:
             if column.kind == "words" or self.rows.own[name] is None:
                 total += cost * np.array([name in one for one in moved])
                 continue
-            radius = self.asked.radii[name]
+            radius, own = self.asked.radii[name], self.rows.own[name]
             reach = math.floor(radius) if column.kind == "whole" and radius < np.inf else radius
             scale = min(reach, column.high - column.low) or 1.0
-            far = np.abs(points[name].to_numpy(np.float64) - self.rows.own[name]) / scale
+            values = np.array(points[name].tolist(), dtype=np.float64).reshape(len(points), -1)
+            far = np.abs(values - own).sum(axis=1) / scale
             total += cost * np.nan_to_num(far, nan=1.0)  # missing is as far as the whole room
         return total
 
     # --- rooms of columns
 
+    def near(self, inside: Tree, names: Iterable[str], limits: Rooms) -> Rooms:
+        """Return the rooms of ``names``, which the limits told of them may count."""
+        said = inside.all("ending")
+        if not said:
+            return self.rooms(inside, limits)[0]
+        told = _Told(self, limits, own=True)
+        return {name: told.ended(name, np.inf, said) for name in self.names}
+
     def range(self, name: str, told: Tree, *, own: bool = True) -> Room:
         """Return the room of a range; with ``own``, it holds the row's own value."""
-        column, text, numbers = self.rows.columns[name], told.text, told.numbers()
+        column, text, numbers = self.rows.columns[name], told.text, self._typed(told)
         words = told.own("WORD", "VALUE")
         if text == "anything":
             return Room.whole(column)
+        if column.kind == "group":
+            return self.changed(name, told)
         if text.startswith("any but"):
             words = [w for w in (*column.words, "missing") if w not in words]
         if words:
@@ -250,6 +269,18 @@ class Referee:
             refute(f"{name} is {self.rows.own[name]!r} in the row, which is not {text}")
         return room
 
+    def changed(self, name: str, told: Tree) -> Room:
+        """Return the room of a group each of whose values changes between two numbers."""
+        column, own = self.rows.columns[name], self.rows.own[name]
+        low, high = (told.numbers() * 2)[:2]
+        room = Room(column, tuple(one + low for one in own), tuple(one + high for one in own))
+        return room.cut(column.low, column.high)
+
+    def _typed(self, told: Tree) -> list[float]:
+        """Return the numbers of a range as the model takes them: the nearest of its own."""
+        single = self.rows.case.single
+        return [float(np.float32(one)) if single else one for one in told.numbers()]
+
     def rooms(
         self, tree: Tree, default: Rooms | None = None, *, own: bool = True
     ) -> tuple[dict[str, Room], set[str]]:
@@ -277,7 +308,8 @@ class _Told:
         for one in tree.all("given"):
             self._given(one)
         names, counts = self._referee.names, self._counts
-        left = [name for name in names if name not in self._found]
+        own = self._referee.own(names)
+        left = [n for n in names if n not in self._found and (whole or self._default[n] != own[n])]
         if len(counts) == 1 and counts[0][0] == len(left):
             self._found |= {name: counts[0][1](name) for name in left}
         elif whole and sum(count for count, _ in counts) != len(left):
@@ -296,7 +328,7 @@ class _Told:
             self._counts.append((int((inner.own("COUNT") or ["1"])[0]), room))
 
     def _room(self, told: Tree) -> None:
-        referee, columns, own = self._referee, self._rows.columns, self._rows.own
+        referee, columns = self._referee, self._rows.columns
         for part in told.all("near"):
             if not part.own("NAME"):
                 self._put(part, referee.ball.__getitem__)
@@ -311,17 +343,41 @@ class _Told:
             if told.text.startswith("whatever"):
                 self._put(part, referee.everywhere.__getitem__)
             elif endings or shares:
-                reach = float(shares[0]) / 100 if shares else endings[0].numbers()[0]
-                radii = {n: reach * width(self._rows, n) if shares else reach for n in columns}
-                self._put(part, lambda n, r=radii: Room.within(columns[n], r[n], own[n]))
+                share = float(shares[0]) / 100 if shares else np.inf
+                self._put(part, lambda n, s=share, e=endings: self.ended(n, s, e))
             else:
                 self._put(part, referee.own(referee.names).__getitem__)
                 referee.still(part.texts("NAME"))
+
+    def ended(self, name: str, share: float, endings: Sequence[Tree]) -> Room:
+        """Return the room of a column within a share of its range, and what ``endings`` tell."""
+        column, own = self._rows.columns[name], self._rows.own[name]
+        radius = np.inf if share == np.inf else share * width(self._rows, name)
+        found = Room.within(column, radius, own)
+        for one in endings:
+            text, numbers = one.text, one.numbers()
+            if text.startswith("within"):
+                found = Room.within(column, numbers[0], own)
+                if kind := one.own("TEXT"):
+                    found = replace(found, norm=(kind[0], numbers[0]))
+                continue
+            whole = next(c for c in self._rows.case.columns if c.name == name)
+            low, high = (*numbers, np.inf, np.inf)[:2]
+            if text == "in the domain":
+                low, high = whole.low, whole.high
+            elif text.startswith("at most"):
+                low, high = -np.inf, low
+            found = found.cut(low, high)
+        return found
 
     def _given(self, told: Tree) -> None:
         if ranges := told.all("range"):
             name = told.own("NAME")[0]
             self._put(told, {name: self._referee.range(name, ranges[0], own=self._own)}.__getitem__)
+            self._kept.add(name)
+        elif " changes by " in told.text:
+            name = told.own("NAME")[0]
+            self._put(told, {name: self._referee.changed(name, told)}.__getitem__)
             self._kept.add(name)
         elif " only " in told.text:
             way = "up" if told.text.endswith((" only rises", " only rise")) else "down"

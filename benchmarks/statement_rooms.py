@@ -1,7 +1,8 @@
 """Inputs in question: the room of each column, and rows of the user's frame in these rooms."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -13,6 +14,7 @@ from statement_cases import Case, Column, Rng, cell
 MOST_ROWS = 2500
 _SAMPLED = 260
 _MOST_VALUES = 41
+_MOST_TRIED = 1500
 
 
 @dataclass(frozen=True)
@@ -35,17 +37,22 @@ class Asked:
     sought: bool = False
     scores: Mapping[str, float] | None = None
     rule: bool = False
+    norm: str = "L∞"
 
 
 @dataclass(frozen=True)
 class Room:
-    """The values that a column may have: words, or numbers between two ends."""
+    """The values that a column may have: words, or numbers between two ends, or tuples of these.
+
+    All columns whose room has a ``norm`` stay together within the radius beside it.
+    """
 
     column: Column
-    low: float = 0.0
-    high: float = 0.0
+    low: Any = 0.0
+    high: Any = 0.0
     words: tuple[str | None, ...] = ()
     missing: bool = False
+    norm: tuple[str, float] | None = None
 
     @classmethod
     def whole(cls, column: Column) -> "Room":
@@ -73,9 +80,30 @@ class Room:
             return cls.only(column, None)
         if radius == np.inf:
             return cls.whole(column)
+        if column.kind == "group":
+            part = replace(column, kind="real")
+            return cls.of([cls.within(part, radius, one) for one in centre], column)
         ends = [Fraction(centre) - Fraction(radius), Fraction(centre) + Fraction(radius)]
         low, high = _inside(ends[0], up=True), _inside(ends[1], up=False)
         return cls(column, max(low, column.low), min(high, column.high))
+
+    @classmethod
+    def of(cls, parts: "Sequence[Room]", column: Column) -> "Room":
+        """Return the room of the tuples of values in ``parts``."""
+        return cls(column, tuple(one.low for one in parts), tuple(one.high for one in parts))
+
+    def parts(self, size: int) -> "list[Room]":
+        """Return the room of each of so many coordinates of a group."""
+        real = replace(self.column, kind="real")
+        ends = [e if isinstance(e, tuple) else (e,) * size for e in (self.low, self.high)]
+        return [Room(real, low, high) for low, high in zip(*ends, strict=True)]
+
+    def cut(self, low: float, high: float) -> "Room":
+        """Return the part of the room between two ends."""
+        if isinstance(self.low, tuple):
+            cut = [one.cut(low, high) for one in self.parts(len(self.low))]
+            return replace(Room.of(cut, self.column), norm=self.norm)
+        return replace(self, low=max(self.low, low), high=min(self.high, high))
 
     def one_way(self, own: Any, way: str) -> "Room":
         """Return the part of the room that is above, or below, a value in it."""
@@ -88,11 +116,14 @@ class Room:
         """Return whether a value is in the room."""
         if self.column.kind == "words":
             return value in self.words
+        if isinstance(value, tuple):
+            parts = self.parts(len(value))
+            return all(part.holds(one) for part, one in zip(parts, value, strict=True))
         return self.missing if value is None else self.low <= value <= self.high
 
     def nearly_holds(self, value: Any) -> bool:
         """Return whether a value is in the room, or off its ends by the rounding of float64."""
-        if value is None or self.column.kind == "words":
+        if value is None or self.column.kind in ("words", "group"):
             return self.holds(value)
         slack = 1e-9 * max(abs(self.low), abs(self.high))
         return bool(self.low - slack <= value <= self.high + slack)
@@ -101,6 +132,8 @@ class Room:
         """Return all values, or None where there are too many."""
         if self.column.kind == "words":
             return [*self.words]
+        if self.column.kind == "group":
+            return [self.low] if self.low == self.high and isinstance(self.low, tuple) else None
         gaps: list[Any] = [None] * self.missing
         if self.low >= self.high:
             return [self.low] * (self.low == self.high) + gaps
@@ -113,6 +146,15 @@ class Room:
 
         ``corners`` says for each value, (count,), whether it is one of the two ends.
         """
+        if self.column.kind == "group":
+            seen = [*own]
+            each = [
+                part.drawn(rng, corners, [one[place] for one in seen])
+                for place, part in enumerate(self.parts(len(seen[0])))
+            ]
+            return [*zip(*each, strict=True)]
+        if not np.isfinite([self.low, self.high]).all():
+            return self._ended(own := [*own]).drawn(rng, corners, own)
         every = self.listed()
         sides = [] if every is None else [*every[:1], *every[-1:]]
         if every is None:
@@ -130,6 +172,12 @@ class Room:
         return [
             (sides if end else every)[at] for end, at in zip(corners, places.tolist(), strict=True)
         ]
+
+    def _ended(self, own: Iterable[Any]) -> "Room":
+        """Return the room with ends that are far from known values, where it has none."""
+        known = [one for one in own if one is not None]
+        far = 3 * (max(known) - min(known)) + abs(max(known)) + 1.0
+        return self.cut(min(known) - far, max(known) + far)
 
 
 class Rows:
@@ -151,6 +199,17 @@ class Rows:
             found[name] = Room.within(column, radius, self.own[name])
             if name in asked.only:
                 found[name] = found[name].one_way(self.own[name], asked.only[name])
+            if asked.norm != "L∞":
+                found[name] = replace(found[name], norm=(asked.norm, radius))
+        return found
+
+    def unbounded(self) -> "Rows":
+        """Return the same rows for texts that tell no domain: no number has one."""
+        free = {
+            name: replace(column, low=-np.inf, high=np.inf) for name, column in self.columns.items()
+        }
+        found = copy(self)
+        found.columns = free
         return found
 
     def inside(
@@ -177,6 +236,7 @@ class Rows:
             else:
                 values = {name: [*seen] for name, seen in values.items()}
                 self._singly(rooms, values, rng)
+                self._inwards(rooms, values)
         rows = self.case.table(values)
         return (rows[self.allowed(rows)] if asked.ruled else rows), every
 
@@ -190,6 +250,27 @@ class Rows:
             for name in rooms:
                 if name not in moving:
                     values[name][place] = home[name]
+
+    def _inwards(self, rooms: Mapping[str, Room], values: dict[str, Any]) -> None:
+        """Move numbers of an array inwards: into the ball of a norm, to the model's numbers."""
+        if self.case.array is None:
+            return
+        own = {name: np.atleast_1d(value) for name, value in self.own.items()}
+        near = next((one.norm for one in rooms.values() if one.norm is not None), None)
+        bounded = [name for name, one in rooms.items() if one.norm is not None]
+        for place in range(len(values[next(iter(values))])):
+            moves = {name: np.atleast_1d(values[name][place]) - own[name] for name in rooms}
+            share = 1.0
+            if near is not None:
+                order = 1 if near[0] == "L1" else 2
+                size = np.linalg.norm(np.concatenate([moves[n] for n in bounded]), order)
+                share = min(1.0, near[1] / size * (1 - 1e-9)) if size else 1.0
+            for name, move in moves.items():
+                if move.any():
+                    to = own[name] + (share if name in bounded else 1.0) * move
+                    to = _inner(to, own[name], self.case.single)
+                    group = isinstance(self.own[name], tuple)
+                    values[name][place] = tuple(to.tolist()) if group else float(to[0])
 
     def allowed(self, rows: pd.DataFrame) -> Any:
         """Return which rows satisfy the rules of the description."""
@@ -284,6 +365,7 @@ def truth(rows: Rows, rooms: Mapping[str, Room], asked: Asked) -> Truth:
         ]
         if not tried:
             break
+        tried = tried[:_MOST_TRIED]
         table = rows.case.table({name: [c[name] for _, c in tried] for name in rows.own})
         good = rows.differs(table, asked)
         if asked.ruled:
@@ -304,6 +386,15 @@ def _minimal(sets: set[frozenset[str]]) -> set[frozenset[str]]:
 
 def _cells(row: pd.DataFrame) -> dict[str, Any]:
     return {name: cell(row[name].iloc[0]) for name in row.columns}
+
+
+def _inner(to: Any, own: Any, single: bool) -> Any:
+    """Return numbers of float32, if the model takes ``single`` ones, none farther from ``own``."""
+    if not single:
+        return to
+    near = to.astype(np.float32)
+    past = np.abs(near.astype(np.float64) - own) > np.abs(to - own)
+    return np.where(past, np.nextafter(near, own.astype(np.float32)), near).astype(np.float64)
 
 
 def _inside(end: Fraction, *, up: bool) -> float:

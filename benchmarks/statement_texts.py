@@ -25,7 +25,7 @@ _USES = ("Explanations of ", "No column is in ")
 _GOES_ON = ("abductive", "contrastive", "irrelevant")
 _SENTENCE = 10.5
 """The size of the letters of a sentence above a picture."""
-_REPORT = {"h1": "title", "p lead": "lead", "p sentence": "text", "img": "lead"}
+_REPORT = {"h1": "title", "p lead": "lead", "p sentence": "text", "img": "alt"}
 _EXPLAINED = {"grounds", "versions", "limits"}
 """Sections of pages that say what words mean, and nothing of the model."""
 
@@ -174,7 +174,7 @@ def report_texts(page: str, place: str = "report") -> Iterator[Told]:
         elif block.kind == "p message":
             yield Told(place, "marked", _marked(zip(block.cells, cycle((False, True)))))
         elif rule is not None and text:
-            yield Told(place, rule, text, table if rule in ("title", "lead") else 0)
+            yield Told(place, rule, text, table if rule in ("title", "lead", "alt") else 0)
         elif block.kind == "p" and block.section == "picture" and text:
             yield Told(place, "remark", text)
     yield from fact_rows(facts, place)
@@ -202,12 +202,13 @@ def picture_texts(figure: Any) -> Iterator[Told]:
     if mono:
         yield Told("picture", "marked", _marked((m.get_text(), m.get_bbox_patch()) for m in mono))
     above = sorted(
-        (one for one in figure.texts if one not in mono), key=lambda one: -one.get_position()[1]
+        (one for one in figure.texts if one not in mono and one.get_text()),
+        key=lambda one: -one.get_position()[1],
     )
     for one in figure.findobj(Text):
         if one not in figure.texts and one.get_text().strip() and one.get_visible():
             x, y = one.get_transform().transform(one.get_position())
-            rows.setdefault(round(y), []).append((x, one.get_text().strip()))
+            rows.setdefault(round(y), []).append((x, " ".join(one.get_text().split())))
     for one in above[:1]:
         yield Told("picture", "title", one.get_text(), table)
     for one in above[1:2]:
@@ -218,7 +219,7 @@ def picture_texts(figure: Any) -> Iterator[Told]:
         yield Told("picture", "text", " ".join(lines))
     for one in above[2:]:
         if one.get_fontsize() != _SENTENCE:
-            yield Told("picture", "remark", one.get_text(), table)
+            yield Told("picture", "remark", " ".join(one.get_text().split()), table)
     for y in sorted(rows, reverse=True):
         texts = [text for _, text in sorted(rows[y])]
         yield Told("picture", "drawn", " | ".join(texts), table)

@@ -37,7 +37,8 @@ class Inputs:
     what a classifier decides, in the order of its classes; ``passage`` is the text whose words the
     features are, if they are words. ``places`` are the coordinates of the features in the model's
     input, one feature after the other, where these are not 0, 1, 2, …; :meth:`placed` finds them,
-    and leaves features out that the model has ``unread``.
+    and leaves features out that the model has ``unread``. A description ``of_domain`` is of an
+    array's coordinates, which its user only gave a domain.
     Raises ``InputError`` for two features of one name, for a rule that is not understood, and for
     rules that no input satisfies.
     """
@@ -48,6 +49,7 @@ class Inputs:
     passage: Passage | None
     places: Places
     unread: tuple[str, ...] = ()
+    of_domain: bool = False
 
     def __init__(
         self,
@@ -319,7 +321,9 @@ class Inputs:
 
         Raises ``InputError`` where ``data`` are no description.
         """
-        return cls(**arguments_in(data))
+        found = cls(**arguments_in(data))
+        vars(found)["of_domain"] = isinstance(data, Mapping) and data.get("of_domain") is True
+        return found
 
     def to_data(self) -> dict[str, Any]:
         """Return the description as a file in JSON or TOML holds it; :meth:`from_data` reads it."""
@@ -329,6 +333,7 @@ class Inputs:
             **({"class_names": list(self.class_names)} if self.class_names else {}),
             **({} if self.passage is None else {"passage": self.passage.to_data()}),
             **({} if self.places is None else {"places": [*self.places]}),
+            **({"of_domain": True} if self.of_domain else {}),
         }
 
     def row(self, values: Any) -> FloatArray:

@@ -20,6 +20,7 @@ import numpy as np
 from milp_verix.errors import InputError
 from milp_verix.number_text import nearest
 from milp_verix.reporting.words.columns import ColumnUse, TableUse
+from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.wording import restrictions
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import load
@@ -35,8 +36,8 @@ class _Tally:
     """Counts over the explanations of one setting."""
 
     def __init__(self, first: ExplanationRecord) -> None:
-        every = range(len(first.groups))
-        self.names = first.feature_names or tuple(f"feature {place}" for place in every)
+        labels = labels_of(first)
+        self.names = [labels[place] for place in range(len(first.groups))]
         self.kinds = () if first.inputs is None else first.inputs.features
         self.decisions: Counter[str] = Counter()
         self.needed: dict[str, Counter[int]] = defaultdict(Counter)
@@ -55,6 +56,8 @@ class _Tally:
         x = result.input.reshape(-1)
         texts = () if result.inputs is None else result.inputs.texts(result.input)
         for feature in result.explanation:
+            if result.inputs is None and len(result.groups[feature]) > 1:
+                continue  # several numbers
             words = texts and self.kinds[feature].values
             value = texts[feature] if words else float(x[result.groups[feature][0]])
             self.values[feature].append(value)

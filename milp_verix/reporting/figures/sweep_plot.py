@@ -85,8 +85,9 @@ def _titled(sheet: Sheet, sweep: EpsilonSweepRecord) -> None:
     first = sweep.levels[0]
     radii = [radius_text(level, short=True) for level in sweep.levels]
     radii = radii[:1] + [radius.removeprefix("ε = ") for radius in radii[1:]]
-    norm = f" ({norm_text(first.norm)})" if first.inputs is None else ""
-    ball = f"{', '.join(radii)}{norm}"
+    ball = ", ".join(radii)
+    if first.inputs is None and first.norm == "linf":  # each radius tells another norm
+        ball += f" ({norm_text(first.norm)})"
     about = [shortened(first.model.file, 36), f"{sweep.seconds:.2f} s"]
     sheet.headed(sweep_headline(sweep), [typeset(ball), sweep_outcome(sweep), *about])
 

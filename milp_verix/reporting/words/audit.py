@@ -108,7 +108,10 @@ def _spare(audit: AuditRecord) -> list[str]:
     told = [f"{held_told(audit, held)}."] if held else []
     if spare:
         together = ", all at once" if len(spare) > 1 else ""
-        limits = "".join(f", {part}" for part in limit_parts(audit, spare))
+        free = spare  # all features that are free share the radius of L1 and L2
+        if audit.norm != "linf":
+            free = [f for f in range(len(audit.groups)) if f in spare or f not in kept]
+        limits = "".join(f", {part}" for part in limit_parts(audit, free))
         told.append(f"It does so without {labels_of(audit).named(spare)}, too{together}{limits}.")
     elif kept and not audit.unknown and held:
         others = "None of the others" if len(kept) > 1 else "The other one"

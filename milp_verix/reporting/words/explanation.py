@@ -15,6 +15,7 @@ from milp_verix.reporting.words.wording import (
     counted,
     joined,
     named_prediction,
+    norm_text,
     outcome_text,
     prediction_text,
     restrictions,
@@ -78,7 +79,7 @@ def about_facts(result: Result) -> list[tuple[str, str]]:
     return [
         ("model", f"{result.model.file} (SHA-256 {result.model.sha256[:12]}…)"),
         ("prediction", _prediction(result)),
-        ("ball", ball_text(result) if result.inputs else f"{ball_text(result)}, {_domain(result)}"),
+        ("ball", ", ".join([ball_text(result), *_domain(result)])),
         *still_facts(result),
     ]
 
@@ -94,7 +95,8 @@ def still_facts(result: Result) -> list[tuple[str, str]]:
 
 def question_facts(result: Result) -> list[tuple[str, str]]:
     """Return the network, the prediction and what narrows the question, without a ball."""
-    asked = ", ".join(restrictions(result))
+    norm = [] if result.inputs else [f"norm {norm_text(result.norm)}"]
+    asked = ", ".join([*norm, *_domain(result), *restrictions(result)])
     return [*about_facts(result)[:2], *([("question", asked)] if asked else [])]
 
 
@@ -108,11 +110,14 @@ def _prediction(result: Result) -> str:
     return text if len(result.prediction) == 1 else f"{text}, the outputs"
 
 
-def _domain(result: Result) -> str:
+def _domain(result: Result) -> list[str]:
+    """Return the domain of an array, none for inputs that are described."""
+    if result.inputs is not None and not result.inputs.of_domain:
+        return []
     if result.domain == (-inf, inf):
-        return "unlimited domain"
+        return ["unlimited domain"]
     low, high = (_end(end) for end in result.domain)
-    return f"domain {low} to {high}"
+    return [f"domain {low} to {high}"]
 
 
 def _end(end: DomainEnd) -> str:

@@ -15,6 +15,7 @@ from milp_verix.reporting.words.explanation import (
 )
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.sentences import (
+    bounds_told,
     change_told,
     claim_text,
     compared,
@@ -170,13 +171,14 @@ def sweep_sentence(sweep: EpsilonSweepRecord) -> str:
     elif unknown := [len(level.unknown) for level in sweep.levels if level.unknown]:
         told.append(f"At some radii up to {counted(max(unknown), 'feature')} may not be needed.")
     held = [f"This holds {part}." for part in limit_parts(first, first.still)]
-    return " ".join([*told, *held, *rules_told(first)])
+    return " ".join([*told, *held, *bounds_told(first)])
 
 
 def radii_sentence(found: RobustnessRadiiRecord) -> str:
     """Return how far features may move in words, and what a farther change does."""
-    told = _alone(found) if found.each else _bracket_told(found, found.bracket)
-    return " ".join([*told, *rules_told(found)])
+    if found.each:
+        return " ".join([*_alone(found), *bounds_told(found)])
+    return " ".join([*_bracket_told(found, found.bracket), *rules_told(found)])
 
 
 def _bracket_told(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[str]:

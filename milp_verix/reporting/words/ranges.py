@@ -12,6 +12,7 @@ from milp_verix.number_text import exact, percent_of, range_end
 from milp_verix.reporting.words.explanation import about_facts, effort_facts, words_facts
 from milp_verix.reporting.words.feature_labels import SHOWN, FeatureLabels, labels_of
 from milp_verix.reporting.words.sentences import (
+    bounds_told,
     claim_text,
     compared,
     kept_parts,
@@ -62,7 +63,8 @@ def ranges_sentence(found: RangesRecord) -> str:
     """
     if found.unknown_reason is not None:
         return f"No ranges are proven to keep the prediction: {found.unknown_reason}."
-    return " ".join([_claim(found), *_covered(found), *rules_told(found)])
+    bounded = bounds_told(found) if found.ranges else rules_told(found)
+    return " ".join([_claim(found), *_covered(found), *bounded])
 
 
 def _claim(found: RangesRecord, *, values: bool = False) -> str:
@@ -73,7 +75,7 @@ def _claim(found: RangesRecord, *, values: bool = False) -> str:
         near = replace(found, radii=tuple(reach))
     free = tuple(f for f in range(len(found.groups)) if f not in kept)
     held = tuple(f for f in free if f in near.still) if values else ()
-    conditions = _conditions(found) if found.ranges else []
+    conditions = _conditions(found, rule=values) if found.ranges else []
     conditions += kept_parts(found, held) if held else []
     moving = [f for f in free if f not in held]
     parts = [stays_text(found), *room_parts(near, moving, bool(conditions), centres=values)]
@@ -146,7 +148,7 @@ def rules_facts(
         told.append(
             (
                 f"{place}: {decision}",
-                " ".join([_claim(rule, values=True), *rules_told(rule), f"({added})"]),
+                " ".join([_claim(rule, values=True), *bounds_told(rule), f"({added})"]),
             )
         )
         before = after
@@ -200,13 +202,19 @@ def _covered(found: RangesRecord) -> list[str]:
     return [f"{share} are such inputs, and all {after}, proven."]
 
 
-def _conditions(found: RangesRecord) -> list[str]:
-    """Return ``"age is between 31 and 47 years"`` and the like, for each kept feature."""
+def _conditions(found: RangesRecord, *, rule: bool) -> list[str]:
+    """Return ``"age is between 31 and 47 years"`` and the like, for each kept feature.
+
+    A ``rule`` is about inputs of any row; it tells what changes are from.
+    """
     labels = labels_of(found)
     if len(found.ranges) > SHOWN:
         unit = labels.unit
         return [f"the {len(found.ranges)} {unit} of the explanation stay in their ranges"]
-    return [condition_text(found, one, labels) for one in found.ranges]
+    told = [condition_text(found, one, labels) for one in found.ranges]
+    start = " from the rule’s input" * rule
+    several = (len(found.groups[one.feature]) > 1 for one in found.ranges)
+    return [f"{text}{start * many}" for text, many in zip(told, several, strict=True)]
 
 
 def condition_text(found: RangesRecord, one: FeatureRange, labels: FeatureLabels) -> str:

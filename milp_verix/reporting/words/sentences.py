@@ -246,11 +246,8 @@ def limit_parts(
     others = others or 0 < len(still) < len(free)
     parts = []
     if near:
-        described = result.inputs is not None
-        if described:
-            parts.append(_near(result, near, others, centres))
-        else:
-            parts.append(_in_ball(result, near, others))
+        told = _near if result.inputs is not None else _in_ball
+        parts.append(told(result, near, others, centres))
     if still:
         counts = names.names is None
         which = _counted_free(result, still, others) if counts else names.named(still)
@@ -258,14 +255,27 @@ def limit_parts(
     return parts
 
 
-def _in_ball(result: Result, features: Sequence[int], others: bool) -> str:
-    """Return ``"while the 4 features stay within ±0.1 of their values and between 0 and 1"``."""
+def _in_ball(result: Result, features: Sequence[int], others: bool, centres: bool) -> str:
+    """Return ``"while the 4 features stay within ±0.1 of their values and between 0 and 1"``.
+
+    With ``centres``, ``"with age within ±5 of 39"`` for few numbers; the domain is told elsewhere.
+    """
+    groups = [result.groups[feature] for feature in features]
+    if centres and len(groups) <= SHOWN and max(map(len, groups)) == 1:
+        x, labels = result.input.reshape(-1).astype(np.float64), labels_of(result)
+        radius = down(result.epsilon, radius_digits(result))
+        near = [
+            f"{labels[f]} within ±{radius} of {exact(float(x[group[0]]))}"
+            for f, group in zip(features, groups, strict=True)
+        ]
+        return f"with {joined(near)}"
     one, radius = len(features) == 1, down(result.epsilon, radius_digits(result))
     reach = f"within ±{radius} of {'its value' if one else 'their values'}"
     if result.norm != "linf":
         reach = f"within {radius} of the input ({norm_text(result.norm)})"
     which = _counted_free(result, features, others)
-    return f"while {which} {'stays' if one else 'stay'} {reach}{_in_domain(result, features)}"
+    reach += " in the rule’s input" * centres + _in_domain(result, features)
+    return f"while {which} {'stays' if one else 'stay'} {reach}"
 
 
 def _in_domain(result: Result, features: Sequence[int]) -> str:
@@ -275,12 +285,26 @@ def _in_domain(result: Result, features: Sequence[int]) -> str:
     low, high = (np.broadcast_to(end, result.input.size)[at] for end in result.domain)
     if np.all((x - result.epsilon >= low) & (x + result.epsilon <= high)):
         return ""
+    return f" and {_domain_text(result)}"
+
+
+def _domain_text(result: Result) -> str:
+    """Return ``"between 0 and 1"``; empty for a domain without ends."""
     least, most = result.domain
     if isinstance(least, tuple) or isinstance(most, tuple):
-        return " and in the domain"
-    if most == inf or least == -inf:
-        return f" and at least {exact(least)}" if most == inf else f" and at most {exact(most)}"
-    return f" and between {exact(least)} and {exact(most)}"
+        return "in the domain"
+    if most == inf:
+        return "" if least == -inf else f"at least {exact(least)}"
+    return (
+        f"at most {exact(most)}" if least == -inf else f"between {exact(least)} and {exact(most)}"
+    )
+
+
+def domain_told(result: Result) -> list[str]:
+    """Return a sentence on the domain of an array, which no description tells, if it ends."""
+    named = result.inputs is not None and not result.inputs.of_domain
+    inside = "" if named else _domain_text(result)
+    return [f"Only inputs {inside} count."] if inside else []
 
 
 def _near(result: Result, features: Sequence[int], others: bool, centres: bool) -> str:
@@ -341,11 +365,19 @@ def open_told(result: Result, unknown: FeatureSet, aim: str = "") -> list[str]:
     return [f"It is open if {labels_of(result).named(unknown)} {are} needed{aim}."]
 
 
+def bounds_told(result: Result) -> list[str]:
+    """Return a sentence on the rules, or on the domain where no radius is told that it cuts."""
+    return rules_told(result) or domain_told(result)
+
+
 def rules_told(result: Result) -> list[str]:
-    """Return a sentence on the rules of the description, if it has any: the rule if it is one."""
+    """Return a sentence on the rules of the description, if it has any: the rule if it is one.
+
+    Or one on the domain that stands for a description, of an array with radii of its own.
+    """
     rules = () if result.inputs is None else result.inputs.rules
     if not rules:
-        return []
+        return [] if result.inputs is None else domain_told(result)
     if len(rules) == 1 and len(rules[0].text) <= _LONGEST_RULE:
         return [f"Only inputs with {rules[0].text} count."]
     which = "rule" if len(rules) == 1 else f"{len(rules)} rules"

@@ -191,7 +191,8 @@ def radius_text(result: Result, *, short: bool = False) -> str:
     """
     digits = radius_digits(result)
     if result.inputs is None or result.radii is None:
-        return f"ε = {down(result.epsilon, digits)}"
+        norm = f" ({norm_text(result.norm)})" if short and result.norm != "linf" else ""
+        return f"ε = {down(result.epsilon, digits)}{norm}"
     radii, share = result.radii, common_share(result.inputs, result.radii)
     if min(radii) == inf:
         return "whole domain"
