@@ -14,7 +14,6 @@ property; the others have defaults that are valid for every node, and loose:
 | ranges of slopes | infinite: nothing follows from them |
 | rounding of an evaluation | the enclosure around arguments that are off by their own errors |
 | a program | columns in their bounds, and between their lines: a relaxation |
-| re-tightening a program | not possible: each ball is encoded anew |
 | the cone of some neurons | all of the sources |
 
 So a new kind is right from its first line, and each method that it adds makes answers tighter. A
@@ -101,13 +100,6 @@ class Node(ABC):
 
     exact: ClassVar[bool] = False
     """True if each point of its encoding is an evaluation of the node."""
-
-    retightened: ClassVar[str | None] = None
-    """The stem of its rows' names, if other big-Ms make a program for a smaller ball.
-
-    The rows and columns are those of ``blocks.relu``, for the last of its sources, with the phases
-    of :attr:`phase`. The stem is empty if the node has no rows.
-    """
 
     stepped: ClassVar[bool] = False
     """True if the node is constant between jumps: its gradients say nothing."""
