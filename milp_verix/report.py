@@ -8,7 +8,7 @@ from typing import Any
 from milp_verix.argument_kinds import PATH, checked, instance_of
 from milp_verix.arguments import integer_of, path_of
 from milp_verix.atomic_write import write_atomically
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.reporting.comparison_files import write_json
 from milp_verix.reporting.pages.comparison_page import StoredComparison, comparison_page, from_csv
 from milp_verix.reporting.pages.notice_page import notice_page
@@ -193,10 +193,8 @@ def _of_json(path: Path, counterfactuals: int) -> str:
         raise InputError(f"{path} is not JSON: {error}; a report needs {FORMS}") from error
     kind = data.get("kind") if isinstance(data, dict) else None
     if kind == "comparison":
-        try:
+        with refusing(f"{path} is not a comparison that compare wrote", ValueError):
             converted(data, ComparisonFile)
-        except ValueError as error:
-            raise InputError(f"{path} is not a comparison that compare wrote: {error}") from error
         return comparison_page(StoredComparison(path.name, data["runs"], data))
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"{path} holds no result that a report knows; a report needs {FORMS}")

@@ -26,7 +26,7 @@ import numpy as np
 
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import number_in
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.number_text import exact
@@ -194,10 +194,8 @@ def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
 
 
 def _numbers(epsilons: Sequence[Epsilon]) -> list[Radius]:
-    try:
+    with refusing(f"epsilons are numbers, got {epsilons!r}", TypeError, InputError):
         radii = np.array([number_in(one) for one in _listed(epsilons)])  # type: ignore[arg-type]
-    except (TypeError, InputError) as error:
-        raise InputError(f"epsilons are numbers, got {epsilons!r}: {error}") from error
     if radii.ndim != 1 or not radii.size:
         raise InputError(f"epsilons are one radius or more, such as [1, 0.1]; got {epsilons!r}")
     if np.unique(radii).size != radii.size:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.one_row import has_names, in_order, numbers_by_name, row_of
 from milp_verix.loaded_model import LoadedModel
@@ -113,11 +113,9 @@ def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
 
     def read(index: int) -> NDArray[Any]:
         row = row_of(source[index])
-        try:
+        with refusing("the input is not an array", ValueError):  # rows of different lengths
             if row is None:
                 return np.asarray(source[index])
-        except ValueError as error:  # rows of different lengths
-            raise InputError(f"the input is not an array: {error}") from error
         return np.array(numbers_by_name(row, names, f"row {index}")[0])
 
     def notes(index: int) -> tuple[str, ...]:
@@ -149,10 +147,9 @@ def _stored(source: str, size: int, columns: Sequence[str] | None) -> NDArray[An
         return array_in(path, key if found else "", most=sys.maxsize)
     if suffix != ".npy":
         raise InputError(f"cannot tell what the inputs {source!r} are: {_FORMS}")
-    try:
+    with (
+        refusing(f"cannot read {path}"),
+        refusing(f"{path} holds no array of numbers", ValueError, EOFError),
+    ):
         mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, EOFError) as error:
-        raise InputError(f"cannot read {path}: it holds no array of numbers ({error})") from error
     return mapped

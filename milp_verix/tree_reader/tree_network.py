@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.errors import ModelError
+from milp_verix.errors import ModelError, refusing
 from milp_verix.loaded_model import LoadedModel, TieRule
 from milp_verix.tree_reader.guard import require_equal
 from milp_verix.tree_reader.read_trees import Link, ReadTrees, Runner
@@ -74,12 +74,9 @@ class TreeNetwork(LoadedModel):
 
         Raises ``ModelError`` where the library fails.
         """
-        try:
+        told = f"{self.library} cannot run {self.path or self.name}"
+        with refusing(told, Exception, kind=ModelError):  # each library has its own exceptions
             return self.runner.outputs(rows)
-        except Exception as error:  # each library has its own exceptions
-            raise ModelError(
-                f"{self.library} cannot run {self.path or self.name}: {error}"
-            ) from error
 
     def __repr__(self) -> str:
         trees = self.ensemble
@@ -95,12 +92,10 @@ def tree_network(read: ReadTrees) -> TreeNetwork:
 
     Raises ``ModelError`` for trees that do not fit together, or that are not the library's.
     """
-    try:
+    with refusing(f"the trees of {read.library} cannot be read", ValueError, kind=ModelError):
         before = () if read.before is None else read.before.ir.nodes
         node = TreeEnsemble.of(len(before), read.trees, read.base, read.rounding, read.blur)
         network = Network((1, read.inputs), (*before, node))
-    except ValueError as error:
-        raise ModelError(f"the trees of {read.library} cannot be read: {error}") from error
     content = _content_hash(read, node)
     loaded = TreeNetwork(
         path=read.path,
