@@ -61,8 +61,7 @@ def binary() -> str | None:
         return shutil.which("cbc")
     # PULP_CBC_CMD leaves in PuLP 4, as it says each time; what follows it finds CBC on the path
     bundled = getattr(pulp, "PULP_CBC_CMD", None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         if bundled is not None and bundled().available():
             return str(bundled().path)
     return shutil.which("cbc")
