@@ -84,12 +84,6 @@ def certify(
     return _PROVERS[explanation.kind](explanation, network, deadline)
 
 
-def _of_importance(
-    found: ImportanceRecord, network: LoadedModel, deadline: Deadline
-) -> Certificate:
-    return _certified(everything_kept(found), network, deadline, found)
-
-
 def _of_ranges(found: RangesRecord, network: LoadedModel, deadline: Deadline) -> Certificate:
     if found.unknown_reason is not None:
         return Certificate(None, f"there are no ranges: {found.unknown_reason}")
@@ -157,7 +151,9 @@ _PROVERS: dict[str, Callable[..., Certificate]] = {
     RangesRecord.kind: _of_ranges,
     RobustnessRadiiRecord.kind: _of_radius,
     RelevanceRecord.kind: _of_relevance,
-    ImportanceRecord.kind: _of_importance,
+    ImportanceRecord.kind: lambda found, network, deadline: _certified(
+        everything_kept(found), network, deadline, found
+    ),
 }
 
 

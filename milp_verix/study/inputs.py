@@ -58,7 +58,8 @@ def inputs_of(
     """
     if isinstance(source, Inputs):
         return source
-    if is_frame(source) or _is_table(source):
+    suffix = Path(source).suffix.lower() if isinstance(source, str | Path) else ""
+    if is_frame(source) or suffix in (".csv", ".parquet"):
         table = number_table(source, size, columns, names)
         _fitting(table.values, size, "the table")
         return Inputs(len(table.values), table.row, place=table.place, told=table.notes)
@@ -98,11 +99,6 @@ def indices_in(text: str, count: int) -> list[int]:
         what = "an input twice" if found else f"none of the {count} inputs"
         raise InputError(f"the indices {text!r} name {what}")
     return found
-
-
-def _is_table(source: Any) -> bool:
-    suffixes = (".csv", ".parquet")
-    return isinstance(source, str | Path) and Path(source).suffix.lower() in suffixes
 
 
 def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
