@@ -3,16 +3,14 @@
     python benchmarks/warm_starts.py MODEL IMAGE --epsilon 0.05
 
 The checks are those of the traversal that bounds leave open, evenly thinned to --checks; of each,
-the margin that bounds come least close to deciding. Every check is decided in five ways, one after
+the margin that bounds come least close to deciding. Every check is decided in four ways, one after
 the other, so that a noisy machine treats them alike:
 
 - default: the folded program, by the solver as it is installed: its own parameters, to optimality;
 - rebuilt: the folded program (fixed inputs are constants, big-Ms for this check), loaded into a
   session with our parameters, until the sign is known: what every check of milp-verix does;
 - in place: one program over the whole ball, loaded once; only bounds and cost change;
-- with a start: the same, beginning at the worst input of the check before;
-- re-tightened: that program, restricted to the check's ball with all its numbers
-  (verix_encodings.models.retightened), by solvers that change coefficients in place.
+- with a start: the same, beginning at the worst input of the check before.
 
 Times are milliseconds for each check, with all work that the ways do not share: encoding, loading,
 changing bounds, solving. They are processor time of this process and its children, which other load
@@ -40,9 +38,8 @@ from milp_verix.errors import MilpVerixError
 from milp_verix.solvers import Session, SolveResult, Targets, open_session
 from verix_encodings import Encoding, Interval, crown_bounds, encode
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.models.retightened import retightened_encoding
 
-WAYS = ("default", "rebuilt", "in place", "with a start", "re-tightened")
+WAYS = ("default", "rebuilt", "in place", "with a start")
 
 
 @dataclass(frozen=True)
@@ -169,9 +166,6 @@ def measured(
     sessions = {way: open_session(solver) for way in WAYS[1:]}
     default = DEFAULTS.get(solver)
     taken = {way: Taken() for way in WAYS if way != "default" or default is not None}
-    if "in_place_rows" not in sessions["re-tightened"].capabilities:
-        del taken["re-tightened"]
-    retightened = retightened_encoding(margins, crown_bounds(margins, whole))
     for way in ("in place", "with a start"):
         sessions[way].load(full.program)
     worst: FloatArray = problem.x.astype(np.float64)
@@ -191,18 +185,11 @@ def measured(
         session.set_bounds(columns, *ends(check, coordinates))
         return full, solve(session, full, check, limit, start)
 
-    def tightened(check: Check) -> tuple[Encoding, SolveResult]:
-        encoding = retightened.over(check.bounds)
-        sessions["re-tightened"].load(encoding.program)
-        return encoding, solve(sessions["re-tightened"], encoding, check, limit)
-
     ways: dict[str, Callable[[Check], tuple[Encoding, SolveResult]]] = {
         "rebuilt": rebuilt,
         "in place": in_place,
         "with a start": started,
-        "re-tightened": tightened,
     }
-    ways = {way: way_of for way, way_of in ways.items() if way in taken}
     for number, check in enumerate(checks):
         at = np.clip(worst, check.region.lower, check.region.upper)[coordinates]
         completing.set_bounds(columns, at, at)

@@ -1,4 +1,4 @@
-"""Arguments of checks and explanations, checked: each refusal says which values are allowed."""
+"""Arguments of checks and explanations, checked: each refusing says which values are allowed."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from verix_encodings import Formulation, formulation_named
 from verix_encodings.arrays import FloatArray
 
@@ -145,10 +145,8 @@ def costs_of(given: ArrayLike | None, count: int, *, positive: bool = False) -> 
     """
     if given is None:
         return np.ones(count)
-    try:
+    with refusing("costs must be a number for each feature", TypeError, ValueError):
         costs = np.array(given, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"costs must be a number for each feature: {error}") from error
     if costs.size != count:
         raise InputError(f"costs must be a number for each of {count} features, got {costs.size}")
     allowed = costs > 0 if positive else costs >= 0

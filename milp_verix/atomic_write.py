@@ -23,6 +23,13 @@ def write_atomically(path: Path, content: str | bytes, what: str = "") -> None:
         target.write_bytes(data)
 
 
+def written(text: str, path: str | Path | None, what: str = "") -> str:
+    """Return ``text``, and write it to ``path`` if given, as :func:`write_atomically` does."""
+    if path is not None:
+        write_atomically(Path(path), text, what)
+    return text
+
+
 @contextmanager
 def replacing(path: Path, what: str = "") -> Iterator[Path]:
     """Give a temporary path to write to; in the end that file replaces ``path``.

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.arguments import path_of
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.stored_numbers import array_in
 
 _BYTE = 255
@@ -102,12 +102,10 @@ def gtsrb(
     for path, number, region in _signs(path_of(folder, "folder"), crop=crop):
         if kept is not None and number not in kept:
             continue
-        try:
-            with Image.open(path) as picture:
-                shown = picture if region is None else picture.crop(region)
-                sized = shown.convert("RGB").resize((side, side), Image.Resampling.BILINEAR)
-        except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
-            raise InputError(f"cannot read {path}: {error}") from error
+        damage = UnidentifiedImageError, OSError, SyntaxError, ValueError
+        with refusing(f"cannot read {path}", *damage), Image.open(path) as picture:
+            shown = picture if region is None else picture.crop(region)
+            sized = shown.convert("RGB").resize((side, side), Image.Resampling.BILINEAR)
         images.append(np.asarray(sized))
         labels.append(number if kept is None else kept[number])
     if not images:
@@ -186,11 +184,9 @@ def _idx_file(folder: Path, part: str) -> Path:
 
 def _idx(path: Path, axes: int) -> NDArray[np.uint8]:
     """Return the bytes in an IDX file: 0, 0, type, number of axes, lengths (big-endian), values."""
-    try:
+    with refusing(f"cannot read {path}", OSError, EOFError, zlib.error):
         data = path.read_bytes()
         data = gzip.decompress(data) if data.startswith(_GZIP) else data
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"cannot read {path}: {error}") from error
     expected = bytes((0, 0, _UNSIGNED_BYTES, axes))
     if data[:4] != expected:
         raise InputError(
@@ -234,7 +230,8 @@ def _listed(
     table: Path, number: int | None, *, crop: bool
 ) -> Iterator[tuple[Path, int, _Region | None]]:
     """Yield the pictures that a ``GT-….csv`` lists; a .png takes the place of a missing .ppm."""
-    try:
+    told = f"{table} is no table of GTSRB, of columns Filename, Roi.X1 … and ClassId with ; between"
+    with refusing(told, KeyError, TypeError, ValueError, OSError):
         with table.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file, delimiter=";"))
         for row in rows:
@@ -244,11 +241,6 @@ def _listed(
             left, top, right, bottom = ends
             region = (left, top, right + 1, bottom + 1) if crop else None
             yield path, int(row["ClassId"]) if number is None else number, region
-    except (KeyError, TypeError, ValueError, OSError) as error:
-        raise InputError(
-            f"{table} is no table of GTSRB: expected columns Filename, Roi.X1 … and ClassId with "
-            f"semicolons between ({error})"
-        ) from error
 
 
 def _class_names(path: Path) -> tuple[str, ...]:

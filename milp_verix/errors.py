@@ -1,5 +1,8 @@
 """The exceptions that users see. Each message says what was seen, what was expected, what to do."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from milp_verix.printable import printable
 
 _MOST, _END = 400, 150
@@ -53,3 +56,19 @@ def first_line(error: Exception) -> str:
     """Return the beginning of an error's message, 250 characters of a line, or its type if none."""
     told = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"
+
+
+@contextmanager
+def refusing(
+    what: str, *errors: type[Exception], kind: type[MilpVerixError] = InputError
+) -> Iterator[None]:
+    """Raise an error of a ``kind`` that says ``what``, and why, in place of ``errors``.
+
+    By default these are ``OSError``. An ``InputError`` is a ``ValueError``, too: a block for files
+    stands around one for their content.
+    """
+    caught = errors or (OSError,)
+    try:
+        yield
+    except caught as error:
+        raise kind(f"{what}: {getattr(error, 'strerror', None) or error}") from error

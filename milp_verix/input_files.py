@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.image_shape import Shape, image_layout, is_flat, likely_image, said
 from milp_verix.stored_numbers import NUMBERS, TEXTS, array_in, json_in
 
@@ -66,15 +66,11 @@ def read_numbers(path: Path, most: int) -> Any:
 
     Raises ``InputError`` for any other file, and for one that cannot be read.
     """
-    try:
+    with refusing(f"cannot read {path}", OSError, ValueError):
         if path.suffix == ".npy":
             return array_in(path, most=most)
         if path.suffix == ".json":
             return json_in(path, _LONGEST_TEXT + most * _LONGEST_NUMBER)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"cannot read {path}: {error}") from error
     raise InputError(f"expected a .npy or .json file, got {path}")
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from milp_verix.argument_kinds import PATH, checked, instance_of
 from milp_verix.arguments import integer_of, path_of
-from milp_verix.atomic_write import write_atomically
-from milp_verix.errors import InputError
+from milp_verix.atomic_write import written
+from milp_verix.errors import InputError, refusing
 from milp_verix.reporting.comparison_files import write_json
 from milp_verix.reporting.pages.comparison_page import StoredComparison, comparison_page, from_csv
 from milp_verix.reporting.pages.notice_page import notice_page
@@ -92,9 +92,7 @@ def write_report(
         text = comparison_page(from_csv(Path(source)))
     else:
         text = _of_json(Path(source), many)
-    if path is not None:
-        write_atomically(Path(path), text, "the report ")
-    return text
+    return written(text, path, "the report ")
 
 
 @checked(
@@ -150,9 +148,7 @@ def write_notice(
         near = [] if path is None else [Path(path).parent]
         proof = proof_told(Path(certificate), ranges, [*near, Path()])
     text = notice_page(ranges, contrast, importance, proof)
-    if path is not None:
-        write_atomically(Path(path), text, "the notice ")
-    return text
+    return written(text, path, "the notice ")
 
 
 def _is_study(path: Path) -> bool:
@@ -193,10 +189,8 @@ def _of_json(path: Path, counterfactuals: int) -> str:
         raise InputError(f"{path} is not JSON: {error}; a report needs {FORMS}") from error
     kind = data.get("kind") if isinstance(data, dict) else None
     if kind == "comparison":
-        try:
+        with refusing(f"{path} is not a comparison that compare wrote", ValueError):
             converted(data, ComparisonFile)
-        except ValueError as error:
-            raise InputError(f"{path} is not a comparison that compare wrote: {error}") from error
         return comparison_page(StoredComparison(path.name, data["runs"], data))
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"{path} holds no result that a report knows; a report needs {FORMS}")

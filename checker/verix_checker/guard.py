@@ -96,8 +96,7 @@ def compare(net: Network, inputs: Iterable[list[int]]) -> int:
         try:
             numbers = [k / net.one for k in point[1:]]
             given = helper.make_tensor("x", DOUBLE, net.shape, numbers)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 ran = evaluator.run(None, {net.source.name: numpy_helper.to_array(given)})
         except Exception as error:
             told = f"the reference evaluator of onnx does not run it: {error}"

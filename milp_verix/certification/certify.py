@@ -29,7 +29,7 @@ from milp_verix.certification.restated import (
 )
 from milp_verix.certification.trees import FIRST_TURN, MOST_FREE, quick_trees, trees_of
 from milp_verix.clock import Deadline, deadline_in
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, loaded
 from milp_verix.onnx_reader.sources.model_file import serialised
@@ -82,12 +82,6 @@ def certify(
     deadline = deadline_in(seconds_of(time_limit, "time_limit"))
     network = loaded(network, explanation.inputs, input_shape=explanation.model.input_shape)
     return _PROVERS[explanation.kind](explanation, network, deadline)
-
-
-def _of_importance(
-    found: ImportanceRecord, network: LoadedModel, deadline: Deadline
-) -> Certificate:
-    return _certified(everything_kept(found), network, deadline, found)
 
 
 def _of_ranges(found: RangesRecord, network: LoadedModel, deadline: Deadline) -> Certificate:
@@ -157,7 +151,9 @@ _PROVERS: dict[str, Callable[..., Certificate]] = {
     RangesRecord.kind: _of_ranges,
     RobustnessRadiiRecord.kind: _of_radius,
     RelevanceRecord.kind: _of_relevance,
-    ImportanceRecord.kind: _of_importance,
+    ImportanceRecord.kind: lambda found, network, deadline: _certified(
+        everything_kept(found), network, deadline, found
+    ),
 }
 
 
@@ -240,10 +236,8 @@ def _bytes_of(network: OnnxNetwork, explanation: ExplanationRecord) -> bytes:
     explanation.refuse_other(network)
     if network.path is None:
         return serialised(network.model)
-    try:
+    with refusing(f"cannot read {network.path}"):
         return network.path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {network.path}: {error.strerror}") from error
 
 
 def _beside(model: bytes, network: OnnxNetwork) -> dict[str, bytes]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from milp_verix.certification.claims import claim_data
 from milp_verix.certification.restated import box_explanation
-from milp_verix.errors import InputError, MilpVerixError
+from milp_verix.errors import InputError, MilpVerixError, refusing
 from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.printable import check_command
 from milp_verix.results.records.ranges import RangesRecord
@@ -50,11 +50,10 @@ def proof_told(path: Path, found: RangesRecord, folders: Iterable[Path]) -> str:
             "model and this input. It was not checked when this page was written, since the "
             "model's file was not at hand."
         )
-    try:
+    # whatever the checker meets refuses the certificate
+    with refusing(f"verix-check refuses the certificate {path}", Exception):
         for _ in verify(*stored(model, path)):
             pass
-    except Exception as error:  # whatever the checker meets refuses the certificate
-        raise InputError(f"verix-check refuses the certificate {path}: {error}") from error
     return (
         f"The proof of the first claim is the file {path.name}, which was checked when this page "
         f"was written. Anybody who has {has} can check it again, without the software that made "

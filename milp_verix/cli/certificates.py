@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, get_args
 
 from milp_verix.certification.certificate import Certificate
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.printable import check_command
 from milp_verix.results.methods import Certified, Told
@@ -95,9 +95,7 @@ def places_of(result: Path, output: Path) -> list[tuple[Path, Path]]:
     found = {path.name.partition(".")[0]: path for path in sorted(result.glob("*/*.json.gz"))}
     if not found:
         raise InputError(f"{result} has no results of a study, such as ab/abcd.json.gz")
-    try:
+    with refusing(f"cannot make the folder {output}"):
         output.mkdir(exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {output}: {error.strerror}") from error
     places = [(path, output / f"{name}.json") for name, path in found.items()]
     return [(path, place) for path, place in places if not place.exists()]

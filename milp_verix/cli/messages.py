@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from milp_verix.errors import InputError, ModelError
+from milp_verix.errors import InputError, ModelError, refusing
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.sources.text_model import is_text_pipeline
 
@@ -51,9 +51,7 @@ def message_of(model: Any, given: str, add: str | None) -> "Message | None":
 
     text = given
     if given.lower().endswith(".txt"):
-        try:
+        with refusing(f"cannot read {given}", OSError, UnicodeDecodeError):
             text = Path(given).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot read {given}: {error}") from error
     words = [word.strip() for word in (add or "").split(",") if word.strip()]
     return Message.of(model, text, add=words)

@@ -30,7 +30,7 @@ from milp_verix.cli.options import (
     OutputName,
     features_in,
 )
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.image_shape import image_shape_of
 from milp_verix.input_files import (
     decoded_note,
@@ -208,11 +208,8 @@ def explanation_in(file: str, network: LoadedModel) -> Any:
     path = Path(file)
     if ".json" not in path.suffixes[-2:]:
         return numbers_in(file, "--explanation", network)
-    try:
+    with refusing(f"--explanation: cannot read {path}", OSError, ValueError):
         content = json_in(path)
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"--explanation: cannot read {path}: {why}") from error
     if isinstance(content, dict) and not all(value in (True, False) for value in content.values()):
         return Explanation.from_json(json.dumps(content))
     if not isinstance(content, list | dict):
@@ -235,16 +232,11 @@ def _described(
     if not source.lower().endswith(".json"):
         refuse_arrays(reordered)
         return read_input(source, network.input_shape), ()
-    try:
+    with refusing(f"cannot read {source}"), refusing(f"{source} is no JSON", ValueError):
         row = json_in(Path(source))
+    with refusing(source, InputError):
         x = inputs.row(row)
         return x, features_among(inputs.features, [*(row_of(row) or ())], "the row")[1]
-    except InputError as error:
-        raise InputError(f"{source}: {error}") from error
-    except OSError as error:
-        raise InputError(f"cannot read {source}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputError(f"{source} is no JSON: {error}") from error
 
 
 def _row_of_table(
@@ -312,10 +304,8 @@ def numbers_in(file: str, option: str, network: LoadedModel) -> Any:
     No option takes more than a number for each coordinate of the network's input.
     """
     if Path(file).suffix in (".npy", ".json"):
-        try:
+        with refusing(option, InputError):
             return read_numbers(Path(file), network.input_size)
-        except InputError as error:
-            raise InputError(f"{option}: {error}") from error
     known = {"--order": ", ".join(ORDERS), "--costs": "", "--explanation": ""}.get(option, "pixels")
     either = f"{known} or " if known else ""
     raise InputError(f"{option} is {either}a .npy or .json file, got {file!r}")

@@ -13,7 +13,7 @@ from typing import Literal, TypedDict
 
 from milp_verix.arguments import indices_of
 from milp_verix.atomic_write import write_atomically
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
@@ -94,12 +94,9 @@ def write_checks(path: str | Path, checks: Sequence[Sequence[int]], features: in
 
 def read_checks(path: str | Path, features: int) -> tuple[tuple[int, ...], ...]:
     """Return the checks in a file; ``InputError`` for one that holds none on ``features``."""
-    try:
+    told = f"cannot read the checks in {path}", f"{path} holds no checks: it is not JSON"
+    with refusing(told[0]), refusing(told[1], ValueError):
         data = json_in(Path(path))
-    except OSError as error:
-        raise InputError(f"cannot read the checks in {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{path} holds no checks: it is not JSON ({error})") from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA or "checks" not in data:
         raise InputError(
             f'{path} holds no checks: expected {{"schema": {SCHEMA}, "features": N, '

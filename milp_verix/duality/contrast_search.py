@@ -154,8 +154,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         self.tell()
 
     def _cost(self, verdict: Verdict) -> float:
-        assert verdict.witness is not None
-        return self._measure.cost(verdict.witness.reshape(-1).astype(np.float64))
+        return self._measure.cost(verdict.point)
 
     def _rivals(self) -> list[int]:
         """Return the margins that bounds over the ball do not keep below zero, all without any."""

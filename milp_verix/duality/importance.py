@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from milp_verix.argument_kinds import checked
 from milp_verix.clock import OutOfTimeError
 from milp_verix.duality.marco import EnumerationProgress, Marco
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.labelled import values_by_label
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
@@ -120,10 +120,8 @@ def _scores(given: ArrayLike | None, problem: PosedProblem) -> tuple[float, ...]
         return None
     features, coordinates = problem.features, problem.x.size
     given = values_by_label(given, problem.labels_for(given), "beside")
-    try:
+    with refusing("beside has a number for each feature", TypeError, ValueError):
         scores = np.asarray(given, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"beside has a number for each feature: {error}") from error
     if scores.size not in (features.count, coordinates) or not np.isfinite(scores).all():
         raise InputError(
             f"beside has a finite number for each of {counted(features.count, 'feature')}, got "

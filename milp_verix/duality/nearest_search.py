@@ -33,7 +33,7 @@ class NearestSearch(ContrastSearch):
         super()._offer(verdict)
         if self.best is verdict:
             centre = self._subsets.centre
-            super()._offer(self._first_change(centre, _point_of(verdict)))
+            super()._offer(self._first_change(centre, verdict.point))
 
     def _judge(self, chosen: frozenset[int], point: FloatArray) -> bool:
         """Offer the counterfactuals next to a program's point.
@@ -87,8 +87,3 @@ class NearestSearch(ContrastSearch):
             else:
                 high, found = middle, nearer
         return found
-
-
-def _point_of(verdict: Verdict) -> FloatArray:
-    assert verdict.witness is not None
-    return verdict.witness.reshape(-1).astype(np.float64)

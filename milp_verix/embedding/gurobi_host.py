@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,8 @@ class GurobiHost(Host):
     def ends(self, entry: Any) -> Ends:
         """Return the bounds of a variable or a linear expression."""
         if not self.is_variable(entry):
-            terms = [(factor, self.ends(variable)) for factor, variable in _terms(entry)]
+            places = range(entry.size())
+            terms = [(entry.getCoeff(k), self.ends(entry.getVar(k))) for k in places]
             return of_sum(terms, entry.getConstant())
         return ends_of(entry.LB, entry.UB, whole=entry.VType in ("B", "I"))
 
@@ -76,7 +78,8 @@ class GurobiHost(Host):
         ):
             variable.VarName = named(name, label)
         labels = program.row_names
-        rows = [(i, row) for numbers, block in blocks for i, row in _pairs(numbers, block)]
+        pairs = [zip(numbers.tolist(), block.tolist(), strict=True) for numbers, block in blocks]
+        rows = [*chain.from_iterable(pairs)]
         for i, row in rows:
             row.ConstrName = named(name, labels[i])
         self._added = [*variables[len(own) :], *(row for _, row in rows), *logic]
@@ -124,11 +127,3 @@ class GurobiHost(Host):
         optimal = model.Status == self._gp.GRB.OPTIMAL
         objective = float(model.ObjVal) if model.SolCount else np.nan
         return Solved(optimal, objective, f"Gurobi status {model.Status}")
-
-
-def _terms(expression: Any) -> list[tuple[float, Any]]:
-    return [(expression.getCoeff(k), expression.getVar(k)) for k in range(expression.size())]
-
-
-def _pairs(numbers: Any, block: Any) -> list[tuple[int, Any]]:
-    return list(zip(numbers.tolist(), block.tolist(), strict=True))

@@ -17,7 +17,7 @@ import onnx
 from milp_verix.embedding.embed import embed
 from milp_verix.embedding.embedded import Embedded
 from milp_verix.embedding.pairing import order_of, sides_of
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, loaded
 from verix_encodings import BoundMethod, Formulation
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
@@ -150,7 +150,7 @@ def _beside(network: OnnxNetwork) -> dict[Any, tuple[float, float]] | None:
     path = Path(f"{network.path}.bounds.json")
     if not path.is_file():
         return None
-    try:
+    with refusing(f"{path} has no bounds as OMLT writes them", ValueError, KeyError, TypeError):
         entries = json.loads(path.read_text(encoding="utf-8"))
         return {
             tuple(one["key"]) if isinstance(one["key"], list) else one["key"]: (
@@ -159,5 +159,3 @@ def _beside(network: OnnxNetwork) -> dict[Any, tuple[float, float]] | None:
             )
             for one in entries
         }
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} has no bounds as OMLT writes them: {error}") from error

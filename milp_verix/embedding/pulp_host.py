@@ -67,8 +67,7 @@ class PulpHost(Host):
                 "partition"
             )
         names = [named(name, label) for label in program.column_names[len(own) :]]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             self._variables = added_columns(self._pulp, program, names, len(own))
             variables = [*own, *self._variables]
             labels = program.row_names
@@ -78,8 +77,7 @@ class PulpHost(Host):
 
     def equate(self, variable: Any, entry: Any, name: str) -> None:
         """Add the row."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             self._add_row(variable == entry, name)
 
     def remove(self) -> None:
@@ -104,8 +102,7 @@ class PulpHost(Host):
 
     def solvers(self) -> list[str]:
         """Return the names that PuLP finds here, one for each solver."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             found = self._pulp.listSolvers(onlyAvailable=True)
         return [name for name, native in _NATIVE.items() if native in found]
 
@@ -114,8 +111,7 @@ class PulpHost(Host):
         pulp, model = self._pulp, self.model
         limit = seconds if np.isfinite(seconds) else None
         native = _NATIVE.get(solver, solver)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             model.solve(pulp.getSolver(native, msg=False, timeLimit=limit))
         status = pulp.LpSolution[model.sol_status]
         found = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)

@@ -114,8 +114,7 @@ class Explainer:
         incumbent = self._incumbent
         traversal = self._begun(np.arange(incumbent.chosen.size))
         for verdict in self._known:
-            assert verdict.witness is not None
-            changed = verdict.witness.reshape(-1) != incumbent.oracle.problem.x
+            changed = verdict.point != incumbent.oracle.problem.x
             moved = np.unique(incumbent.perturbations.feature_of[changed])
             needed = moved[incumbent.chosen[moved]]
             if needed.size == 1 and not incumbent.objective.must[needed[0]]:

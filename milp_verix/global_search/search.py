@@ -29,7 +29,6 @@ from milp_verix.results.earlier import Earlier
 from milp_verix.results.public import Explanation
 from milp_verix.results.records.statistics import INTERRUPTED, SearchEffort, Statistics
 from milp_verix.runner import AnytimeSearch
-from milp_verix.solvers import Session
 from milp_verix.traversal.explain_search import explanation_of
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint
@@ -189,15 +188,12 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                 self._objective,
                 self.perturbations,
                 incumbent.adversary,
-                self._session_for_covers,
+                lambda: self._request.open_session(self._oracle.solver),
             )
             self._cover = CoverBound(
                 sets, incumbent, limits, self.until, lambda: elapsed_work(self._began)
             )
             self._raise(self._cover.first(self._bound, until))
-
-    def _session_for_covers(self) -> Session:
-        return self._request.open_session(self._oracle.solver)
 
     def _between_checks(self) -> None:
         if self._cover is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.cells import code_in, refuse_value
 from milp_verix.inputs.features import Feature, class_names_of
 from milp_verix.inputs.names import listed, own_names
@@ -210,10 +210,8 @@ class Inputs:
             inputs, idle = self, tuple(columns_of(self.features, unread))
             if idle:
                 kept = [feature for feature in self.features if feature.name not in idle]
-                try:
+                with refusing(f"the model does not read {listed(idle)}", InputError):
                     inputs = self.remade(features=kept, places=None)
-                except InputError as error:
-                    raise InputError(f"the model does not read {listed(idle)}: {error}") from error
             places = self.places if known is None else places_in(inputs.features, known)
             inputs = inputs if places == inputs.places else inputs.remade(places=places)
             vars(inputs)["unread"] = idle or self.unread

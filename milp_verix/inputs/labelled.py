@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.names import different_names, listed, meant, same_names, shown
 from milp_verix.inputs.one_row import counts, row_of
@@ -36,10 +36,8 @@ def values_by_label(given: Any, labels: Labels, what: str, others: Any = None) -
     names, count, unread = labels
     if is_frame(given) and counts([*map(str, given.columns)]):
         return given.to_numpy()[0] if len(given) == 1 else given.to_numpy()
-    try:
+    with refusing(what, InputError):
         row = row_of(given)
-    except InputError as error:
-        raise InputError(f"{what}: {error}") from error
     if row is None:
         return given
     idle = {*same_names(unread, row).values()}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.fitted import names_of, width_of
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.table_encoding import Column, TableEncoding
@@ -98,8 +98,6 @@ def rows_of(fitted: Any, frame: Any) -> FloatArray:
     inputs = Inputs.from_pipeline(fitted, frame)
     rows = []
     for place, row in zip(frame.index, frame.to_dict("records"), strict=True):
-        try:
+        with refusing(f"the frame's row {place!r}", InputError):
             rows.append(inputs.row(row))
-        except InputError as error:
-            raise InputError(f"the frame's row {place!r}: {error}") from error
     return np.array(rows)

@@ -92,7 +92,8 @@ class Quantity:
 
     def __add__(self, other: object) -> "Quantity":
         # floats are not associative: parentheses keep the order of the sum
-        term = _text(other) if _is_one_term(other) else f"({_text(other)})"
+        is_sum = isinstance(other, Quantity) and other.feature is None
+        term = f"({_text(other)})" if is_sum else _text(other)
         return self._sum(self._quantity(other), 1.0, f"{self.text} + {term}")
 
     def __radd__(self, other: object) -> "Quantity":
@@ -314,7 +315,3 @@ def _text(given: Any) -> str:
         return repr(given)
     number = _number(given)
     return repr(int(number) if number.is_integer() else number)
-
-
-def _is_one_term(given: object) -> bool:
-    return not isinstance(given, Quantity) or given.feature is not None

@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from milp_verix.arguments import path_of
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.features import (
     Feature,
     binary,
@@ -82,25 +82,20 @@ def made_from_file(path: str | Path, make: Callable[[object], Made]) -> Made:
     where ``make`` does.
     """
     path = path_of(path, "path")
+    kind = path.suffix[1:].lower()
+    if kind not in ("json", "toml"):
+        raise InputError(
+            f"{path}: inputs are described in a .json or a .toml file, which holds what "
+            "Inputs.from_frame(frame).to_data() returns for a table"
+        )
+    with refusing(f"cannot read {path}"), refusing(f"{path} is not {kind.upper()}", ValueError):
+        data = json_in(path) if kind == "json" else tomllib.loads(path.read_text(encoding="utf-8"))
     try:
-        if path.suffix.lower() == ".json":
-            data = json_in(path)
-        elif path.suffix.lower() == ".toml":
-            data = tomllib.loads(path.read_text(encoding="utf-8"))
-        else:
-            raise InputError(
-                f"{path}: inputs are described in a .json or a .toml file, which holds what "
-                "Inputs.from_frame(frame).to_data() returns for a table"
-            )
         return make(data)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except InputError as error:
+    except ValueError as error:
         raise InputError(
             f"{path}: {error}" if str(path) not in str(error) else str(error)
         ) from None
-    except ValueError as error:
-        raise InputError(f"{path} is not {path.suffix[1:].upper()}: {error}") from error
 
 
 def feature_data(feature: Feature) -> dict[str, Any]:

@@ -317,8 +317,7 @@ def _with_missing(name: str, known: Any, columns: _Columns) -> list[Any]:
 
 
 def _run(step: Any, rows: Any) -> FloatArray:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the rows have no names
+    with warnings.catch_warnings(action="ignore"):  # the rows have no names
         try:
             codes = step.transform(rows)
         except ValueError as error:

@@ -256,7 +256,7 @@ def _read(
 ) -> LoadedModel:
     if ends_in_trees(source):
         from milp_verix.tree_reader import behind_table  # networks need no readers of trees
-        from milp_verix.tree_reader.tree_network import tree_network
+        from milp_verix.tree_reader.guard import tree_network
 
         return tree_network(behind_table.read(source, transformer, example, missing))
     fitted = source if transformer is None else transformer
@@ -271,7 +271,7 @@ def _read(
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
     if has_trees(model.graph):
         from milp_verix.onnx_reader.tree_models import read_onnx_trees
-        from milp_verix.tree_reader.tree_network import tree_network
+        from milp_verix.tree_reader.guard import tree_network
 
         trees = read_onnx_trees(model, signature, path, sha256)
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))

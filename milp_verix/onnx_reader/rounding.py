@@ -160,10 +160,6 @@ def _product(node: NodeContext, a: _Exact, b: _Exact) -> _Exact:
     return _Exact(np.asarray(np.matmul(a.whole, b.whole), dtype=object), a.exponent + b.exponent)
 
 
-def _matmul(node: NodeContext, a: Constant, b: Constant) -> _Exact:
-    return _product(node, _whole(a), _whole(b))
-
-
 def _gemm(node: NodeContext, a: Constant, b: Constant, c: Constant | None = None) -> _Exact:
     a = a.T if node.integer("transA", 0) else a
     b = b.T if node.integer("transB", 0) else b
@@ -210,7 +206,7 @@ _FUNCTIONS: dict[str, np.ufunc] = {
 _ROOTS: dict[str, np.ufunc] = {"Reciprocal": np.reciprocal, "Sqrt": np.sqrt}
 _SUMS: dict[str, Callable[..., _Exact]] = {
     "Gemm": _gemm,
-    "MatMul": _matmul,
+    "MatMul": lambda node, a, b: _product(node, _whole(a), _whole(b)),
     "Mean": lambda node, *xs: _total([_whole(x) for x in xs])._replace(divisor=len(xs)),
     "ReduceL1": _reduction(lambda x: x._replace(whole=np.abs(x.whole))),
     "ReduceMean": _reduction(lambda x: x, mean=True),

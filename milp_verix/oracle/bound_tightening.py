@@ -227,7 +227,8 @@ def _layer_by_layer(
             both = map(intersection, bounds[: len(again)], again)
             bounds = (*both, *bounds[value + 1 :])
         known = bounds[value]
-        rows = _all(known) if value == last else undecided(readers[value], known)
+        wide = known.lower < known.upper
+        rows = np.flatnonzero(wide) if value == last else undecided(readers[value], known)
         # over the input alone the bounds known are exact
         beyond_input = any(source != 0 for source in network.nodes[value - 1].sources)
         if rows.size and beyond_input and not programs.deadline.passed():
@@ -243,10 +244,6 @@ def _layer_by_layer(
             bounds = (*bounds[:value], tight, *bounds[value + 1 :])
         settled = value
         yield bounds
-
-
-def _all(interval: Interval) -> IntArray:
-    return np.flatnonzero(interval.lower < interval.upper)
 
 
 def _over_program(

@@ -97,11 +97,10 @@ def shortest_violated(
     ``verdict`` is the one on the whole block: its witness is pulled into the ball of a prefix, and
     climbs there. Once ``late()``, the shortest prefix so far is returned.
     """
-    assert verdict.witness is not None
     lengths = [0, len(block)]
     while lengths[1] - lengths[0] > 1 and not late():
         middle = sum(lengths) // 2
-        witness = verdict.witness.reshape(-1).astype(np.float64)
+        witness = verdict.point
         worst = int(np.argmax(margins.evaluate(witness)))
         free = problem.features.coordinates([*irrelevant, *block[:middle]])
         point = climb(margins, problem.ball.region(free), witness, worst, late)

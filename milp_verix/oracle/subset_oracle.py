@@ -107,8 +107,7 @@ class SubsetOracle:
 
     def changed(self, verdict: Verdict) -> frozenset[int]:
         """Return the features in which the counterfactual of a violated claim is not the input."""
-        assert verdict.witness is not None
-        moved = verdict.witness.reshape(-1) != self.problem.x
+        moved = verdict.point != self.problem.x
         return frozenset(self.feature_of[moved].tolist())
 
     @property
@@ -125,7 +124,7 @@ class SubsetOracle:
         the set, and the set is not proven minimal. At the deadline it is the smallest set so far.
         """
         doubtful, left = [], self.changed(verdict)
-        for feature in self._least_first(verdict):
+        for feature in self.ranked(verdict.point):
             if self._stopped():
                 return verdict, False
             if feature not in left:
@@ -175,8 +174,7 @@ class SubsetOracle:
 
     def _reverted(self, verdict: Verdict) -> Verdict:
         """Return a counterfactual near that of ``verdict`` that changes fewer features, if any."""
-        assert verdict.witness is not None
-        point = verdict.witness.reshape(-1).astype(np.float64)
+        point = verdict.point
         for _ in range(_ROUNDS):
             if self.late():
                 return verdict
@@ -208,10 +206,6 @@ class SubsetOracle:
             else:
                 high = middle - 1
         return best
-
-    def _least_first(self, verdict: Verdict) -> list[int]:
-        assert verdict.witness is not None
-        return self.ranked(verdict.witness.reshape(-1).astype(np.float64))
 
     def ranked(
         self, point: FloatArray, margin: int | None = None, costs: FloatArray | None = None

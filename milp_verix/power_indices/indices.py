@@ -114,10 +114,6 @@ def _summing_up(found: list[Bracket], *, to_one: bool) -> list[Bracket]:
     ]
 
 
-def _holler_packel(game: KnownGame) -> list[Bracket]:
-    return _shared(game, lambda _: ONE)
-
-
 def _deegan_packel(game: KnownGame) -> list[Bracket]:
     found = _shared(game, lambda size: Fraction(1, size))
     empty = bool(game.won[0])
@@ -233,7 +229,7 @@ def _responsibility(game: KnownGame) -> list[Bracket]:
 
 INDICES: dict[str, Callable[[KnownGame], list[Bracket]]] = {
     "shapley": _shapley,
-    "holler-packel": _holler_packel,
+    "holler-packel": lambda game: _shared(game, lambda _: ONE),
     "deegan-packel": _deegan_packel,
     "responsibility": _responsibility,
 }

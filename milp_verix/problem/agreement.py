@@ -66,7 +66,7 @@ def require_agreement_at(network: LoadedModel, points: NDArray[np.floating]) -> 
         from milp_verix.tree_reader.tree_network import TreeNetwork
 
         assert isinstance(network, TreeNetwork)
-        require_equal(network, network.ensemble, network.runner, points.astype(np.float64))
+        require_equal(network, points.astype(np.float64))
         return
     with np.errstate(over="ignore", invalid="ignore"):  # whatever overflows is not compared
         _compare(network, points)

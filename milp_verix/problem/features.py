@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.arguments import indices_of, refuse_surrogates
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.image_shape import image_layout, likely_image
 from milp_verix.inputs.labelled import Labels, features_listed, values_by_label
 from milp_verix.inputs.names import listed, meant, same_names
@@ -182,11 +182,9 @@ def named(
     """
     if names is None:
         return features
-    try:
+    with refusing("feature_names are a list of texts", ValueError):  # rows of different lengths
         # an index or a Series holds objects
         given = np.asarray(names.tolist() if hasattr(names, "tolist") else names)
-    except ValueError as error:  # rows of different lengths
-        raise InputError(f"feature_names are a list of texts: {error}") from error
     if given.shape != (features.count,) or given.dtype.kind != "U":
         raise InputError(
             f"feature_names are {features.count} texts, one for each feature; got an array of "
@@ -223,12 +221,10 @@ def _labelled(labels: NDArray[Any], input_shape: tuple[int, ...]) -> Features:
 
 
 def _listed(given: Sequence[Sequence[int]] | NDArray[Any], size: int) -> Features:
-    try:
+    with refusing("features are lists of flat coordinates", TypeError, ValueError):
         groups = tuple(
             np.array([operator.index(i) for i in group], dtype=np.intp) for group in given
         )
-    except (TypeError, ValueError) as error:
-        raise InputError(f"features are lists of flat coordinates: {error}") from error
     if any(group.size == 0 for group in groups):
         raise InputError("a feature needs at least one coordinate, and one of them is empty")
     members = np.sort(np.concatenate([np.zeros(0, dtype=np.intp), *groups]))

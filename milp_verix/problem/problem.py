@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import refuse_wrong
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
@@ -284,10 +284,8 @@ def _example(network: Any, x: Any, row: Mapping[str, Any] | None, described: Inp
 
 def _array(x: ArrayLike) -> NDArray[Any]:
     """Return ``x`` as an array of numbers; an array of objects may hold truth values, too."""
-    try:
+    with refusing("the input is not an array", ValueError):  # rows of different lengths
         given = array_of(x)
-    except ValueError as error:  # rows of different lengths
-        raise InputError(f"the input is not an array: {error}") from error
     if given.dtype.kind == "O" and given.size and given.ndim:
         entries = {f"the input's value {i}": one for i, one in enumerate(given.flat)}
         if not any(isinstance(one, str) for one in entries.values()):

@@ -26,7 +26,7 @@ import numpy as np
 
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import number_in
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.number_text import exact
@@ -111,7 +111,8 @@ def sweep_of(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    radii = _descending(epsilons, problem.inputs)
+    inputs = problem.inputs
+    radii = _numbers(epsilons) if inputs is None else _vectors(epsilons, inputs)
     request = Request.now(problem.at(radii[0]), search)
     require_agreement(request.problem.network, request.problem.ball)
     resolve_strategy(traversal)  # an unknown one is refused before a solver is opened
@@ -159,11 +160,6 @@ def _interrupted(levels: Sequence[Explanation]) -> str | None:
     return stopped if stopped == INTERRUPTED else None
 
 
-def _descending(epsilons: Sequence[Epsilon], inputs: Inputs | None) -> list[Radius]:
-    """Return the radii from the largest on; ``InputError`` unless they are distinct and ordered."""
-    return _numbers(epsilons) if inputs is None else _vectors(epsilons, inputs)
-
-
 def _listed(epsilons: Sequence[Epsilon]) -> list[Epsilon]:
     several = isinstance(epsilons, Iterable) and getattr(epsilons, "ndim", 1) > 0
     labels = epsilons.keys() if hasattr(epsilons, "keys") else ()
@@ -172,7 +168,10 @@ def _listed(epsilons: Sequence[Epsilon]) -> list[Epsilon]:
 
 
 def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
-    """Return the radii of all features, one tuple for each entry of ``epsilons``."""
+    """Return the radii of all features, a tuple for each entry of ``epsilons``, the largest first.
+
+    Raises ``InputError`` unless they are distinct and ordered.
+    """
     given = _listed(epsilons)
     if not given:
         raise InputError(
@@ -194,10 +193,9 @@ def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
 
 
 def _numbers(epsilons: Sequence[Epsilon]) -> list[Radius]:
-    try:
+    """Return the radii, the largest first; ``InputError`` unless they are distinct."""
+    with refusing(f"epsilons are numbers, got {epsilons!r}", TypeError, InputError):
         radii = np.array([number_in(one) for one in _listed(epsilons)])  # type: ignore[arg-type]
-    except (TypeError, InputError) as error:
-        raise InputError(f"epsilons are numbers, got {epsilons!r}: {error}") from error
     if radii.ndim != 1 or not radii.size:
         raise InputError(f"epsilons are one radius or more, such as [1, 0.1]; got {epsilons!r}")
     if np.unique(radii).size != radii.size:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.cells import code_in
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
@@ -54,10 +54,8 @@ def rows_of(problem: PosedProblem, rows: Any) -> tuple[FloatArray | None, tuple[
                 rows = [numbers_by_name(row, names or chosen, "rows")[0] for row in named]
     else:
         refuse_arrays(inputs is not None and inputs.places is not None)
-    try:
+    with refusing("rows are numbers, an input in each row", TypeError, ValueError):
         found = np.asarray(rows, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"rows are numbers, an input in each row: {error}") from error
     if found.ndim < 1 or found.size != len(found) * size:
         raise InputError(
             f"rows have the shape {found.shape}, expected (R, {size}): an input of the network in "

@@ -9,7 +9,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, cast
 
-from milp_verix.atomic_write import write_atomically
+from milp_verix.atomic_write import written
 from milp_verix.errors import InputError
 from milp_verix.printable import printable
 from milp_verix.results.records.check_record import CheckRecord, ProgramSize
@@ -50,9 +50,7 @@ def write_json(
     names = ComparisonFile.__annotations__
     data = {name: own[name] if name in own else getattr(comparison, name) for name in names}
     text = json.dumps(data, indent=indent, allow_nan=False)
-    if path is not None:
-        write_atomically(Path(path), text)
-    return text
+    return written(text, path)
 
 
 def write_csv(comparison: ComparisonRecord, path: str | Path | None = None) -> str:
@@ -122,9 +120,7 @@ def written_as_csv(
     writer.writeheader()
     writer.writerows({name: harmless(value) for name, value in line.items()} for line in lines)
     text = out.getvalue()
-    if path is not None:
-        write_atomically(Path(path), text)
-    return text
+    return written(text, path)
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from milp_verix.atomic_write import write_atomically
+from milp_verix.atomic_write import written
 from milp_verix.printable import printable
 from milp_verix.results.records.json_format import StoredResult, dump, load
 
@@ -53,9 +53,7 @@ class Told:
         Raises ``InputError`` for a path that cannot be written.
         """
         text = dump(cast(StoredResult, self), indent=indent)
-        if path is not None:
-            write_atomically(Path(path), text)
-        return text
+        return written(text, path)
 
     @classmethod
     def from_json(cls, source: str | Path) -> Self:

@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from typing import Any, cast
 from urllib.parse import parse_qsl
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.names import require_one_of
 from milp_verix.solvers.backends import cbc, gurobi, highs, scip
 from milp_verix.solvers.backends.checkers import checker
@@ -81,10 +81,9 @@ def solver_named(name: str) -> Solver:
 
 def _added(name: str) -> Solver:
     """Return the solver that an installed package adds; ``InputError`` if it does not load."""
-    try:
+    # whatever the package raises
+    with refusing(f"the solver {name!r} of an installed package fails", Exception):
         found = added_solvers()[name].load()
-    except Exception as error:  # noqa: BLE001, RUF100 - whatever the package raises
-        raise InputError(f"the solver {name!r} of an installed package fails: {error}") from error
     lacking = [part for part in _PARTS_OF_A_SOLVER if not hasattr(found, part)]
     if lacking or found.name != name:
         why = f"has no {', '.join(lacking)}" if lacking else f"calls itself {found.name!r}"

@@ -205,7 +205,6 @@ CAPABILITIES = {
     "quadratic": "quadratic rows",
     "sos1": "special ordered sets",
     "in_place_bounds": "bounds in place",
-    "in_place_rows": "coefficients in place",
     "growth": "growth in place",
     "priorities": "branching priorities",
     "start": "start",

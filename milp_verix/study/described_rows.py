@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.inputs.one_row import features_among, has_names, row_of
@@ -33,10 +33,8 @@ def described_inputs(source: Any, description: Description, *, reordered: bool =
     def read(index: int) -> NDArray[Any]:
         x = given.read(index)
         if x.size == description.size and x.dtype.kind in "biuf":  # else refused with the setting
-            try:
+            with refusing(given.place(index), InputError):
                 description.refuse(x.reshape(-1).astype(np.float64))
-            except InputError as error:
-                raise InputError(f"{given.place(index)}: {error}") from error
         return x
 
     return replace(given, read=read)
@@ -106,7 +104,5 @@ def _table(
 
 
 def _row(row: Any, description: Description, where: str) -> FloatArray:
-    try:
+    with refusing(where, InputError):
         return description.row(row)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error

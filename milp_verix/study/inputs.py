@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.one_row import has_names, in_order, numbers_by_name, row_of
 from milp_verix.loaded_model import LoadedModel
@@ -58,7 +58,8 @@ def inputs_of(
     """
     if isinstance(source, Inputs):
         return source
-    if is_frame(source) or _is_table(source):
+    suffix = Path(source).suffix.lower() if isinstance(source, str | Path) else ""
+    if is_frame(source) or suffix in (".csv", ".parquet"):
         table = number_table(source, size, columns, names)
         _fitting(table.values, size, "the table")
         return Inputs(len(table.values), table.row, place=table.place, told=table.notes)
@@ -100,11 +101,6 @@ def indices_in(text: str, count: int) -> list[int]:
     return found
 
 
-def _is_table(source: Any) -> bool:
-    suffixes = (".csv", ".parquet")
-    return isinstance(source, str | Path) and Path(source).suffix.lower() in suffixes
-
-
 def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
     """Return inputs that are arrays, or rows by ``names``, or else by those of the first row."""
     told: tuple[str, ...] = ()
@@ -113,11 +109,9 @@ def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
 
     def read(index: int) -> NDArray[Any]:
         row = row_of(source[index])
-        try:
+        with refusing("the input is not an array", ValueError):  # rows of different lengths
             if row is None:
                 return np.asarray(source[index])
-        except ValueError as error:  # rows of different lengths
-            raise InputError(f"the input is not an array: {error}") from error
         return np.array(numbers_by_name(row, names, f"row {index}")[0])
 
     def notes(index: int) -> tuple[str, ...]:
@@ -149,10 +143,9 @@ def _stored(source: str, size: int, columns: Sequence[str] | None) -> NDArray[An
         return array_in(path, key if found else "", most=sys.maxsize)
     if suffix != ".npy":
         raise InputError(f"cannot tell what the inputs {source!r} are: {_FORMS}")
-    try:
+    with (
+        refusing(f"cannot read {path}"),
+        refusing(f"{path} holds no array of numbers", ValueError, EOFError),
+    ):
         mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, EOFError) as error:
-        raise InputError(f"cannot read {path}: it holds no array of numbers ({error})") from error
     return mapped

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.reporting.words.wording import counted
 from milp_verix.results.records.conversion import converted, shown
 from milp_verix.stored_numbers import UnreadableError, parsed
@@ -46,15 +46,13 @@ class Journal:
         self, path: Path, *, fsync: bool = False, warn: Callable[[str], None] = warnings.warn
     ) -> None:
         self._fsync = fsync
-        try:
+        with refusing(f"cannot write the journal {path}"):
             if path.is_dir() or not path.suffix:
                 path.mkdir(exist_ok=True)
             elif path.exists() and not path.is_file():
                 raise InputError(f"the journal {path} is neither a file nor a folder")
             self.path = _own_file(path) if path.is_dir() else path
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-        except OSError as error:
-            raise InputError(f"cannot write the journal {path}: {error.strerror}") from error
         try:
             with _locked(self._file):  # nobody is in the middle of a line
                 best = _best(path, warn)
@@ -166,13 +164,11 @@ def _records(
 
 
 def _refuse_faults(record: Record, where: str) -> None:
-    try:
+    with refusing(where, ValueError):
         converted(record, JournalLine)
         for name in ("explanation", "unknown"):
             if len({*(record[name] or ())}) < len(record[name] or ()):
                 raise ValueError(f"{name} is {shown(record[name])}, expected each entry once")
-    except ValueError as error:
-        raise InputError(f"{where}: {error}") from error
 
 
 def identity(key: str, index: int) -> str:

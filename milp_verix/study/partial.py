@@ -13,7 +13,7 @@ from typing import Any
 
 from milp_verix.atomic_write import write_atomically
 from milp_verix.autosave import Autosave, Pace
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.study.results import packed
 
 FIRST_SECONDS = 5.0
@@ -67,10 +67,8 @@ class Partial:
     def _write(self, result: Any) -> None:
         assert self._path is not None
         folder = self._path.parent
-        try:
+        with refusing(f"cannot make the folder {folder}"):
             folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot make the folder {folder}: {error.strerror}") from error
         write_atomically(self._path, packed(result))
 
 

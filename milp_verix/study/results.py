@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from milp_verix.argument_kinds import Kind, checked
 from milp_verix.atomic_write import write_atomically
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 
 if TYPE_CHECKING:
     from milp_verix.results.public import ContrastiveExplanation, Explanation
@@ -26,10 +26,8 @@ class ResultsFolder:
 
     def __init__(self, path: Path, journal: Path) -> None:
         self._path = path
-        try:
+        with refusing(f"cannot make the folder {path}"):
             path.mkdir(exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot make the folder {path}: {error.strerror}") from error
         self._told = Path(_relative(path.resolve(), journal.resolve().parent))
 
     def write(self, key: str, content: bytes) -> str:
@@ -38,10 +36,8 @@ class ResultsFolder:
         Raises ``InputError`` where it cannot be written.
         """
         name = Path(key[:2], f"{key}.json.gz")
-        try:
+        with refusing(f"cannot write to {self._path}"):
             (self._path / name).parent.mkdir(exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot write to {self._path}: {error.strerror}") from error
         write_atomically(self._path / name, content)
         return (self._told / name).as_posix()
 

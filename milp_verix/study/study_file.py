@@ -12,7 +12,7 @@ from typing import Any
 
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import path_of, radius_in
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.image_shape import image_shape_of
 from milp_verix.input_files import read_numbers
 from milp_verix.inputs.names import meant
@@ -109,12 +109,8 @@ def study_in(path: Path, given: Mapping[str, Any]) -> tuple[list[Part], dict[str
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
+    with refusing(f"cannot read {path}"), refusing(f"{path} is no TOML file", ValueError):
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: it is no TOML file ({error})") from error
     if where := _null_in(content, ""):
         raise InputError(f"{path}: {where} has a null character, which no name or path has")
     return content
@@ -224,10 +220,8 @@ def _list(path: Path, name: str, values: Any) -> list[Any]:
 
 
 def _radii(path: Path, given: Any) -> list[float | str]:
-    try:
+    with refusing(f"{path}: epsilon", InputError):
         return [radius_in(radius) for radius in (given if isinstance(given, list) else [given])]
-    except InputError as error:
-        raise InputError(f"{path}: epsilon: {error}") from error
 
 
 def _from_file(path: Path, name: str, value: Any, network: LoadedModel) -> Any:

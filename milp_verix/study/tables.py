@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.cells import number_in_cell, remedy_for
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.names import listed, same_names, shown
@@ -82,16 +82,15 @@ def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
 
     Raises ``InputError`` for a file that cannot be read.
     """
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = csv.reader(file)
-            for cells in lines:
-                if cells:
-                    yield lines.line_num, cells
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"cannot read {path}: it is no CSV file in UTF-8 ({error})") from error
+    with (
+        refusing(f"cannot read {path}"),
+        refusing(f"{path} is no CSV file in UTF-8", UnicodeDecodeError, csv.Error),
+        path.open(newline="", encoding="utf-8-sig") as file,
+    ):
+        lines = csv.reader(file)
+        for cells in lines:
+            if cells:
+                yield lines.line_num, cells
 
 
 def refuse_one_cell(path: Path, cells: Sequence[str], count: int) -> None:
@@ -116,18 +115,13 @@ def refuse_other_length(cells: Sequence[str], count: int, where: str) -> None:
 
 def parquet_table(path: Path) -> Any:
     """Return a parquet file as a pandas DataFrame; ``InputError`` where it cannot be read."""
-    try:
+    with (
+        refusing(f"{path} needs pandas and pyarrow: pip install 'milp-verix[pandas]'", ImportError),
+        refusing(f"cannot read {path}", OSError, ValueError),
+    ):
         import pandas as pd
 
         return pd.read_parquet(path)
-    except ImportError as error:
-        raise InputError(
-            f"{path} needs pandas and pyarrow: pip install 'milp-verix[pandas]' ({error})"
-        ) from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputError(f"cannot read {path}: {error}") from error
 
 
 def _in_frame(

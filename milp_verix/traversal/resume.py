@@ -91,7 +91,6 @@ def _checked_again(
     free = oracle.problem.features.coordinates(earlier.result.irrelevant)
     inputs = np.tile(oracle.problem.x.astype(np.float64), (len(earlier.counterfactuals) + 1, 1))
     for row, verdict in enumerate(earlier.counterfactuals.values()):
-        assert verdict.witness is not None
-        inputs[row, free] = verdict.witness.reshape(-1)[free]
+        inputs[row, free] = verdict.point[free]
     oracle.suppose(free, inputs.T, deadline)
     return oracle.check(free, until)

@@ -6,13 +6,14 @@ trees tell apart; the others lie at thresholds, too. A score may differ by the r
 reader has declared, and by ours; a class may not differ where scores decide it.
 """
 
-from typing import Protocol
+import hashlib
 
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import ModelError
-from milp_verix.tree_reader.read_trees import Link, Runner, ranks_of
+from milp_verix.errors import ModelError, refusing
+from milp_verix.tree_reader.read_trees import ReadTrees, ranks_of
+from milp_verix.tree_reader.tree_network import TreeNetwork
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network.network import Network
@@ -22,44 +23,74 @@ _RANDOM = 64
 _SPREAD = 1.0
 
 
-class Compared(Protocol):
-    """The parts of a loaded model that the comparison needs."""
+def tree_network(read: ReadTrees) -> TreeNetwork:
+    """Return the loaded model of what a reader told, compared with its library.
 
-    @property
-    def divisor(self) -> float:
-        """The divisor of the scores."""
+    Raises ``ModelError`` for trees that do not fit together, or that are not the library's.
+    """
+    with refusing(f"the trees of {read.library} cannot be read", ValueError, kind=ModelError):
+        before = () if read.before is None else read.before.ir.nodes
+        node = TreeEnsemble.of(len(before), read.trees, read.base, read.rounding, read.blur)
+        network = Network((1, read.inputs), (*before, node))
+    content = _content_hash(read, node)
+    loaded = TreeNetwork(
+        path=read.path,
+        sha256=read.sha256 or content,
+        content_sha256=content,
+        ir=network,
+        input_shape=network.input_shape,
+        dtype=np.dtype(np.float64),
+        softmax_stripped=read.link == "softmax",
+        sigmoid_stripped=read.link == "sigmoid",
+        runner=read.runner,
+        link=read.link,
+        divisor=read.divisor,
+        upper_at_tie=read.upper_at_tie,
+        step=0.0 if node.error.any() else exact_step(node),
+        facts=read.facts,
+        library=read.library,
+        columns=read.columns,
+        unread=read.unread,
+        words=read.words,
+    )
+    require_equal(loaded, read.points)
+    return loaded
 
-    @property
-    def link(self) -> Link:
-        """The function from scores to outputs."""
 
-    @property
-    def upper_at_tie(self) -> bool:
-        """True if a single score of zero is class 1."""
+def exact_step(node: TreeEnsemble) -> float:
+    """Return the largest power of two that all leaves are multiples of, with exact float64 sums.
 
-    @property
-    def library(self) -> str:
-        """The library's name and version."""
-
-    @property
-    def ir(self) -> Network:
-        """The trees as a network."""
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-
-    def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Run the library at rows."""
+    0 where sums may be rounded.
+    """
+    numbers = np.concatenate([node.value_of.reshape(-1), node.base])
+    numbers = numbers[numbers != 0]
+    if not numbers.size:
+        return 1.0
+    mantissa, exponent = np.frexp(numbers)
+    whole = np.abs(mantissa * 2.0**53).astype(np.int64)
+    trailing = np.log2((whole & -whole).astype(np.float64)).astype(np.int64)
+    step = float(2.0 ** np.min(exponent - 53 + trailing))
+    return step if node.magnitude.sum() < step * 2.0**52 else 0.0
 
 
-def require_equal(
-    model: Compared, node: TreeEnsemble, runner: Runner, points: FloatArray | None = None
-) -> None:
-    """Compare ``node`` with the library at ``points``, (n, d); by default at thresholds.
+def _content_hash(read: ReadTrees, node: TreeEnsemble) -> str:
+    """Return a SHA-256 of the trees and of the rule that leads from scores to a prediction."""
+    rule = (read.inputs, read.link, read.divisor, read.upper_at_tie, read.facts, read.columns)
+    hashed = hashlib.sha256(repr(rule).encode())
+    if read.before is not None:
+        hashed.update(read.before.content_sha256.encode())
+    parts = (node.roots, node.feature, node.threshold, node.left, node.right, node.value_of)
+    for part in (*parts, node.base, node.error):
+        hashed.update(np.ascontiguousarray(part).tobytes())
+    return hashed.hexdigest()
+
+
+def require_equal(model: TreeNetwork, points: FloatArray | None = None) -> None:
+    """Compare the trees with the library at ``points``, (n, d); by default at thresholds.
 
     Raises ``ModelError`` that names the first score or class that differs.
     """
+    node = model.ensemble
     rows = threshold_points(node, model.ir.input_size) if points is None else points
     values = [rows.T]
     for one in model.ir.nodes:
@@ -88,7 +119,7 @@ def require_equal(
             f"{outputs[row, score]:.9g} by {model.library}; rounding explains a difference of "
             f"{np.broadcast_to(allowed, expected.shape)[row, score]:.2g}",
         )
-    theirs = runner.classes(rows)
+    theirs = model.runner.classes(rows)
     if theirs is None:
         return
     ours, sure = classes_of(
@@ -116,7 +147,7 @@ def classes_of(
     return best, ~near.any(axis=1) | exact
 
 
-def linked(scores: FloatArray, model: Compared) -> FloatArray:
+def linked(scores: FloatArray, model: TreeNetwork) -> FloatArray:
     """Return the outputs that the library makes of ``scores``, shape (n, m), in float64."""
     with np.errstate(over="ignore"):
         if model.link == "sigmoid":
@@ -154,7 +185,7 @@ def threshold_points(node: TreeEnsemble, width: int) -> FloatArray:
     return rows
 
 
-def _differs(model: Compared, told: str) -> ModelError:
+def _differs(model: TreeNetwork, told: str) -> ModelError:
     return ModelError(
         f"{model.name} is not read as {model.library} runs it: {told}. Nothing can be proven about "
         "it; please report this model as an error of milp-verix"

@@ -85,7 +85,7 @@ def _with_missing(network: TreeNetwork, pairs: tuple[tuple[int, float], ...]) ->
             f"{network.library} runs this model without missing values alone ({error.__cause__}): "
             "fit it on a table that has some, or leave missing out of the description"
         ) from error
-    require_equal(found, node, runner, rows)
+    require_equal(found, rows)
     return found
 
 

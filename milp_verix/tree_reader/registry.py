@@ -21,16 +21,6 @@ FORESTS = {"RandomForestClassifier", "RandomForestRegressor"}
 FORESTS |= {"ExtraTreesClassifier", "ExtraTreesRegressor"}
 BOOSTED = {"GradientBoostingClassifier", "GradientBoostingRegressor"}
 _HISTOGRAMS = {"HistGradientBoostingClassifier", "HistGradientBoostingRegressor"}
-
-
-def _of_sklearn(source: Any) -> bool:
-    return name_of(source) in SINGLE | FORESTS | BOOSTED
-
-
-def _of_histograms(source: Any) -> bool:
-    return name_of(source) in _HISTOGRAMS
-
-
 _XGBOOST = re.compile(
     rb'(\xef\xbb\xbf)?\s*\{\s*"(learner|version)"|\{[LliUI]\0*\x07(learner|version)'
 )
@@ -53,8 +43,8 @@ def _has_base(source: Any, library: str, *names: str) -> bool:
 
 
 READERS: dict[str, Callable[[Any], bool]] = {
-    "sklearn_trees": _of_sklearn,
-    "hist_boosting": _of_histograms,
+    "sklearn_trees": lambda source: name_of(source) in SINGLE | FORESTS | BOOSTED,
+    "hist_boosting": lambda source: name_of(source) in _HISTOGRAMS,
     "xgboost_trees": _of_xgboost,
     "lightgbm_trees": _of_lightgbm,
 }

@@ -1,19 +1,16 @@
 """Trees as a loaded model: the ensemble for proofs, the library itself for predictions."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.errors import ModelError
+from milp_verix.errors import ModelError, refusing
 from milp_verix.loaded_model import LoadedModel, TieRule
-from milp_verix.tree_reader.guard import require_equal
-from milp_verix.tree_reader.read_trees import Link, ReadTrees, Runner
+from milp_verix.tree_reader.read_trees import Link, Runner
 from verix_encodings.arrays import FloatArray
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
-from verix_encodings.network.network import Network
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -74,12 +71,9 @@ class TreeNetwork(LoadedModel):
 
         Raises ``ModelError`` where the library fails.
         """
-        try:
+        told = f"{self.library} cannot run {self.path or self.name}"
+        with refusing(told, Exception, kind=ModelError):  # each library has its own exceptions
             return self.runner.outputs(rows)
-        except Exception as error:  # each library has its own exceptions
-            raise ModelError(
-                f"{self.library} cannot run {self.path or self.name}: {error}"
-            ) from error
 
     def __repr__(self) -> str:
         trees = self.ensemble
@@ -88,67 +82,3 @@ class TreeNetwork(LoadedModel):
             f"{trees.tree_count} trees with {int(np.count_nonzero(trees.feature < 0))} leaves, "
             f"{self.library})"
         )
-
-
-def tree_network(read: ReadTrees) -> TreeNetwork:
-    """Return the loaded model of what a reader told, compared with its library.
-
-    Raises ``ModelError`` for trees that do not fit together, or that are not the library's.
-    """
-    try:
-        before = () if read.before is None else read.before.ir.nodes
-        node = TreeEnsemble.of(len(before), read.trees, read.base, read.rounding, read.blur)
-        network = Network((1, read.inputs), (*before, node))
-    except ValueError as error:
-        raise ModelError(f"the trees of {read.library} cannot be read: {error}") from error
-    content = _content_hash(read, node)
-    loaded = TreeNetwork(
-        path=read.path,
-        sha256=read.sha256 or content,
-        content_sha256=content,
-        ir=network,
-        input_shape=network.input_shape,
-        dtype=np.dtype(np.float64),
-        softmax_stripped=read.link == "softmax",
-        sigmoid_stripped=read.link == "sigmoid",
-        runner=read.runner,
-        link=read.link,
-        divisor=read.divisor,
-        upper_at_tie=read.upper_at_tie,
-        step=0.0 if node.error.any() else exact_step(node),
-        facts=read.facts,
-        library=read.library,
-        columns=read.columns,
-        unread=read.unread,
-        words=read.words,
-    )
-    require_equal(loaded, node, read.runner, read.points)
-    return loaded
-
-
-def exact_step(node: TreeEnsemble) -> float:
-    """Return the largest power of two that all leaves are multiples of, with exact float64 sums.
-
-    0 where sums may be rounded.
-    """
-    numbers = np.concatenate([node.value_of.reshape(-1), node.base])
-    numbers = numbers[numbers != 0]
-    if not numbers.size:
-        return 1.0
-    mantissa, exponent = np.frexp(numbers)
-    whole = np.abs(mantissa * 2.0**53).astype(np.int64)
-    trailing = np.log2((whole & -whole).astype(np.float64)).astype(np.int64)
-    step = float(2.0 ** np.min(exponent - 53 + trailing))
-    return step if node.magnitude.sum() < step * 2.0**52 else 0.0
-
-
-def _content_hash(read: ReadTrees, node: TreeEnsemble) -> str:
-    """Return a SHA-256 of the trees and of the rule that leads from scores to a prediction."""
-    rule = (read.inputs, read.link, read.divisor, read.upper_at_tie, read.facts, read.columns)
-    hashed = hashlib.sha256(repr(rule).encode())
-    if read.before is not None:
-        hashed.update(read.before.content_sha256.encode())
-    parts = (node.roots, node.feature, node.threshold, node.left, node.right, node.value_of)
-    for part in (*parts, node.base, node.error):
-        hashed.update(np.ascontiguousarray(part).tobytes())
-    return hashed.hexdigest()

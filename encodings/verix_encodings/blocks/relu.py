@@ -33,21 +33,9 @@ def big_m_relu(
     # valid as any larger big-M is
     l, u = np.minimum(l, -LEAST_BIG_M), np.maximum(u, LEAST_BIG_M)
     one = np.ones(unstable.size)
-    builder.add_rows(
-        f"relu_above_z_{label}", unstable, [(one, a_columns), (-one, z_columns)], 0.0, np.inf
-    )
-    builder.add_rows(
-        f"relu_active_{label}",
-        unstable,
-        [(one, a_columns), (-one, z_columns), (-l, d_columns)],
-        -np.inf,
-        -l,
-    )
-    builder.add_rows(
-        f"relu_inactive_{label}",
-        unstable,
-        [(one, a_columns), (-u, d_columns)],
-        -np.inf,
-        0.0,
-    )
+    a_minus_z, a_below = [(one, a_columns), (-one, z_columns)], [(one, a_columns), (-u, d_columns)]
+    builder.add_rows(f"relu_above_z_{label}", unstable, a_minus_z, 0.0, np.inf)
+    below_z = [*a_minus_z, (-l, d_columns)]
+    builder.add_rows(f"relu_active_{label}", unstable, below_z, -np.inf, -l)
+    builder.add_rows(f"relu_inactive_{label}", unstable, a_below, -np.inf, 0.0)
     return activations(phases, z_active, a_columns)

@@ -54,7 +54,6 @@ class Affine(Node):
 
     plural: ClassVar[str] = ""
     exact: ClassVar[bool] = True
-    retightened: ClassVar[str | None] = ""
 
     terms: tuple[tuple[int, Matrix], ...]
     bias: FloatArray

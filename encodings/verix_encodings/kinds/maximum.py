@@ -43,7 +43,6 @@ class Max(Node):
 
     plural: ClassVar[str] = "maxima"
     exact: ClassVar[bool] = True
-    retightened: ClassVar[str | None] = "max"
 
     source: int
     entries: int

@@ -14,7 +14,6 @@ property; the others have defaults that are valid for every node, and loose:
 | ranges of slopes | infinite: nothing follows from them |
 | rounding of an evaluation | the enclosure around arguments that are off by their own errors |
 | a program | columns in their bounds, and between their lines: a relaxation |
-| re-tightening a program | not possible: each ball is encoded anew |
 | the cone of some neurons | all of the sources |
 
 So a new kind is right from its first line, and each method that it adds makes answers tighter. A
@@ -24,7 +23,7 @@ node that works entry by entry is :class:`Elementwise`, with less to write.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -101,13 +100,6 @@ class Node(ABC):
 
     exact: ClassVar[bool] = False
     """True if each point of its encoding is an evaluation of the node."""
-
-    retightened: ClassVar[str | None] = None
-    """The stem of its rows' names, if other big-Ms make a program for a smaller ball.
-
-    The rows and columns are those of ``blocks.relu``, for the last of its sources, with the phases
-    of :attr:`phase`. The stem is empty if the node has no rows.
-    """
 
     stepped: ClassVar[bool] = False
     """True if the node is constant between jumps: its gradients say nothing."""
@@ -268,10 +260,9 @@ class Node(ABC):
     def narrowed_forms(self, of: Ranges, bounds: Bounds) -> FollowedForms:
         """Return forms around the node where sources lie in ``of(k)``, which ``bounds`` enclose.
 
-        Only asked of a node that is ``pointed``.
+        Only asked of a node that is ``pointed``: its forms on boxes may be followed forward, too.
         """
-        low, high = self.enclosure(of)
-        return BatchLines((), high, low, np.maximum(np.abs(low), np.abs(high)))
+        return cast("FollowedForms", self.batch_relaxation(of, flat=False))
 
     def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
         """Yield each source with estimates of how much splits of its entries lower ``c·v``.
@@ -332,16 +323,32 @@ class Node(ABC):
         return _own_rounding(low, high) + (high - low if off else 0.0)
 
 
-class Elementwise(Node):
-    """A node that works entry by entry on the value ``source``, a field of the subclass.
-
-    A subclass is a dataclass with ``apply`` and ``range_of``. It should have ``lines_of`` and
-    ``slope_range``, and ``derivative`` for searches.
-    """
+class OneSource(Node):
+    """A node that reads the value ``source`` alone: a field of the subclass, a dataclass."""
 
     __slots__ = ()
 
     source: int
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Indices of the values that the node reads."""
+        return (self.source,)
+
+    def renumbered(self, number: Callable[[int], int]) -> Self:
+        """Return the node that reads the value ``number(source)``."""
+        changed: Any = replace(self, source=number(self.source))  # type: ignore[type-var]
+        return changed  # type: ignore[no-any-return]
+
+
+class Elementwise(OneSource):
+    """A node that works entry by entry on its source.
+
+    A subclass has ``apply`` and ``range_of``. It should have ``lines_of`` and ``slope_range``, and
+    ``derivative`` for searches.
+    """
+
+    __slots__ = ()
 
     @abstractmethod
     def apply(self, z: FloatArray) -> FloatArray:
@@ -369,11 +376,6 @@ class Elementwise(Node):
         """Return the derivative in float64, elementwise, for searches."""
         return np.zeros_like(z)
 
-    @property
-    def sources(self) -> tuple[int, ...]:
-        """Indices of the values that the node reads."""
-        return (self.source,)
-
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
         """Return the size of its value: that of its source."""
         return sizes[self.source]
@@ -387,11 +389,6 @@ class Elementwise(Node):
     def enclosure(self, of: Ranges) -> Range:
         """Bound the value where its source lies in these bounds."""
         return self.range_of(*of(self.source))
-
-    def renumbered(self, number: Callable[[int], int]) -> Self:
-        """Return the node that reads the value ``number(source)``."""
-        changed: Any = replace(self, source=number(self.source))  # type: ignore[type-var]
-        return changed  # type: ignore[no-any-return]
 
     def add_gradients(
         self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]

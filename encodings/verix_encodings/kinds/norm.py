@@ -13,7 +13,7 @@ the sign of ``c·z`` alone. ``w`` may be rounded, entry by entry, and so may ``�
 ``2⁻⁴⁶ (n + 4)`` for ``n`` entries, relative to the terms, which covers errors of ``2⁻⁴⁸ n``.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -38,6 +38,7 @@ from verix_encodings.kinds.node import (
     Cut,
     EncodingContext,
     Node,
+    OneSource,
     Ranges,
     within_bounds,
 )
@@ -60,7 +61,7 @@ class _NormPlanes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Norm(Node):
+class Norm(OneSource):
     """``ρ_g = √(epsilon_g + weight_g Σ_k z_j²)``, ``j = entries[g, k]``, of the value ``source``.
 
     ``entries`` has shape (groups, width), ``weight`` and ``epsilon`` (groups,), not negative.
@@ -86,11 +87,6 @@ class Norm(Node):
         if np.any(self.weight < 0) or np.any(self.epsilon < 0):
             raise ValueError("a norm has weights and epsilons that are not negative")
 
-    @property
-    def sources(self) -> tuple[int, ...]:
-        """Indices of the values that the node reads."""
-        return (self.source,)
-
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
         """Return the number of groups; ``ValueError`` if they read entries that are not there."""
         if self.entries.min() < 0 or self.entries.max() >= sizes[self.source]:
@@ -99,10 +95,6 @@ class Norm(Node):
                 "does not have"
             )
         return int(self.entries.shape[0])
-
-    def renumbered(self, number: Callable[[int], int]) -> "Norm":
-        """Return the norms that read this value instead."""
-        return Norm(number(self.source), self.entries, self.weight, self.epsilon)
 
     def _root(self, squares: FloatArray) -> FloatArray:
         """Return the norms, given the sums of squares, whose last axis is that of groups."""
@@ -208,10 +200,6 @@ class Norm(Node):
         for total, part in zip(found, ends, strict=True):
             np.add.at(total.T, self.entries, np.moveaxis(part, 0, -1))
         yield self.source, (found[0], found[1])
-
-    def narrowed_forms(self, of: Ranges, bounds: Bounds) -> "BatchNorms":
-        """Return the planes in each row."""
-        return self.batch_relaxation(of, flat=False)
 
     def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
         """Yield the source with ``w r_j² / ρ``, ``r_j`` half the width of ``z_j``."""

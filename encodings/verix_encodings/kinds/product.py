@@ -197,10 +197,6 @@ class Product(Node):
                     np.add.at(sum_.T, p, part.T)
             yield source, (totals[0], totals[1])
 
-    def narrowed_forms(self, of: Ranges, bounds: Bounds) -> "BatchProducts":
-        """Return the planes in each row."""
-        return self.batch_relaxation(of, flat=False)
-
     def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
         """Yield each factor with half the gaps of its products, which half its range leaves."""
         halves = {k: (of(k)[1] - of(k)[0]) / 2 for k in self.sources}

@@ -28,7 +28,6 @@ class Relu(Elementwise):
 
     plural: ClassVar[str] = "ReLUs"
     exact: ClassVar[bool] = True
-    retightened: ClassVar[str | None] = "relu"
     flat: ClassVar[bool] = True
 
     source: int

@@ -8,7 +8,7 @@ slopes      ∂p_i/∂s_j = p_i (δ_ij − p_j)
 program     p in its bounds, between the planes, with Σ_i p_i = 1: a relaxation
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -35,6 +35,7 @@ from verix_encodings.kinds.node import (
     Cut,
     EncodingContext,
     Node,
+    OneSource,
     Ranges,
     within_bounds,
 )
@@ -43,7 +44,7 @@ from verix_encodings.work import spend_entries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Softmax(Node):
+class Softmax(OneSource):
     """The softmax of each row of ``entries``, shape (groups, width), of the value ``source``.
 
     The probabilities are in the order of ``entries``, row by row. No entry is in two groups.
@@ -66,11 +67,6 @@ class Softmax(Node):
         """Number of entries in a group."""
         return int(self.entries.shape[1])
 
-    @property
-    def sources(self) -> tuple[int, ...]:
-        """Indices of the values that the node reads."""
-        return (self.source,)
-
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
         """Return the number of entries; ``ValueError`` if the source does not have them."""
         if self.entries.min() < 0 or self.entries.max() >= sizes[self.source]:
@@ -79,10 +75,6 @@ class Softmax(Node):
                 f"{sizes[self.source]} does not have"
             )
         return self.entries.size
-
-    def renumbered(self, number: Callable[[int], int]) -> "Softmax":
-        """Return the softmax that reads this value instead."""
-        return Softmax(number(self.source), self.entries)
 
     def value(self, values: Sequence[FloatArray]) -> FloatArray:
         """Return the probabilities."""
@@ -155,10 +147,6 @@ class Softmax(Node):
         found[0][:, self.entries] = np.minimum.reduce(ends) - error
         found[1][:, self.entries] = np.maximum.reduce(ends) + error
         yield self.source, (found[0], found[1])
-
-    def narrowed_forms(self, of: Ranges, bounds: Bounds) -> "BatchSoftmax":
-        """Return the planes in each row."""
-        return self.batch_relaxation(of, flat=False)
 
     def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
         """Yield the source with widths of probabilities, times the spread of ``c`` in a group."""

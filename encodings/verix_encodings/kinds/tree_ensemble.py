@@ -14,7 +14,7 @@ read computed numbers, the model that runs may compute others, ``blur`` apart at
 wider by it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ import numpy as np
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, frozen, relative_error
 from verix_encodings.blocks.tree_ensemble import Splits, tree_ensemble_rows
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, never
-from verix_encodings.kinds.node import EncodingContext, Node, Ranges, Rounded
+from verix_encodings.kinds.node import EncodingContext, Node, OneSource, Ranges, Rounded
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries
 
@@ -46,7 +46,7 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TreeEnsemble(Node):
+class TreeEnsemble(OneSource):
     """``v = base + Σ_t w_t(ℓ_t(v_source))``: a sum of ``T`` trees with ``n`` nodes in all.
 
     ``feature``, ``threshold``, ``left``, ``right``, ``value`` are those of the trees one after the
@@ -139,11 +139,6 @@ class TreeEnsemble(Node):
         return depth
 
     @property
-    def sources(self) -> tuple[int, ...]:
-        """The number of the value that the trees read."""
-        return (self.source,)
-
-    @property
     def tree_count(self) -> int:
         """Number of trees ``T``."""
         return self.roots.size
@@ -222,10 +217,6 @@ class TreeEnsemble(Node):
             tree = np.concatenate([tree[goes_left], tree[goes_right]])
         boxes, trees, leaves = (np.concatenate(part) for part in zip(*found, strict=True))
         return boxes, trees, leaves
-
-    def renumbered(self, number: Callable[[int], int]) -> "TreeEnsemble":
-        """Return the trees that read the value ``number(source)``."""
-        return replace(self, source=number(self.source))
 
     @property
     def magnitude(self) -> FloatArray:

@@ -22,7 +22,7 @@ from milp_verix.cli.question import (
     network_of,
     numbers_in,
 )
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.study.batch import run_parts
 from milp_verix.study.input_files import stored_inputs
@@ -149,7 +149,5 @@ def _given(context: typer.Context, path: Path) -> list[str]:
 
 
 def _radii(text: str) -> list[float | str]:
-    try:
+    with refusing("--epsilon", InputError):
         return [radius_in(part) for part in text.split(",")]
-    except InputError as error:
-        raise InputError(f"--epsilon: {error}") from error

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.table_encoding import encoding_of
 from milp_verix.onnx_reader.signature import read_signature
 from milp_verix.onnx_reader.sources.compared import require_equal
@@ -46,10 +46,8 @@ def behind_transformer(
     path = path_of(found)
     model, _ = read_model(found)
     embed(model, None if path is None else path.parent)
-    try:
+    with refusing(f"the transformer makes {width} numbers of a row", InputError):
         signature = read_signature(model.graph, input_shape=(1, width), output=output)
-    except InputError as error:
-        raise InputError(f"the transformer makes {width} numbers of a row: {error}") from error
     return behind(encoding, model, signature.input_name)
 
 

@@ -18,9 +18,10 @@ from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.onnx_reader.sources.text_model import COMPARED, TextPipeline, weighed_model
 from milp_verix.tree_reader.behind_table import PipelineRunner, Steps
 from milp_verix.tree_reader.branching import Branching, Sides, Words, as_thresholds, plain_sides
+from milp_verix.tree_reader.guard import tree_network
 from milp_verix.tree_reader.pulled_back import goes_left
 from milp_verix.tree_reader.registry import reader_of
-from milp_verix.tree_reader.tree_network import TreeNetwork, tree_network
+from milp_verix.tree_reader.tree_network import TreeNetwork
 from verix_encodings.arrays import FloatArray, IntArray
 
 _BLUR = 1e-11

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.number_text import exact, nearest
 from milp_verix.reporting.comparison_files import COLUMNS, CSV_COLUMNS, told
 from milp_verix.reporting.figures.parts.style import typeset
@@ -34,20 +34,19 @@ class StoredComparison:
 
 def from_csv(path: Path) -> StoredComparison:
     """Read the CSV file of a comparison; ``InputError`` for any other file."""
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            lines = csv.DictReader(file)
-            if tuple(lines.fieldnames or ()) != CSV_COLUMNS:
-                raise InputError(f"{path} is no comparison: its columns are not those of compare")
-            runs = [
-                {name: told(text) if text else None for name, text in line.items()}
-                for line in lines
-                if not line["skipped"]
-            ]
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} is not CSV: {error}") from error
+    with (
+        refusing(f"cannot read {path}"),
+        refusing(f"{path} is not CSV", UnicodeDecodeError, csv.Error),
+        path.open(newline="", encoding="utf-8") as file,
+    ):
+        lines = csv.DictReader(file)
+        if tuple(lines.fieldnames or ()) != CSV_COLUMNS:
+            raise InputError(f"{path} is no comparison: its columns are not those of compare")
+        runs = [
+            {name: told(text) if text else None for name, text in line.items()}
+            for line in lines
+            if not line["skipped"]
+        ]
     return StoredComparison(path.name, runs, {})
 
 

@@ -1,7 +1,7 @@
 """The page of one result or sweep: its pictures, its facts, and what the answer rests on."""
 
 from milp_verix.reporting.figures.any_result import figure_of
-from milp_verix.reporting.pages.parts import View, drawn
+from milp_verix.reporting.pages.parts import drawn
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.pages.result_views import view
 from milp_verix.reporting.words.any_result import facts_of, outcome, title
@@ -26,7 +26,8 @@ def result_page(result: StoredResult, *, counterfactuals: int) -> str:
     if isinstance(result, EpsilonSweepRecord):
         first: Result = result.levels[0]
         heading, grounds = "The radii", "What the answers rest on"
-        lead, shown, tasks = "; ".join(map(outcome, result.levels)), _drawn(result), ["explain"]
+        lead, tasks = "; ".join(map(outcome, result.levels)), ["explain"]
+        shown = drawn(figure_of(result), title(result))
     else:
         first, heading, grounds = result, "The explanation", "What the answer rests on"
         lead, tasks = outcome(result), _tasks(result)
@@ -45,10 +46,6 @@ def result_page(result: StoredResult, *, counterfactuals: int) -> str:
         tolerances=Tolerances(),
         versions=_versions(first),
     )
-
-
-def _drawn(sweep: EpsilonSweepRecord) -> View:
-    return drawn(figure_of(sweep), title(sweep))
 
 
 def _versions(result: Result) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.labelled import Labels, values_by_label
 from milp_verix.number_text import percent
 from milp_verix.reporting.words.contrast import at_costs, contrast_sentence, limits_told
@@ -52,10 +52,8 @@ def reasons_of(found: RangesRecord, importance: Any) -> list[FeatureRange]:
         names, given = getattr(given, "feature_names", None), given.values
         given = given if names is None else dict(zip(names, given, strict=False))
     given = values_by_label(given, Labels(found.feature_names, len(found.groups)), "importance")
-    try:
+    with refusing("importance has a number for each feature", TypeError, ValueError):
         weights = [float(weight) for weight in given]
-    except (TypeError, ValueError) as error:
-        raise InputError(f"importance has a number for each feature: {error}") from error
     if len(weights) != len(found.groups):
         raise InputError(
             f"importance has {len(weights)} numbers, expected one for each of "

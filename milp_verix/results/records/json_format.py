@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import ModelInfo, Result
@@ -115,7 +115,9 @@ def from_data(data: Data, where: str, kind: type[AnyResult]) -> AnyResult:
 
     Raises ``InputError`` as :func:`load` does.
     """
-    try:
+    with refusing(
+        f"{where} is not {kind.told}", TypeError, ValueError, ArithmeticError, RecursionError
+    ):
         if data.get("kind") != kind.kind:
             raise ValueError(f"it holds {data.get('kind')!r}, not {kind.kind!r}")
         given = first = _with_infinity(data)
@@ -129,8 +131,6 @@ def from_data(data: Data, where: str, kind: type[AnyResult]) -> AnyResult:
             del made["misordered"]  # earlier versions listed features that were held
         if told := difference(data, made):
             raise ValueError(told)
-    except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
-        raise InputError(f"{where} is not {kind.told}: {error}") from error
     read_when_asked(result)
     return result
 
@@ -157,12 +157,8 @@ def read_data(source: str | Path, parse: Callable[[str], Any] = parsed) -> tuple
     """
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     where = "the JSON text" if is_text else str(source)
-    try:
+    with refusing(f"cannot read {where}"), refusing(f"{where} is not JSON", ValueError):
         data = parse(str(source)) if is_text else json_in(Path(source), parse=parse)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {where}: {error}") from error
-    except ValueError as error:
-        raise InputError(f"{where} is not JSON: {error}") from error
     found = data.get("schema") if isinstance(data, dict) else None
     if found != SCHEMA:
         raise InputError(f"{where} has schema {found!r}, expected {SCHEMA}")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError
+from milp_verix.errors import refusing
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.stored_numbers import parsed
 
@@ -53,10 +53,8 @@ class UnreadCounterfactual(Counterfactual):
     def input(self) -> NDArray[Any]:
         """The input, parsed anew each time."""
         text, dtype, shape = self._stored
-        try:
+        with refusing("a counterfactual's input is damaged", ValueError, TypeError):
             return parsed_array(parsed(text), dtype, shape)
-        except (ValueError, TypeError) as error:
-            raise InputError(f"a counterfactual's input is damaged: {error}") from error
 
 
 def parsed_lazily(text: str) -> Any:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 
@@ -76,6 +77,12 @@ class Verdict:
     effort: Effort = Effort()
     stage: Stage = Stage.SOLVES
     rival: int | None = None
+
+    @property
+    def point(self) -> NDArray[np.float64]:
+        """The witness of a claim that is refuted, flat, in float64."""
+        assert self.witness is not None
+        return self.witness.reshape(-1).astype(np.float64)
 
     @property
     def holds(self) -> bool:

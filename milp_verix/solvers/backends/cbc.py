@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.errors import SolverError, SolverUnavailableError, refusing
 from milp_verix.solvers.control import ask_control
 from milp_verix.solvers.interrupt import LONGEST_WAIT, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
@@ -61,8 +61,7 @@ def binary() -> str | None:
         return shutil.which("cbc")
     # PULP_CBC_CMD leaves in PuLP 4, as it says each time; what follows it finds CBC on the path
     bundled = getattr(pulp, "PULP_CBC_CMD", None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         if bundled is not None and bundled().available():
             return str(bundled().path)
     return shutil.which("cbc")
@@ -214,11 +213,9 @@ class CbcSession:
             )
         assert self._program is not None
         top = 1 + self._program.rows
-        try:
+        with refusing("CBC's solution file is garbled", ValueError, IndexError, kind=SolverError):
             point = _point(lines[top : top + cost.size], cost.size)
             objective = float(detail.split("objective value")[1])
-        except (ValueError, IndexError) as error:
-            raise SolverError(f"CBC's solution file is garbled: {error}") from error
         if not np.isfinite(point).all():
             raise SolverError("CBC's solution file lacks columns")
         bound = objective - _BOUND_SLACK - _PRINTED * abs(objective)

@@ -57,8 +57,7 @@ class PulpSolver:
             import pulp
         except ImportError as error:
             return f"PuLP does not import ({error}): pip install pulp"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             try:
                 if pulp.getSolver(self.native, msg=False, **self.options).available():
                     return None

@@ -37,9 +37,7 @@ from verix_encodings.arrays import FloatArray, IntArray, Matrix
 from verix_encodings.proofs.safe_bound import SafeBound
 
 name = "phase"
-capabilities = frozenset(
-    {"partition", "in_place_bounds", "in_place_rows", "growth", "early_stop", "work_limit"}
-)
+capabilities = frozenset({"partition", "in_place_bounds", "growth", "early_stop", "work_limit"})
 _DECIDED = 1e-9
 
 
@@ -92,10 +90,7 @@ class PhaseSession:
         self._loaded: _Loaded | None = None
 
     def load(self, program: Program) -> None:
-        """Replace the program: its relaxation becomes the warm one.
-
-        If its entries are at the same places, only numbers change, and the basis stays.
-        """
+        """Replace the program: its relaxation becomes the warm one."""
         refuse_beyond(self, program)
         self._lp.load(program)
         self._loaded = _Loaded.of(program)

@@ -70,19 +70,11 @@ class WarmLp:
         event.interrupt(self._interrupt.pending or self._deadline.passed())
 
     def load(self, program: Program) -> None:
-        """Replace the linear program by the relaxation of ``program``.
-
-        If the entries of the matrix are at the same places as before, as those of a
-        ``retightened.RetightenedEncoding`` are, only numbers change, and the basis stays.
-        """
-        old, new = self._program, self._stated(program, NO_REFERENCES)
-        if old is not None and _alike(old, new):
-            self._change(old, new)
-        else:
-            highs.pass_program(self._highs, new)
-            self._columns = np.arange(program.columns, dtype=np.int32)
-            self._lower, self._upper = new.column_lower, new.column_upper
-        self._program = new
+        """Replace the linear program by the relaxation of ``program``."""
+        self._program = self._stated(program, NO_REFERENCES)
+        highs.pass_program(self._highs, self._program)
+        self._columns = np.arange(program.columns, dtype=np.int32)
+        self._lower, self._upper = self._program.column_lower, self._program.column_upper
 
     def _stated(self, program: Program, known: IntArray) -> Program:
         """Return the relaxation of ``program`` in the form that HiGHS gets."""
@@ -90,18 +82,6 @@ class WarmLp:
             self._references = references(program, known)
             program = relative(program, self._references)
         return program.relaxed.without_tiny(HIGHS_DROPS)
-
-    def _change(self, old: Program, new: Program) -> None:
-        matrix = new.matrix
-        entries = np.flatnonzero(matrix.data != old.matrix.data)
-        rows = np.searchsorted(matrix.indptr, entries, side="right") - 1
-        for row, entry in zip(rows.tolist(), entries.tolist(), strict=True):
-            self._highs.changeCoeff(row, int(matrix.indices[entry]), float(matrix.data[entry]))
-        differ = (new.row_lower != old.row_lower) | (new.row_upper != old.row_upper)
-        for row in np.flatnonzero(differ).tolist():
-            ends = float(new.row_lower[row]), float(new.row_upper[row])
-            self._highs.changeRowBounds(row, *ends)
-        self.set_bounds(new.column_lower, new.column_upper)
 
     def extend(self, program: Program) -> None:
         """Add the columns and rows that ``program`` has after those of the loaded program.
@@ -201,14 +181,3 @@ class WarmLp:
         """Free the model."""
         self._highs.clearCallbacks()
         self._highs.clear()
-
-
-def _alike(old: Program, new: Program) -> bool:
-    """Return whether the programs have entries at the same places, most of them equal."""
-    a, b = old.matrix, new.matrix
-    return bool(
-        a.shape == b.shape
-        and np.array_equal(a.indptr, b.indptr)
-        and np.array_equal(a.indices, b.indices)
-        and 4 * np.count_nonzero(a.data != b.data) <= a.nnz
-    )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from milp_verix.errors import InputError
+from milp_verix.errors import refusing
 from milp_verix.study.page.rows import Settings, TaskRow
 from milp_verix.study.tasks import FUNCTIONS, settings_of
 
@@ -89,10 +89,8 @@ def ranges(indices: Sequence[int]) -> str:
 def hashes(journal: Path) -> list[tuple[str, str]]:
     """Return the name and the SHA-256 of each file of the journal."""
     files = sorted(journal.glob("*.jsonl")) if journal.is_dir() else [journal]
-    try:
+    with refusing(f"cannot read {journal}"):
         return [(file.name, _hash(file)) for file in files]
-    except OSError as error:
-        raise InputError(f"cannot read {journal}: {error.strerror}") from error
 
 
 def _hash(file: Path) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError, first_line
+from milp_verix.inputs.fitted import not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.loaded_model import IN_MEMORY, KnownFacts
 from milp_verix.tree_reader.branching import Branching, Sides, as_thresholds, in_column
@@ -126,8 +127,7 @@ class LightgbmRunner:
         """Return the classes that ``predict`` gives; those of a ``Booster`` by its numbers."""
         if self.link is None:
             return None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the rows have no names
+        with warnings.catch_warnings(action="ignore"):  # the rows have no names
             found = np.asarray(self.model.predict(rows))
         if hasattr(self.model, "classes_"):
             return np.searchsorted(self.model.classes_, found)
@@ -137,8 +137,8 @@ class LightgbmRunner:
 def _loaded(content: bytes, path: Any, lightgbm: Any) -> Any:
     text = whole(content, path)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the silence asked for counts as a parameter
+        # the silence asked for counts as a parameter
+        with warnings.catch_warnings(action="ignore"):
             return lightgbm.Booster(model_str=text, params={"verbosity": -1})
     except (lightgbm.basic.LightGBMError, ValueError) as error:
         told = f"{path or IN_MEMORY}: {first_line(error)}"
@@ -164,7 +164,7 @@ def _booster_of(model: Any, lightgbm: Any) -> Any:
     try:
         return model.booster_
     except (lightgbm.basic.LightGBMError, ValueError) as error:  # sklearn's NotFittedError is one
-        raise InputError(f"the {type(model).__name__} is not fitted: call fit first") from error
+        raise not_fitted(model) from error
 
 
 def _indistinct(objective: str, slope: float, largest: FloatArray, rounds: int) -> FloatArray:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError, first_line
+from milp_verix.inputs.fitted import not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.loaded_model import IN_MEMORY, KnownFacts
 from milp_verix.tree_reader.branching import Branching, Sides, as_thresholds, in_column
@@ -183,10 +184,8 @@ def _booster_of(model: Any, xgboost: Any) -> Any:
         )
     try:
         return model.get_booster()
-    except xgboost.core.XGBoostError as error:  # also sklearn's NotFittedError
-        raise InputError(f"the {type(model).__name__} is not fitted: call fit first") from error
-    except ValueError as error:
-        raise InputError(f"the {type(model).__name__} is not fitted: call fit first") from error
+    except (xgboost.core.XGBoostError, ValueError) as error:  # sklearn's NotFittedError is one
+        raise not_fitted(model) from error
 
 
 def _runner(model: Any, learner: Mapping[str, Any], wrapped: bool) -> XgboostRunner:

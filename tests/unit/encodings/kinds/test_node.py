@@ -26,7 +26,6 @@ from verix_encodings import (
 from verix_encodings.arrays import FloatArray, relative_error
 from verix_encodings.bounds.interval import Range
 from verix_encodings.kinds.node import Ranges
-from verix_encodings.models.retightened import can_be_retightened, retightened_encoding
 from verix_encodings.network.batch import batch_gradients, batch_values
 from verix_encodings.proofs.safe_bound import encoding_error, evaluation_error
 
@@ -198,9 +197,6 @@ def test_a_program_has_every_run_and_is_never_called_exact(kind: str, seed: int)
     bounds = crown_bounds(network, box)
     encoding = encode(network, bounds)
     assert not network.exact
-    assert not can_be_retightened(network)
-    with pytest.raises(ValueError, match="takes no other functions"):
-        retightened_encoding(network, bounds)
     highest = batch_values(network, inputs(box, rng))[-1].max(axis=1)
     assert encoding_error(network, bounds) < 1e-9
     for output in range(2):

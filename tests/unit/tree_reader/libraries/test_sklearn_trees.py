@@ -25,8 +25,9 @@ from milp_verix import (
     integer,
     load_network,
 )
+from milp_verix.tree_reader.guard import tree_network
 from milp_verix.tree_reader.libraries.sklearn_trees import read
-from milp_verix.tree_reader.tree_network import TreeNetwork, tree_network
+from milp_verix.tree_reader.tree_network import TreeNetwork
 
 _RNG = np.random.default_rng(0)
 X = _RNG.normal(size=(80, 3))

@@ -1,4 +1,4 @@
-"""One encoding restricted to smaller balls is as exact and as tight as one made for each."""
+"""One program narrowed to smaller balls is as exact as one made for each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from milp_verix import Problem, explain
+from milp_verix import InputError, Problem, explain
 from milp_verix.clock import deadline_in
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.engines.margin_check import MarginCheck
-from milp_verix.oracle.engines.warm_program import warm_program
+from milp_verix.oracle.engines.warm_program import WarmProgram, warm_program
 from milp_verix.results.records.verdict import Answer
-from milp_verix.solvers import SOLVERS, open_session
+from milp_verix.solvers import open_session
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.support import digits_example as digits
@@ -33,6 +33,7 @@ from tests.support.random_networks import (
 from tests.support.scipy_reference import optimum
 from verix_encodings import (
     BoundMethod,
+    Bounds,
     Interval,
     Max,
     Network,
@@ -43,8 +44,6 @@ from verix_encodings import (
     formulation_named,
     interval_bounds,
 )
-from verix_encodings.models.retightened import can_be_retightened, retightened_encoding
-from verix_encodings.program.program import LEAST_BIG_M
 
 
 def drawn(seed: int) -> tuple[Network, list[Interval]]:
@@ -62,43 +61,52 @@ def drawn(seed: int) -> tuple[Network, list[Interval]]:
     return network, inside
 
 
+def warm(network: Network, bounds: Bounds) -> WarmProgram:
+    """Return the program of ``network`` over the whole box ``bounds[0]``."""
+    return WarmProgram(network, bounds, encode(network, bounds), "in_place")
+
+
+def over(shared: WarmProgram, bounds: Bounds) -> Program:
+    """Return the program narrowed to the box ``bounds[0]``."""
+    program = shared.encoding.program
+    return program.with_bounds(np.arange(program.columns), *shared.ends(bounds))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("method", [interval_bounds, crown_bounds])
-def test_optima_and_relaxations_are_those_of_its_own_program(
-    seed: int, method: BoundMethod
-) -> None:
+def test_optima_are_those_of_its_own_program(seed: int, method: BoundMethod) -> None:
     network, inside = drawn(seed)
-    retightened = retightened_encoding(network, method(network, inside[0]))
+    shared = warm(network, method(network, inside[0]))
+    output = shared.encoding.output
     for box in inside:
         bounds = method(network, box)
         both = tuple(
             Interval(np.maximum(a.lower, b.lower), np.minimum(a.upper, b.upper))
-            for a, b in zip(retightened.bounds, bounds, strict=True)
+            for a, b in zip(shared.bounds, bounds, strict=True)
         )
-        own, shared = encode(network, both), retightened.over(bounds)
+        own, program = encode(network, both), over(shared, bounds)
         for index in range(network.output_size):
-            row, constant = shared.output.row(index, shared.program.columns)
+            row, constant = output.row(index, program.columns)
             own_row, own_constant = own.output.row(index, own.program.columns)
             if not own.program.columns:
-                assert constant - optimum(shared.program, -row)[0] == pytest.approx(own_constant)
+                assert constant - optimum(program, -row)[0] == pytest.approx(own_constant)
                 continue
-            for found, expected in (
-                (shared.program, own.program),
-                (shared.program.relaxed, own.program.relaxed),
-            ):
-                greatest = own_constant - optimum(expected, -own_row)[0]
-                assert constant - optimum(found, -row)[0] == pytest.approx(greatest, abs=1e-6)
+            greatest = own_constant - optimum(own.program, -own_row)[0]
+            assert constant - optimum(program, -row)[0] == pytest.approx(greatest, abs=1e-6)
+            # its big-Ms are those of the whole box
+            greatest = own_constant - optimum(own.program.relaxed, -own_row)[0]
+            assert constant - optimum(program.relaxed, -row)[0] >= greatest - 1e-6
 
 
 @pytest.mark.usefixtures("matrix_storage")
 @pytest.mark.parametrize("seed", range(12))
 def test_trajectories_over_a_smaller_box_satisfy_every_row(seed: int) -> None:
     network, inside = drawn(seed)
-    retightened = retightened_encoding(network, crown_bounds(network, inside[0]))
+    shared = warm(network, crown_bounds(network, inside[0]))
     rng = np.random.default_rng(seed)
     for box in inside:
-        program = retightened.over(crown_bounds(network, box)).program
+        program = over(shared, crown_bounds(network, box))
         for _ in range(20):
             point = trajectory(program, network, rng.uniform(box.lower, box.upper))
             activity = program.matrix @ point
@@ -128,68 +136,51 @@ def trajectory(program: Program, network: Network, x: NDArray[np.float64]) -> ND
 def test_inputs_are_bounded_by_their_own_ends_where_others_never_move() -> None:
     network = network_of(random_layers(np.random.default_rng(0), (4, 3, 2)))
     low, high = np.array([0.5, 0.1, 0.3, 0.2]), np.array([0.5, 0.9, 0.3, 0.6])
-    retightened = retightened_encoding(network, interval_bounds(network, Interval(low, high)))
+    shared = warm(network, interval_bounds(network, Interval(low, high)))
     box = Interval(low + np.array([0, 0.1, 0, 0.05]), high - np.array([0, 0.3, 0, 0.2]))
-    encoding = retightened.over(interval_bounds(network, box))
-    columns = encoding.input.columns
-    np.testing.assert_array_equal(encoding.program.column_lower[columns], box.lower[[1, 3]])
-    np.testing.assert_array_equal(encoding.program.column_upper[columns], box.upper[[1, 3]])
+    program, columns = over(shared, interval_bounds(network, box)), shared.encoding.input.columns
+    np.testing.assert_array_equal(program.column_lower[columns], box.lower[[1, 3]])
+    np.testing.assert_array_equal(program.column_upper[columns], box.upper[[1, 3]])
 
 
-def test_only_numbers_change() -> None:
+def test_a_neuron_that_is_stable_has_its_phase_fixed() -> None:
     network, inside = drawn(1)
-    retightened = retightened_encoding(network, crown_bounds(network, inside[0]))
-    whole = retightened.full.program
+    shared = warm(network, crown_bounds(network, inside[0]))
+    phases = shared.encoding.program.integer
+    fixed = set[float]()
     for box in inside:
-        program = retightened.over(crown_bounds(network, box)).program
-        assert np.array_equal(program.matrix.indices, whole.matrix.indices)
-        assert np.array_equal(program.matrix.indptr, whole.matrix.indptr)
-        assert np.min(np.abs(program.matrix[:, program.integer].data)) >= LEAST_BIG_M
-        assert np.array_equal(program.matrix.data, whole.matrix.data) == (box is inside[0])
+        lower, upper = (ends[phases] for ends in shared.ends(crown_bounds(network, box)))
+        assert np.all(lower < upper) == (box is inside[0])
+        fixed |= {*lower[lower == upper].tolist()}
+    assert fixed == {0.0, 1.0}
 
 
 def test_a_box_that_reaches_outside_is_refused() -> None:
     network, _ = drawn(1)
     middle = Interval(np.full(4, 0.25), np.full(4, 0.75))
-    retightened = retightened_encoding(network, crown_bounds(network, middle))
-    with pytest.raises(ValueError, match="inside its own"):
-        retightened.over(crown_bounds(network, cube(4)))
-
-
-def test_smooth_activations_are_refused() -> None:
-    network = smooth_network(random_layers(np.random.default_rng(0), (3, 4, 2)), ["sigmoid"])
-    assert not can_be_retightened(network)
-    with pytest.raises(ValueError, match="no smooth activations"):
-        retightened_encoding(network, interval_bounds(network, cube(3)))
+    shared = warm(network, crown_bounds(network, middle))
+    with pytest.raises(ValueError, match="inside of it"):
+        shared.ends(crown_bounds(network, cube(4)))
 
 
 @dataclass(slots=True)
 class Recorder:
-    """Counts the programs that warm linear programs are given, and those of which numbers are."""
+    """Counts the programs that warm linear programs are given."""
 
     passed: int = 0
-    changed: int = 0
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> "Recorder":
-        load, change = WarmLp.load, WarmLp._change
+        load = WarmLp.load
 
         def loading(lp: WarmLp, program: Program) -> None:
             self.passed += 1
             load(lp, program)
 
-        def changing(lp: WarmLp, old: Program, new: Program) -> None:
-            self.passed -= 1
-            self.changed += 1
-            change(lp, old, new)
-
         monkeypatch.setattr(WarmLp, "load", loading)
-        monkeypatch.setattr(WarmLp, "_change", changing)
         return self
 
 
-def answers(
-    problem: Problem, subsets: list[NDArray[np.intp]], *, retightened: bool
-) -> list[Answer]:
+def answers(problem: Problem, subsets: list[NDArray[np.intp]], way: str) -> list[Answer]:
     """Decide every subset by all of its margins, in one session.
 
     A margin's solve may come across a counterfactual by another margin, so only answers to the
@@ -199,8 +190,8 @@ def answers(
     formulation, session = formulation_named("big_m"), open_session("phase")
     every = problem.ball.region(np.arange(problem.x.size))
     full = interval_bounds(margins, every)
-    shared = warm_program(problem, margins, formulation, session, full) if retightened else None
-    assert (shared is not None) == retightened
+    shared = warm_program(problem, margins, formulation, session, full, warm=way)
+    assert (shared is not None) == (way == "in_place")
     found = []
     for free in subsets:
         region = problem.ball.region(free)
@@ -248,32 +239,36 @@ def test_claims_share_one_program_and_decide_as_programs_of_their_own(
         # as a traversal frees features: more and more of them, some taken back
         sizes = np.linspace(1, network.input_size, 6).astype(int)
         subsets = [np.sort(order[:size]) for size in (*sizes, sizes[2])]
-        own = answers(problem, subsets, retightened=False)
+        own = answers(problem, subsets, "rebuilt")
         with monkeypatch.context() as patch:
             recorder = Recorder().install(patch)
-            assert answers(problem, subsets, retightened=True) == own
+            assert answers(problem, subsets, "in_place") == own
         assert recorder.passed == 1
-        assert recorder.changed == len(subsets) - 1
         said |= set(own)
     assert said >= {Answer.HOLDS, Answer.VIOLATED}
 
 
-def test_where_programs_are_not_shared(tmp_path: Path) -> None:
-    network = dense(tmp_path, 0)
-    session, x = open_session("phase"), np.full(6, 0.5)
-    for norm, name, shared in (
-        ("linf", "big_m", True),
-        ("l1", "big_m", False),
-        ("linf", "partition:2", False),
+def test_where_programs_are_shared(tmp_path: Path) -> None:
+    network, session, x = dense(tmp_path, 0), open_session("phase"), np.full(6, 0.5)
+    smooth = smooth_network(random_layers(np.random.default_rng(0), (6, 4, 2)), ["sigmoid"])
+    for norm, name, asked, shared in (
+        ("linf", "big_m", "in_place", True),
+        ("linf", "big_m", "auto", False),
+        ("l1", "big_m", "in_place", None),
+        ("linf", "partition:2", "in_place", None),
+        ("linf", "smooth", "in_place", None),
     ):
         problem = Problem(network, x, epsilon=0.1, norm=norm)
-        margins = problem.question.margins(network.ir)
+        margins = smooth if name == "smooth" else problem.question.margins(network.ir)
+        formulation = formulation_named("big_m" if name == "smooth" else name)
         bounds = crown_bounds(margins, problem.ball.region(np.arange(6)))
-        found = warm_program(problem, margins, formulation_named(name), session, bounds)
-        assert (found is not None) == shared
+        given = problem, margins, formulation, session, bounds
+        if shared is None:
+            with pytest.raises(InputError, match="needs an L∞ ball of real numbers, ReLUs"):
+                warm_program(*given, warm=asked)
+        else:
+            assert (warm_program(*given, warm=asked) is not None) == shared
     session.close()
-    # where each solve begins anew, a smaller program is better
-    assert [name for name in SOLVERS if "in_place_rows" in SOLVERS[name].capabilities] == ["phase"]
 
 
 @cache
@@ -286,13 +281,14 @@ def by_highs(index: int) -> tuple[int, ...]:
 @pytest.mark.nightly
 @pytest.mark.parametrize("traversal", ["galloping", "sequential", "binary"])
 def test_a_traversal_loads_one_program(traversal: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    changed = 0
+    solves = 0
     for index, image in enumerate(digits.images()[:10]):
         options: dict[str, Any] = {"epsilon": 0.2, "order": "sequential", "traversal": traversal}
+        options |= {"warm": "in_place"}
         with monkeypatch.context() as patch:
             recorder = Recorder().install(patch)
             found = explain(digits.network(), image, solver="phase", **options)
         assert recorder.passed == (1 if found.statistics.solves else 0)
-        changed += recorder.changed
+        solves += found.statistics.solves
         assert found.explanation == by_highs(index)
-    assert changed > 10
+    assert solves > 10
