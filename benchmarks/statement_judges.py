@@ -315,6 +315,8 @@ class Texts:
                 room = self.limits[name]
                 if one.own("NUMBER"):
                     room = Room.within(rows.columns[name], one.numbers()[0], rows.own[name])
+                    if told := one.first("norm"):
+                        room = replace(room, norm=(told.text[2:-1], one.numbers()[0]))
                 referee.stays({**own, name: room}, asked)
 
     def _sizes(self, tree: Tree) -> None:
@@ -557,6 +559,8 @@ class Table:
 
         def keeps(radius: float, *, ties: bool = False) -> bool:
             room = Room.within(rows.columns[name], radius, rows.own[name])
+            if norm := reached.first("norm"):
+                room = replace(room, norm=(norm.text[2:-1], radius))
             points, _ = rows.inside({**own, name: room}, self.asked)
             tied = ties and rows.tied(points, self.asked)
             return not tied and not rows.differs(points, self.asked).any()

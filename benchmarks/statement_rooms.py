@@ -14,7 +14,7 @@ from statement_cases import Case, Column, Rng, cell
 MOST_ROWS = 2500
 _SAMPLED = 260
 _MOST_VALUES = 41
-_MOST_TRIED = 1500
+_MOST_TRIED = 500
 
 
 @dataclass(frozen=True)
@@ -256,21 +256,21 @@ class Rows:
         if self.case.array is None:
             return
         own = {name: np.atleast_1d(value) for name, value in self.own.items()}
-        near = next((one.norm for one in rooms.values() if one.norm is not None), None)
+        moves = {
+            name: np.array(values[name], dtype=np.float64).reshape(len(values[name]), -1) - centre
+            for name, centre in own.items()
+        }
         bounded = [name for name, one in rooms.items() if one.norm is not None]
-        for place in range(len(values[next(iter(values))])):
-            moves = {name: np.atleast_1d(values[name][place]) - own[name] for name in rooms}
-            share = 1.0
-            if near is not None:
-                order = 1 if near[0] == "L1" else 2
-                size = np.linalg.norm(np.concatenate([moves[n] for n in bounded]), order)
-                share = min(1.0, near[1] / size * (1 - 1e-9)) if size else 1.0
-            for name, move in moves.items():
-                if move.any():
-                    to = own[name] + (share if name in bounded else 1.0) * move
-                    to = _inner(to, own[name], self.case.single)
-                    group = isinstance(self.own[name], tuple)
-                    values[name][place] = tuple(to.tolist()) if group else float(to[0])
+        if bounded:
+            kind, reach = next(one.norm for one in rooms.values() if one.norm is not None)
+            order = 1 if kind == "L1" else 2
+            sizes = np.linalg.norm(np.hstack([moves[n] for n in bounded]), order, axis=1)
+            share = np.minimum(1.0, reach / np.maximum(sizes, 1e-300) * (1 - 1e-9))[:, None]
+            moves |= {name: share * moves[name] for name in bounded}
+        for name, move in moves.items():
+            to = _inner(own[name] + move, own[name], self.case.single).tolist()
+            group = isinstance(self.own[name], tuple)
+            values[name] = [tuple(one) if group else one[0] for one in to]
 
     def allowed(self, rows: pd.DataFrame) -> Any:
         """Return which rows satisfy the rules of the description."""

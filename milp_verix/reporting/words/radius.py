@@ -30,6 +30,7 @@ from milp_verix.reporting.words.wording import (
     counted,
     joined,
     kept_text,
+    norm_told,
     outcome_text,
     predicted_text,
     radius_text,
@@ -87,7 +88,7 @@ def bracket_text(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
 def unit_of(found: RobustnessRadiiRecord) -> tuple[float, str]:
     """Return a factor for radii of several features, and the words that follow their numbers."""
     if found.inputs is None or found.scale is None:
-        return 1.0, ""
+        return 1.0, norm_told(found)
     if set(found.scale) == {1.0}:
         return 1.0, ", in each feature's unit"
     share = common_share(found.inputs, found.scale)
@@ -240,7 +241,7 @@ def _proven_told(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
     """Return the proven radius of one feature in its unit, rounded down; empty for none."""
     feature = single_feature(found, bracket)
     if feature is None:
-        return down(bracket.lower) if bracket.lower else ""
+        return f"{down(bracket.lower)}{norm_told(found)}" if bracket.lower else ""
     lower = feature_ends(found, bracket)[0]
     unit = f" {feature.unit}" if feature.unit else ""
     return f"{down(lower)}{unit}" if lower and not feature.unordered else ""
@@ -311,7 +312,7 @@ def _each(found: RobustnessRadiiRecord) -> list[tuple[str, str]]:
     never = sorted({*found.irrelevant} - {*found.still})
     told = [(labels.unit, f"listed as {labels.axes} from 0")] if labels.axes else []
     count = f"{len(never)} of {counted(len(found.groups), 'feature')}"
-    told.append(("irrelevant", f"{count}, within {radius_text(found)}"))
+    told.append(("irrelevant", f"{count}, within {radius_text(found)}{norm_told(found)}"))
     if never:
         told.append(("", labels.listed(never)))
     told += still_facts(found)

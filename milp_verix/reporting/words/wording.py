@@ -179,6 +179,11 @@ def ball_text(result: Result) -> str:
     return ", ".join([radius_text(result) + norm, *restrictions(result)])
 
 
+def norm_told(result: Result) -> str:
+    """Return ``" (L2)"`` for a number that is a radius in another norm than L∞."""
+    return "" if result.norm == "linf" else f" ({norm_text(result.norm)})"
+
+
 def radius_digits(result: Result) -> int:
     """Return how many digits radii have: few, rounded down, of proven ones."""
     return FEW_DIGITS if isinstance(result, RobustnessRadiiRecord) else MOST_DIGITS
@@ -191,8 +196,7 @@ def radius_text(result: Result, *, short: bool = False) -> str:
     """
     digits = radius_digits(result)
     if result.inputs is None or result.radii is None:
-        norm = f" ({norm_text(result.norm)})" if short and result.norm != "linf" else ""
-        return f"ε = {down(result.epsilon, digits)}{norm}"
+        return f"ε = {down(result.epsilon, digits)}{norm_told(result) * short}"
     radii, share = result.radii, common_share(result.inputs, result.radii)
     if min(radii) == inf:
         return "whole domain"
