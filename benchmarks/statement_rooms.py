@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -357,15 +357,15 @@ def truth(rows: Rows, rooms: Mapping[str, Room], asked: Asked) -> Truth:
             known[moved] = points.iloc[[place]]
     fresh = {} if exact else known
     while fresh:  # take changes back, one column after the other
-        tried = [
-            (moved - {name}, {**_cells(row), name: rows.own[name]})
-            for moved, row in fresh.items()
+        back = (
+            (moved - {name}, {**cells, name: rows.own[name]})
+            for moved, cells in ((moved, _cells(row)) for moved, row in fresh.items())
             for name in moved
             if moved - {name} not in known
-        ]
+        )
+        tried = [*islice(back, _MOST_TRIED)]
         if not tried:
             break
-        tried = tried[:_MOST_TRIED]
         table = rows.case.table({name: [c[name] for _, c in tried] for name in rows.own})
         good = rows.differs(table, asked)
         if asked.ruled:
