@@ -13,7 +13,7 @@ from milp_verix.arguments import indices_of, refuse_surrogates
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, likely_image
 from milp_verix.inputs.labelled import Labels, features_listed, values_by_label
-from milp_verix.inputs.names import listed, meant, same_names
+from milp_verix.inputs.names import listed, meant, require_one_of, same_names
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
 CostsLike: TypeAlias = ArrayLike | Mapping[str | int, float] | None
@@ -148,8 +148,7 @@ def make_features(
         singles = tuple(np.array([i], dtype=np.intp) for i in range(size))
         return Features(singles, shape if one_channel else None)
     if isinstance(given, str):
-        if given != "pixels":
-            raise InputError(f"unknown features {given!r}; choose 'pixels' or give groups")
+        require_one_of(["pixels"], given, "features", ", or give groups")
         if layout is None:
             raise InputError(
                 "features='pixels' needs an image, height × width × 1, 3 or 4 channels, or with "

@@ -227,7 +227,7 @@ def test_pairs_of_a_grid_that_do_not_fit_are_left_out(tmp_path: Path) -> None:
         ({"domain": (1, 0)}, "domain"),
         ({"task": "minimal"}, "unknown task"),
         ({"gap": 0.1}, "can take no 'gap'"),
-        ({"retry": ["done"]}, "retry takes"),
+        ({"retry": ["done"]}, "unknown retry"),
         ({"workers": 0}, "workers"),
         ({"indices": [5]}, r"inputs 0\.\.2, got \[5\]"),
         ({"indices": [1, 1]}, "distinct"),
