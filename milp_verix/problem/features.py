@@ -56,6 +56,11 @@ class Features:
             found[group] = feature
         return frozen_indices(found)
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """The feature of each name."""
+        return {name: place for place, name in enumerate(self.names or ())}
+
     def coordinates(self, features: Sequence[int]) -> IntArray:
         """Return the flat coordinates of all of ``features``, ascending."""
         if len(features) == 1:
@@ -69,12 +74,12 @@ class Features:
 
         Raises ``InputError``, which tells the ``argument``, if there is none.
         """
-        names = list(self.names or ())
+        names = self._places
         if isinstance(given, str) and given not in names:  # spaces may be underscores
             given = next(iter(same_names(names, [given])), given)
         try:
-            found = names.index(given) if isinstance(given, str) else operator.index(given)
-        except (ValueError, TypeError):
+            found = names[given] if isinstance(given, str) else operator.index(given)
+        except (KeyError, TypeError):
             found = -1
         if not 0 <= found < self.count:
             known = listed(names) or "none has a name"
