@@ -81,20 +81,20 @@ def of_description(
     inputs = milp_verix.Inputs(features, rules=list(rules))
     rng = np.random.default_rng(1)
     if any(one.values for one in features):
-        chosen = [np.eye(one.width)[rng.integers(0, one.width, 50)] for one in features]
+        chosen = [np.eye(one.width)[rng.integers(0, one.width, 400)] for one in features]
         rows = np.hstack(chosen)
     else:
-        rows = np.sort(rng.random((50, len(features))), axis=1) * [one.top for one in features]
+        rows = np.sort(rng.random((400, len(features))), axis=1) * [one.top for one in features]
         rows = np.where([one.whole for one in features], np.rint(rows), rows)
     if trees:
         import lightgbm
 
         usual = {"num_leaves": 31, "verbose": -1, "n_jobs": 1, "deterministic": True}
         fitted = lightgbm.LGBMClassifier(n_estimators=trees, min_child_samples=1, **usual)
-        model = milp_verix.load_network(fitted.fit(rows, rng.random(50) < 0.5))
+        model = milp_verix.load_network(fitted.fit(rows, rng.random(400) < 0.5))
     else:
         model = layered(inputs.size, 30, 5)
-    return Case(model, rows[0], rows, {"epsilon": epsilon, "inputs": inputs})
+    return Case(model, rows[0], rows[:50], {"epsilon": epsilon, "inputs": inputs})
 
 
 def numbers(count: int, kind: Callable[..., Feature], top: float) -> list[Feature]:
