@@ -175,20 +175,23 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
 
     def _search(self) -> None:
         """Run the pairs in turns; raises ``InputError`` if no run ends."""
-        turns = [*self.pairs] * self.rounds
+        turns = len(self.pairs) * self.rounds
         if self.task == "check" and self.checks is None and self.pairs:
-            share = replace(self._share(len(turns) + 1), warm="auto")
+            share = replace(self._share(turns + 1), warm="auto")
             self.checks = checks_of(explain_problem(self.problem, search=share, **self.ordering))
             if self.most is not None:
                 self.checks = hard_checks(self.problem, self.checks, self.most, share)
-        for number, pair in enumerate(turns):
+        for number in range(turns):
+            pair = self.pairs[number % len(self.pairs)]
+            if number >= len(self.pairs) and self._whole.passed():
+                break  # each pair has had its turn
             runs = self._finished.get(pair)
             if runs is None:
                 continue
             self._pair = pair
             self.show()
             try:
-                run = self._run(pair, self._share(len(turns) - number))
+                run = self._run(pair, self._share(turns - number))
             except (SolverError, InputError) as error:  # a way of warm that it does not have
                 self.skipped.append(Skipped(pair, str(error)))
                 del self._finished[pair]

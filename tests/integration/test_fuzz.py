@@ -10,6 +10,16 @@ from tests.support.repository import ROOT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 
+FAST = [
+    ("files", 400),
+    ("arguments", 150),
+    ("studies", 100),
+    ("embed", 150),
+    ("compare", 100),
+    ("commands", 150),
+]
+"""What is tried, and how often in the default run."""
+
 
 def run(kind: str, tries: int) -> None:
     done = subprocess.run(
@@ -24,12 +34,12 @@ def run(kind: str, tries: int) -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
-@pytest.mark.parametrize(("kind", "tries"), [("files", 400), ("arguments", 150)])
+@pytest.mark.parametrize(("kind", "tries"), FAST)
 def test_a_sample(kind: str, tries: int) -> None:
     run(kind, tries)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("kind", ["files", "arguments"])
+@pytest.mark.parametrize("kind", [kind for kind, _ in FAST])
 def test_fifty_thousand_each(kind: str) -> None:
     run(kind, 50_000)

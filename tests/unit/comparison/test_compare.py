@@ -221,6 +221,12 @@ def test_rounds_take_turns_and_the_median_counts() -> None:
     assert found.rounds == 3
 
 
+def test_rounds_without_end_end_at_the_limit() -> None:
+    options: dict[str, Any] = {"checks": [[0]], "solvers": ["phase"]}
+    found = compare(network(), X, epsilon=0.1, rounds=10**30, time_limit=0.2, **options)
+    assert len(found.runs) == 1
+
+
 def test_a_time_limit_leaves_each_run_its_share() -> None:
     checks = [list(range(60))] * 3
     options: dict[str, Any] = {"epsilon": 0.1, "time_limit": 1e-4}

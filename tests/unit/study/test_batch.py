@@ -228,6 +228,8 @@ def test_pairs_of_a_grid_that_do_not_fit_are_left_out(tmp_path: Path) -> None:
         ({"task": "minimal"}, "unknown task"),
         ({"gap": 0.1}, "can take no 'gap'"),
         ({"retry": ["done"]}, "unknown retry"),
+        ({"columns": [1]}, "columns must be a list of texts"),
+        ({"columns": 1}, "columns must be a list of texts"),
         ({"workers": 0}, "workers"),
         ({"indices": [5]}, r"inputs 0\.\.2, got \[5\]"),
         ({"indices": [1, 1]}, "distinct"),
