@@ -38,6 +38,8 @@ from milp_verix.traversal.explain import explain_problem
 
 TASKS = ("check", "explain", "minimum", "contrastive")
 _MASTERS = ("auto", "tree", "program")
+_MOST_ROUNDS = 100
+"""Runs are compared in pairs, and more of them make no median steadier."""
 
 
 class Comparing(Ordering, total=False):
@@ -99,7 +101,7 @@ def compare_solvers(
             explanation, which ``auto`` finds before the runs.
         most_checks: the most checks of the explanation that are compared: spread evenly over those
             that bounds and attacks alone do not decide. By default all of them.
-        rounds: how often each pair runs, in turns; the run with the median time counts.
+        rounds: how often each pair runs, in turns, 1 to 100; the run with the median time counts.
         relaxations: whether the records of each check have the optimum of the linear relaxation,
             which HiGHS finds, outside of the times of the runs.
         progress: called with each pair before it runs.
@@ -129,6 +131,8 @@ def compare_solvers(
     if fitting and not pairs:
         raise InputError(skipped[-1].reason)
     rounds = integer_of(rounds, "rounds")
+    if rounds > _MOST_ROUNDS:
+        raise InputError(f"rounds must be at most {_MOST_ROUNDS}, got {rounds}")
     asked = _asked(checks, ordering, problem)
     if most_checks is not None:
         integer_of(most_checks, "most_checks")
@@ -175,23 +179,20 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
 
     def _search(self) -> None:
         """Run the pairs in turns; raises ``InputError`` if no run ends."""
-        turns = len(self.pairs) * self.rounds
+        turns = [*self.pairs] * self.rounds
         if self.task == "check" and self.checks is None and self.pairs:
-            share = replace(self._share(turns + 1), warm="auto")
+            share = replace(self._share(len(turns) + 1), warm="auto")
             self.checks = checks_of(explain_problem(self.problem, search=share, **self.ordering))
             if self.most is not None:
                 self.checks = hard_checks(self.problem, self.checks, self.most, share)
-        for number in range(turns):
-            pair = self.pairs[number % len(self.pairs)]
-            if number >= len(self.pairs) and self._whole.passed():
-                break  # each pair has had its turn
+        for number, pair in enumerate(turns):
             runs = self._finished.get(pair)
             if runs is None:
                 continue
             self._pair = pair
             self.show()
             try:
-                run = self._run(pair, self._share(turns - number))
+                run = self._run(pair, self._share(len(turns) - number))
             except (SolverError, InputError) as error:  # a way of warm that it does not have
                 self.skipped.append(Skipped(pair, str(error)))
                 del self._finished[pair]
