@@ -107,6 +107,7 @@ KINDS: Mapping[str, Kind] = {
     "check_time_limit": SECONDS,
     "clock": TEXT,
     "codes": SEVERAL.or_none(),
+    "columns": TEXTS.or_none(),
     "count": INTEGER,
     "delta": NUMBER.or_none(),
     "deviation": NUMBER.or_none(),

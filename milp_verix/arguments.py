@@ -10,20 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from milp_verix.errors import InputError, refusing
-from verix_encodings import Formulation, formulation_named
 from verix_encodings.arrays import FloatArray
 
 _RATIO = re.compile(r"([+-]?\d*\.?\d+) ?/ ?(\d*\.?\d+)", re.ASCII)
-
-
-def resolve_formulation(formulation: str | Formulation) -> Formulation:
-    """Return a formulation by its name, or as it is given; ``InputError`` for anything else."""
-    if isinstance(formulation, Formulation):
-        return formulation
-    try:
-        return formulation_named(str(formulation))
-    except ValueError as error:
-        raise InputError(str(error)) from error
 
 
 LONGEST_CHECK = 300.0

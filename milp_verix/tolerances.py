@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.names import require_one_of
 from verix_encodings.arrays import FloatArray
 
 
@@ -59,6 +60,6 @@ def tolerances_of(given: Any) -> Tolerances:
     known = [field.name for field in fields(Tolerances)]
     if given is not None and not isinstance(given, Mapping):
         raise InputError(f"tolerances are Tolerances, or values by name, got {given!r}")
-    if unknown := [name for name in given or () if name not in known]:
-        raise InputError(f"unknown tolerance {unknown[0]!r}; there are {', '.join(known)}")
+    for name in given or ():
+        require_one_of(known, name, "tolerance")
     return Tolerances(**(given or {}))

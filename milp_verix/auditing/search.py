@@ -100,7 +100,8 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
 
     def result(self) -> Audit:
         """Return the result; its counterfactuals have few, small changes."""
-        return with_plain_counterfactuals(self._snapshot()(), self.request.problem)
+        found, request = self._snapshot()(), self.request
+        return with_plain_counterfactuals(found, request.problem, request.deadline)
 
     def _try_features(self, strategy: Strategy) -> None:
         """Complete a set that is not known to be sound; leave features out of a sound one."""

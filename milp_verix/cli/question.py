@@ -42,6 +42,7 @@ from milp_verix.input_files import (
     scaled_note,
 )
 from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.names import meant
 from milp_verix.inputs.one_row import features_among, row_of
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.loaded_model import LoadedModel
@@ -306,9 +307,9 @@ def numbers_in(file: str, option: str, network: LoadedModel) -> Any:
     if Path(file).suffix in (".npy", ".json"):
         with refusing(option, InputError):
             return read_numbers(Path(file), network.input_size)
-    known = {"--order": ", ".join(ORDERS), "--costs": "", "--explanation": ""}.get(option, "pixels")
-    either = f"{known} or " if known else ""
-    raise InputError(f"{option} is {either}a .npy or .json file, got {file!r}")
+    known = {"--order": ORDERS, "--costs": (), "--explanation": ()}.get(option, ("pixels",))
+    either = f"{', '.join(known)} or " if known else ""
+    raise InputError(f"{option} is {either}a .npy or .json file, got {file!r}{meant(file, known)}")
 
 
 def freed_features(given: str, network: LoadedModel) -> Any:

@@ -38,6 +38,8 @@ from milp_verix.traversal.explain import explain_problem
 
 TASKS = ("check", "explain", "minimum", "contrastive")
 _MASTERS = ("auto", "tree", "program")
+_MOST_ROUNDS = 100
+"""Runs are compared in pairs, and more of them make no median steadier."""
 
 
 class Comparing(Ordering, total=False):
@@ -99,7 +101,7 @@ def compare_solvers(
             explanation, which ``auto`` finds before the runs.
         most_checks: the most checks of the explanation that are compared: spread evenly over those
             that bounds and attacks alone do not decide. By default all of them.
-        rounds: how often each pair runs, in turns; the run with the median time counts.
+        rounds: how often each pair runs, in turns, 1 to 100; the run with the median time counts.
         relaxations: whether the records of each check have the optimum of the linear relaxation,
             which HiGHS finds, outside of the times of the runs.
         progress: called with each pair before it runs.
@@ -129,6 +131,8 @@ def compare_solvers(
     if fitting and not pairs:
         raise InputError(skipped[-1].reason)
     rounds = integer_of(rounds, "rounds")
+    if rounds > _MOST_ROUNDS:
+        raise InputError(f"rounds must be at most {_MOST_ROUNDS}, got {rounds}")
     asked = _asked(checks, ordering, problem)
     if most_checks is not None:
         integer_of(most_checks, "most_checks")

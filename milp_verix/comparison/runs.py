@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from milp_verix.arguments import resolve_formulation
 from milp_verix.comparison.each_check import CheckWatch, Relaxations
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.duality.contrastive import contrastive_of
@@ -14,7 +13,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.options import Ordering
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
-from milp_verix.problem.search import Search
+from milp_verix.problem.search import Search, resolve_formulation
 from milp_verix.results.comparison import Run
 from milp_verix.results.public import Explanation
 from milp_verix.results.records.check_record import CheckRecord

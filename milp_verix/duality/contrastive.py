@@ -165,7 +165,7 @@ def _least(
     def shown(best: Verdict, run: ContrastSearch) -> Counterfactual:
         found = counterfactual_of(best)
         if scales is None:
-            return plain_counterfactual(problem, found)
+            return plain_counterfactual(problem, found, request.deadline)
         farthest = run.lower_bound / (1 - NEAREST_GAP) * (1 - 1e-9)
         if not run.proven:
             farthest = measure.cost(found.input.reshape(-1).astype(np.float64)) * (1 + NEAREST_GAP)
@@ -173,7 +173,7 @@ def _least(
         def near(point: NDArray[Any]) -> bool:
             return run.lower_bound <= measure.cost(point.astype(np.float64)) <= farthest
 
-        return rounded_counterfactual(problem, found, near)
+        return rounded_counterfactual(problem, found, request.deadline, near)
 
     def result(run: ContrastSearch) -> ContrastiveExplanation:
         best = run.best

@@ -215,6 +215,7 @@ class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
         return plain_counterfactual(
             self.subsets.problem,
             point,
+            self.subsets.deadline,
             lambda candidate: not paired or self._unchanged(candidate) is not None,
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.argument_kinds import TEXT, TEXTS, Kind, checked
-from milp_verix.arguments import resolve_formulation, segments_of
+from milp_verix.arguments import segments_of
 from milp_verix.clock import NO_LIMIT
 from milp_verix.embedding.embedded import Embedded
 from milp_verix.embedding.gurobi_host import GurobiHost
@@ -21,6 +21,7 @@ from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.problem.agreement import require_agreement_at
+from milp_verix.problem.search import resolve_formulation
 from milp_verix.tolerances import Tolerances
 from verix_encodings import BoundMethod, Formulation, Interval
 from verix_encodings.arrays import FloatArray

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,9 @@ def sockets_of(host: Host, sides: tuple[Side, Side], inputs: Any, outputs: Any) 
     """Read the arguments of :func:`milp_verix.embed`; raises ``InputError`` as told there."""
     given = _entries(host, inputs, sides[0])
     wanted = {} if outputs is None else _entries(host, outputs, sides[1])
+    for i, entry in wanted.items():
+        if _is_number(entry) and not isfinite(entry):
+            raise InputError(f"output {i} shall equal {entry}: give a finite number")
     own, places = _distinct(host, [*given.values(), *wanted.values()])
     behind = places[len(given) :] if wanted else np.full(prod(sides[1].shape), -1)
     return Sockets(given, wanted, own, places[: len(given)], behind, _box(host, given))

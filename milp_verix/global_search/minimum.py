@@ -162,7 +162,7 @@ def minimum_of(
         if earlier is not None:
             run.go_on(earlier)
         found = run.run(progress, snapshots)
-        found = with_plain_counterfactuals(found, problem)
+        found = with_plain_counterfactuals(found, problem, request.deadline)
         return replace(found, notes=found.notes + notes).of(problem)
 
 

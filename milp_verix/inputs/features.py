@@ -64,8 +64,8 @@ class Feature:
             raise InputError(
                 f"{self.name}: a standard deviation is finite and not negative, got {spread!r}"
             )
-        if self.only is not None and self.only not in DIRECTIONS:
-            raise InputError(f"{self.name}: only is 'up' or 'down', got {shown(self.only)}")
+        if self.only is not None:
+            require_one_of(DIRECTIONS, self.only, f"direction of {self.name} in only,")
         if self.only is not None and self.kind in ("category", "fixed"):
             raise InputError(f"{self.name}: a {self.kind} feature has no direction, as only says")
         if self.missing is not False:

@@ -14,7 +14,7 @@ def closest(given: str, known: Collection[str]) -> str | None:
     """Return the name in ``known`` that ``given`` may stand for; None if no name is close."""
     by_form = {name.strip().casefold(): name for name in known}
     form = given.strip().casefold()
-    close = [form] if form in by_form else get_close_matches(form, by_form, n=1, cutoff=0.7)
+    close = [form] if form in by_form else get_close_matches(form, by_form, n=1, cutoff=0.66)
     return by_form[close[0]] if close else None
 
 

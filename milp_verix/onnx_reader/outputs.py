@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import onnx
 
-from milp_verix.errors import InputError, ModelError
+from milp_verix.errors import ModelError
+from milp_verix.inputs.names import require_one_of
 from milp_verix.onnx_reader.graph import nodes_for
 
 _FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16)
@@ -55,8 +56,7 @@ def _chosen(graph: onnx.GraphProto, output: str | None) -> onnx.ValueInfoProto:
     outputs: dict[str, onnx.ValueInfoProto] = {value.name: value for value in graph.output}
     listed = ", ".join(map(repr, outputs))
     if output is not None:
-        if output not in outputs:
-            raise InputError(f"the model has no output {output!r}, only {listed}")
+        require_one_of(outputs, output, "output of the model")
         return outputs[output]
     of_scores = [value for value in outputs.values() if not _is_label(value)]
     candidates = of_scores or list(outputs.values())

@@ -102,7 +102,8 @@ class _Batch:
             mine = np.arange(place, reached.size, count)
             coordinates = np.flatnonzero(self.weights[:, place])
             for best in mine[np.argsort(-reached[mine], kind="stable")]:
-                if reached[best] <= 0:
+                # many rules make a replay a program of its own
+                if reached[best] <= 0 or self.late():
                     break
                 verdict = replayed(self.problem, inputs[:, best], coordinates)
                 if verdict is not None:

@@ -5,14 +5,13 @@ from dataclasses import replace
 from typing import TypedDict, Unpack
 
 from milp_verix.argument_kinds import checked
-from milp_verix.arguments import resolve_formulation
 from milp_verix.clock import NO_LIMIT
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, EncodingOptions, InputLike
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.search import USUAL, Search
+from milp_verix.problem.search import USUAL, Search, resolve_formulation
 from verix_encodings import Encoding, Program, encode
 
 _DROPPED = 1e-13

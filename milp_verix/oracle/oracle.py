@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.arguments import resolve_formulation
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.errors import SolverError
 from milp_verix.oracle.attack import attacked
@@ -29,7 +28,7 @@ from milp_verix.oracle.stage_clock import StageClock
 from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.search import USUAL, Search
+from milp_verix.problem.search import USUAL, Search, resolve_formulation
 from milp_verix.results.records.statistics import (
     BOUNDS_ALONE,
     MEMORY_LIMIT,

@@ -13,7 +13,7 @@ from milp_verix.arguments import indices_of, refuse_surrogates
 from milp_verix.errors import InputError, refusing
 from milp_verix.image_shape import image_layout, likely_image
 from milp_verix.inputs.labelled import Labels, features_listed, values_by_label
-from milp_verix.inputs.names import listed, meant, same_names
+from milp_verix.inputs.names import listed, meant, require_one_of, same_names
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
 CostsLike: TypeAlias = ArrayLike | Mapping[str | int, float] | None
@@ -56,6 +56,11 @@ class Features:
             found[group] = feature
         return frozen_indices(found)
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """The feature of each name."""
+        return {name: place for place, name in enumerate(self.names or ())}
+
     def coordinates(self, features: Sequence[int]) -> IntArray:
         """Return the flat coordinates of all of ``features``, ascending."""
         if len(features) == 1:
@@ -69,12 +74,12 @@ class Features:
 
         Raises ``InputError``, which tells the ``argument``, if there is none.
         """
-        names = list(self.names or ())
+        names = self._places
         if isinstance(given, str) and given not in names:  # spaces may be underscores
             given = next(iter(same_names(names, [given])), given)
         try:
-            found = names.index(given) if isinstance(given, str) else operator.index(given)
-        except (ValueError, TypeError):
+            found = names[given] if isinstance(given, str) else operator.index(given)
+        except (KeyError, TypeError):
             found = -1
         if not 0 <= found < self.count:
             known = listed(names) or "none has a name"
@@ -148,8 +153,7 @@ def make_features(
         singles = tuple(np.array([i], dtype=np.intp) for i in range(size))
         return Features(singles, shape if one_channel else None)
     if isinstance(given, str):
-        if given != "pixels":
-            raise InputError(f"unknown features {given!r}; choose 'pixels' or give groups")
+        require_one_of(["pixels"], given, "features", ", or give groups")
         if layout is None:
             raise InputError(
                 "features='pixels' needs an image, height × width × 1, 3 or 4 channels, or with "

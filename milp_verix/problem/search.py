@@ -3,14 +3,14 @@
 from dataclasses import dataclass, fields
 
 from milp_verix.argument_kinds import refuse_wrong
-from milp_verix.arguments import integer_of, resolve_formulation, seconds_of, segments_of
+from milp_verix.arguments import integer_of, seconds_of, segments_of
 from milp_verix.clock import Deadline
 from milp_verix.errors import InputError
-from milp_verix.inputs.names import require_one_of
+from milp_verix.inputs.names import meant, require_one_of
 from milp_verix.resident import bytes_of
 from milp_verix.solvers import Solver
 from milp_verix.tolerances import Tolerances, tolerances_of
-from verix_encodings import BoundMethod, Formulation
+from verix_encodings import FORMULATIONS, BoundMethod, Formulation, formulation_named
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 _TOLERANCES = Tolerances()
@@ -20,6 +20,16 @@ EXACTNESS = ("exact", "relaxation", "bounds")
 
 WARM = ("auto", "rebuilt", "in_place", "start")
 """The ways in which a solver goes on from one program to the next."""
+
+
+def resolve_formulation(formulation: str | Formulation) -> Formulation:
+    """Return a formulation by its name, or as it is given; ``InputError`` for anything else."""
+    if isinstance(formulation, Formulation):
+        return formulation
+    try:
+        return formulation_named(str(formulation))
+    except ValueError as error:
+        raise InputError(f"{error}{meant(str(formulation), FORMULATIONS)}") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

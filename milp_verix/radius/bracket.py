@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from milp_verix.clock import Deadline
 from milp_verix.radius.balls import Balls
 from milp_verix.radius.shrinking import nearest
 from milp_verix.results.build import counterfactual_of
@@ -102,7 +103,7 @@ class Bracket:
         self.upper, self.counterfactual = found, point
         self.unknown = {radius: why for radius, why in self.unknown.items() if radius < found}
 
-    def round(self) -> None:
+    def round(self, deadline: Deadline) -> None:
         """Move a described counterfactual to plain numbers, if the bracket stays as narrow."""
         if self.counterfactual is None or self._balls.problem.inputs is None:
             return
@@ -113,7 +114,7 @@ class Bracket:
             return self.lower < far and narrow
 
         problem = self._balls.at(self.reach)
-        self.counterfactual = plain_counterfactual(problem, self.counterfactual, near)
+        self.counterfactual = plain_counterfactual(problem, self.counterfactual, deadline, near)
         self.upper = self._balls.distance(self.counterfactual.input)
 
     def steps(self) -> Iterator[Step]:

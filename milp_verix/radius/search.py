@@ -88,7 +88,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
     def result(self) -> RobustnessRadii:
         """Return the brackets, with counterfactuals that can be told."""
         for bracket in self.brackets:
-            bracket.round()
+            bracket.round(self.request.deadline)
         return self._result(self.stopped)
 
     def _result(self, why: str | None) -> RobustnessRadii:

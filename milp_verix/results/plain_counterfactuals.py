@@ -7,14 +7,17 @@ nearest value that is enough, real ones by halving. Several sequences are tried,
 point is kept; trees have thresholds instead, see :mod:`.plain_tree_points`. Real numbers are told
 in few digits at last, see :mod:`.few_digits`. onnxruntime runs each point that is kept, and each
 lies in the ball, so the result is a counterfactual as the first one was. No proof depends on it.
+A deadline ends the work: a counterfactual that was not reached by then stays as it was found.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
+from milp_verix.clock import BeyondMemoryError, Deadline, OutOfTimeError
 from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
@@ -31,21 +34,23 @@ _SCANNED = 64
 """Whole numbers between the input and a change that are looked at one by one."""
 _SEQUENCES = 4
 """Sequences of features that are tried, each beginning with another one."""
+_SPARE = 0.5
+"""Seconds after a search's limit in which its counterfactuals become plain all the same."""
 
 
 def _always(_: Point) -> bool:
     return True
 
 
-def with_plain_counterfactuals(found: Found, problem: PosedProblem) -> Found:
-    """Return an explanation, or an audit, with plain counterfactuals."""
+def with_plain_counterfactuals(found: Found, problem: PosedProblem, deadline: Deadline) -> Found:
+    """Return an explanation, or an audit, with counterfactuals that are plain by ``deadline``."""
     points: Mapping[int, Counterfactual] = {
-        feature: plain_counterfactual(problem, point)
+        feature: plain_counterfactual(problem, point, deadline)
         for feature, point in found.counterfactuals.items()
     }
     changed = replace(found, counterfactuals=points)
     if isinstance(changed, Audit) and changed.counterexample is not None:
-        plain = plain_counterfactual(problem, changed.counterexample)
+        plain = plain_counterfactual(problem, changed.counterexample, deadline)
         return replace(changed, counterexample=plain)
     return changed
 
@@ -55,7 +60,10 @@ _MOST_VALUES = 4_000_000
 
 
 def plain_counterfactual(
-    problem: PosedProblem, found: Counterfactual, allowed: Condition = _always
+    problem: PosedProblem,
+    found: Counterfactual,
+    deadline: Deadline,
+    allowed: Condition = _always,
 ) -> Counterfactual:
     """Return a counterfactual that changes no other features than ``found``, and fewer if it can.
 
@@ -65,11 +73,26 @@ def plain_counterfactual(
     point = found.input.reshape(-1).copy()
     if problem.inputs is not None and not _cheap(problem, point):
         return found
-    if problem.margins.stepped:
-        point = plain_tree_point(problem, point, allowed)
-    elif problem.inputs is not None:
-        point = _plain_point(problem, point, allowed)
-    return _told(problem, found, in_few_digits(problem, point, allowed))
+    late = deadline.sooner(-_SPARE)
+    in_time = _in_time(allowed, late)
+    with suppress(OutOfTimeError, BeyondMemoryError):
+        in_time(point)
+        if problem.margins.stepped:
+            point = plain_tree_point(problem, point, in_time)
+        elif problem.inputs is not None:
+            point = _plain_point(problem, point, in_time, late)
+        point = in_few_digits(problem, point, in_time)
+    return _told(problem, found, point)
+
+
+def _in_time(allowed: Condition, deadline: Deadline) -> Condition:
+    """Return the condition ``allowed``, which raises ``OutOfTimeError`` after the deadline."""
+
+    def in_time(candidate: Point) -> bool:
+        deadline.check()
+        return allowed(candidate)
+
+    return in_time
 
 
 def _cheap(problem: PosedProblem, point: Point) -> bool:
@@ -78,14 +101,18 @@ def _cheap(problem: PosedProblem, point: Point) -> bool:
 
 
 def rounded_counterfactual(
-    problem: PosedProblem, found: Counterfactual, allowed: Condition
+    problem: PosedProblem, found: Counterfactual, deadline: Deadline, allowed: Condition
 ) -> Counterfactual:
     """Return ``found`` with fewer digits in real numbers, nearer to the input or farther.
 
     ``allowed`` is a condition on its input, flat, shape (d,), such as the distance that is proven.
     """
     point = found.input.reshape(-1).copy()
-    return _told(problem, found, in_few_digits(problem, point, allowed, near=False))
+    with suppress(OutOfTimeError, BeyondMemoryError):
+        point = in_few_digits(
+            problem, point, _in_time(allowed, deadline.sooner(-_SPARE)), near=False
+        )
+    return _told(problem, found, point)
 
 
 def _told(problem: PosedProblem, found: Counterfactual, point: Point) -> Counterfactual:
@@ -100,12 +127,15 @@ def _told(problem: PosedProblem, found: Counterfactual, point: Point) -> Counter
     return counterfactual_of(violated_by(problem.question, point, outputs))
 
 
-def _plain_point(problem: PosedProblem, point: Point, allowed: Condition) -> Point:
+def _plain_point(
+    problem: PosedProblem, point: Point, allowed: Condition, deadline: Deadline
+) -> Point:
     """Return a described input near ``point`` that changes as few of its features as is found."""
     inputs = problem.inputs
     assert inputs is not None
 
     def counts(candidate: Point) -> bool:
+        deadline.check()  # a margin that stays below zero is not asked if it is allowed
         return first_changed(problem, candidate[None], allowed) is not None
 
     point = put_back(problem, point, allowed)

@@ -66,6 +66,7 @@ def solver_named(name: str) -> Solver:
     if base not in FAMILIES and not own:
         families = [f"{family}:NAME" for family in FAMILIES]
         require_one_of(["auto", *SOLVERS, *CHECKERS, *added_solvers(), *families], name, "solver")
+        raise InputError("'auto' is a choice among solvers: name one of them")
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
     except ValueError as error:

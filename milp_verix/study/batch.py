@@ -15,6 +15,7 @@ from milp_verix.duality.contrastive import contrastive_of
 from milp_verix.errors import InputError
 from milp_verix.global_search.minimum import MinimumOptions, minimum_of
 from milp_verix.inputs.inputs import Inputs as Description
+from milp_verix.inputs.names import require_one_of
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike
@@ -274,8 +275,8 @@ def _engine(network: LoadedModel, workers: int, client: Any, whole: bool) -> Eng
 
 def _statuses(retry: Collection[str]) -> set[str]:
     wanted = [retry] if isinstance(retry, str) else list(retry)
-    if any(one not in (UNDECIDED, FAILED) for one in wanted):
-        raise InputError(f"retry takes {UNDECIDED!r} and {FAILED!r}, got {wanted!r}")
+    for one in wanted:
+        require_one_of((UNDECIDED, FAILED), one, "retry")
     return {*wanted}
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from inspect import Parameter, signature
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from milp_verix.duality.contrastive import contrastive
 from milp_verix.errors import InputError
 from milp_verix.global_search.minimum import minimum
 from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.inputs.names import require_one_of
+from milp_verix.inputs.names import meant, require_one_of
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.public import ContrastiveExplanation, Explanation
@@ -96,7 +96,8 @@ def settings_of(
     taken = {kind: _arguments_of(kind) for kind in kinds}
     for name in (*grid, *options):
         if not any(name in arguments for arguments in taken.values()):
-            raise InputError(f"the task {' or '.join(taken)} can take no {name!r}; leave it out")
+            refused = f"the task {' or '.join(taken)} can take no {name!r}; leave it out"
+            raise InputError(refused + meant(name, {*chain.from_iterable(taken.values())}))
         if name in grid and name in options:
             raise InputError(f"{name!r} is in the grid, and given beside it: give it once")
     found = []

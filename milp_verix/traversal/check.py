@@ -46,7 +46,7 @@ def check_problem(
         verdict = oracle.check(coordinates, request.deadline.limited(request.check_limit))
         told = {one.name: getattr(verdict, one.name) for one in fields(Verdict)}
         if verdict.violated:
-            plain = plain_counterfactual(problem, counterfactual_of(verdict))
+            plain = plain_counterfactual(problem, counterfactual_of(verdict), request.deadline)
             told |= {"witness": plain.input, "prediction": plain.prediction, "rival": plain.rival}
         about = Result(**fields_of(oracle, request.elapsed, None))
         return Check(**told, about=about, free=tuple(chosen))

@@ -111,7 +111,8 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
 
     def result(self) -> Explanation:
         """Return the explanation; counterfactuals of described inputs have few, small changes."""
-        return with_plain_counterfactuals(self._snapshot()(), self.request.problem)
+        found, request = self._snapshot()(), self.request
+        return with_plain_counterfactuals(found, request.problem, request.deadline)
 
     def _explanation(self, order: Order, state: Traversal) -> Explanation:
         spent = self.request.elapsed

@@ -1,4 +1,4 @@
-"""Damaged files and odd arguments: each is answered, or refused by an error of this package.
+"""Damaged files, and odd arguments of calls and commands: each is answered, or refused in words.
 
 ``python -m tests.fuzz --tries 100000`` makes tries from a seed that grows, in processes that may
 die, and prints what is wrong: another exception, an error with a line of more than 400 characters,

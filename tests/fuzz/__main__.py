@@ -1,12 +1,24 @@
 """The command: see the docstring of the package."""
 
 import argparse
+import os
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.fuzz import arguments, files
-from tests.fuzz.trials import fault, run
+from tests.fuzz import arguments, commands, files, studies
+from tests.fuzz.trials import Try, fault, run
+
+KINDS: dict[str, Callable[[Path], Try]] = {
+    "files": files.trials,
+    "arguments": lambda _: arguments.trials(),
+    "studies": lambda _: studies.trials(studies.of_studies),
+    "embed": lambda _: studies.trials(studies.of_embedding),
+    "compare": lambda _: studies.trials(studies.of_comparisons),
+    "commands": commands.trials,
+}
+"""What is tried; each gets a folder of its own."""
 
 
 def main() -> int:
@@ -14,13 +26,14 @@ def main() -> int:
     made = argparse.ArgumentParser(description="Damaged files and odd arguments.")
     made.add_argument("--tries", type=int, default=1000)
     made.add_argument("--first", type=int, default=0, help="the first seed")
-    made.add_argument("--kinds", nargs="+", default=["files", "arguments"])
+    made.add_argument("--kinds", nargs="+", choices=KINDS, default=[*KINDS])
     made.add_argument("--only", type=int, help="one seed alone, in this process")
     asked = made.parse_args()
     wrong = False
     for kind in asked.kinds:
         with tempfile.TemporaryDirectory() as folder:
-            tries = files.trials(Path(folder)) if kind == "files" else arguments.trials()
+            os.chdir(folder)
+            tries = KINDS[kind](Path(folder))
             if asked.only is not None:
                 told = fault(tries(asked.only))
                 lines = [] if told is None else [told]

@@ -1,7 +1,7 @@
 """Odd arguments of each public call: names, numbers, shapes, dtypes."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import milp_verix as mv
-from tests.fuzz.trials import LIMIT
+from tests.fuzz.trials import LIMIT, Try
 from tests.support.onnx_models import build, node, weights
 
 NAMES = ("age", "net pay", "debt")
+Calls = list[tuple[Callable[..., Any], dict[str, Any]]]
+"""Public calls, each with arguments that are right."""
+
 MORE: dict[Callable[..., Any], tuple[str, ...]] = {
     mv.explain: ("norm", "features", "solver", "order", "feature_names", "threads", "delta"),
     mv.inflate: ("within", "resolution", "solver"),
@@ -54,12 +57,11 @@ def _values(row: Any) -> list[Any]:
     return [*numbers, *lists, *arrays, *frames]
 
 
-def _calls() -> tuple[list[tuple[Callable[..., Any], dict[str, Any]]], Any]:
-    """Return public calls with arguments that are right."""
+def models() -> tuple[tuple[Any, Any, Any], pd.DataFrame]:
+    """Return a forest, a linear model and a network, and the table that two were fitted on."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(0, 9, (120, 3)).astype(float), columns=list(NAMES))
     labels = (frame["age"] + frame["debt"] > frame["net pay"] + 4).to_numpy()
-    row, described = frame.iloc[3], mv.Inputs([mv.integer(name, 0, 8) for name in NAMES])
     forest = RandomForestClassifier(4, max_depth=3, random_state=0).fit(frame, labels)
     linear = LogisticRegression().fit(frame, labels)
     nodes = [node("Gemm", ["x", "A"], ["h"]), node("Relu", ["h"], ["r"])]
@@ -67,7 +69,14 @@ def _calls() -> tuple[list[tuple[Callable[..., Any], dict[str, Any]]], Any]:
     dense = build(
         [*nodes, node("Gemm", ["r", "B"], ["y"])], inputs={"x": (1, 3)}, constants=constants
     )
-    found: list[tuple[Callable[..., Any], dict[str, Any]]] = []
+    return (forest, linear, dense), frame
+
+
+def _calls() -> tuple[Calls, Any]:
+    """Return the questions and the makers of descriptions, and a row of the table."""
+    (forest, linear, dense), frame = models()
+    row, described = frame.iloc[3], mv.Inputs([mv.integer(name, 0, 8) for name in NAMES])
+    found: Calls = []
     ball = {"epsilon": 2, "domain": (0, 8), "time_limit": LIMIT}
     table = {"epsilon": "inf", "inputs": described, "time_limit": LIMIT}
     for model in (forest, linear, dense):
@@ -97,9 +106,13 @@ def _without(given: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in given.items() if key != name}
 
 
-def trials() -> Callable[[int], Callable[[], object]]:
-    """Return what makes a try of odd arguments from a seed."""
-    calls, row = _calls()
+def trials() -> Try:
+    """Return what makes a try of odd arguments of a question from a seed."""
+    return tries_of(*_calls(), MORE)
+
+
+def tries_of(calls: Calls, row: Any, more: Mapping[Callable[..., Any], tuple[str, ...]]) -> Try:
+    """Return what makes a try of odd arguments of one of ``calls``; ``more`` can be changed."""
     for function, arguments in calls:  # modules are loaded before the children are made
         function(**arguments)
 
@@ -107,7 +120,7 @@ def trials() -> Callable[[int], Callable[[], object]]:
         draw = random.Random(seed)
         function, arguments = draw.choice(calls)
         values = _values(row)
-        known = {*_without(arguments, "time_limit"), *MORE.get(function, ())}
+        known = {*_without(arguments, "time_limit"), *more.get(function, ())}
         names = draw.sample(sorted(known), draw.choice((1, 1, 2)))
         changed = {name: draw.choice(values) for name in names}
         return lambda: function(**{**arguments, **changed})

@@ -1,19 +1,32 @@
-"""A time limit is held at any size: features, classes, trees, depth, layers, groups, rows, rivals.
+"""Limits of time and memory are held at any size: features, classes, trees, depth, layers, groups.
 
+So are they with many rows and rivals, and with described inputs of many features, blocks and rules.
 What is timed is the processor's time, so a busy machine does not matter, and with two seconds to
 spare beside the limit. The refused ways took five times that at these sizes.
 """
 
 import functools
+import sys
 
 import pytest
 
-from tests.support.extreme_sizes import LIMIT, QUESTIONS, SIZES, Case, seconds_of
+from tests.support.extreme_sizes import (
+    LIMIT,
+    QUESTIONS,
+    SIZES,
+    Case,
+    excess_of,
+    seconds_of,
+)
 
 FAST = ("features", "classes")
 """The sizes of the default run: those of arrays that grow with the square."""
+FAST_DESCRIBED = ("described", "rules")
+"""Described sizes of the default run, at the question whose answer is made plain for readers."""
 SPARE = 2.0
 """Seconds that a question may take beyond its limit."""
+MORE, BATCH = 50_000_000, 250_000_000
+"""Bytes that a question may add to what is held, and those of one batch of work beyond these."""
 
 
 @functools.cache
@@ -30,3 +43,24 @@ def test_every_question_ends_within_its_limit(size: str) -> None:
     taken = {question: seconds_of(case_of(size), question) for question in QUESTIONS}
     late = {question: took for question, took in taken.items() if took > LIMIT + SPARE}
     assert not late
+
+
+@pytest.mark.parametrize("size", FAST_DESCRIBED)
+def test_an_explanation_of_described_inputs_ends_within_its_limit(size: str) -> None:
+    assert seconds_of(case_of(size), "explain") <= LIMIT + SPARE
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory needs /proc")
+@pytest.mark.parametrize("question", ["explain", "contrastive"])
+def test_memory_is_limited(question: str) -> None:
+    assert excess_of(case_of("features"), question, MORE) <= BATCH
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory needs /proc")
+@pytest.mark.parametrize("more", [0, MORE])
+@pytest.mark.parametrize("size", SIZES)
+def test_memory_is_limited_for_every_question(size: str, more: int) -> None:
+    questions = [question for question in QUESTIONS if question != "rules"]  # it takes no memory
+    beyond = {question: excess_of(case_of(size), question, more) for question in questions}
+    assert not {question: excess for question, excess in beyond.items() if excess > BATCH}

@@ -10,10 +10,17 @@ from tests.support.repository import ROOT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 
+FAST = [
+    (("files",), 400),
+    (("arguments",), 150),
+    (("studies", "embed", "compare", "commands"), 60),
+]
+"""What is tried in one process, and how often in the default run."""
 
-def run(kind: str, tries: int) -> None:
+
+def run(kinds: tuple[str, ...], tries: int) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz", "--kinds", kind, "--tries", str(tries)],
+        [sys.executable, "-m", "tests.fuzz", "--kinds", *kinds, "--tries", str(tries)],
         capture_output=True,
         text=True,
         check=False,
@@ -24,12 +31,12 @@ def run(kind: str, tries: int) -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
-@pytest.mark.parametrize(("kind", "tries"), [("files", 400), ("arguments", 150)])
-def test_a_sample(kind: str, tries: int) -> None:
-    run(kind, tries)
+@pytest.mark.parametrize(("kinds", "tries"), FAST)
+def test_a_sample(kinds: tuple[str, ...], tries: int) -> None:
+    run(kinds, tries)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("kind", ["files", "arguments"])
+@pytest.mark.parametrize("kind", [kind for kinds, _ in FAST for kind in kinds])
 def test_fifty_thousand_each(kind: str) -> None:
-    run(kind, 50_000)
+    run((kind,), 50_000)

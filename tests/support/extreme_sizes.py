@@ -1,16 +1,20 @@
 """Models of extreme sizes, and the questions that have a time limit."""
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 import milp_verix
+from milp_verix import Feature, continuous, integer
 from milp_verix.errors import MilpVerixError
+from milp_verix.resident import resident
 
 LIMIT = 1.0
 """Seconds that each question gets."""
@@ -51,7 +55,8 @@ def layered(*sizes: int, alike: float = 1.0, seed: int = 0) -> Any:
 def of_network(*sizes: int, rows: int = 50, alike: float = 1.0, **asked: Any) -> Case:
     """Return the case of a network of layers of these ``sizes``."""
     table = np.random.default_rng(1).random((rows, sizes[0])).astype(np.float32)
-    return Case(layered(*sizes, alike=alike), table[0], table, {"epsilon": 0.02, **asked})
+    asked = {"epsilon": 0.02, "domain": (0, 1), **asked}
+    return Case(layered(*sizes, alike=alike), table[0], table, asked)
 
 
 def of_trees(features: int = 30, rows: int = 400, **settings: Any) -> Case:
@@ -62,7 +67,50 @@ def of_trees(features: int = 30, rows: int = 400, **settings: Any) -> Case:
     label = (table[:, 0] + table[:, 1] + 0.3 * np.random.default_rng(2).normal(size=rows)) > 1
     usual = {"min_child_samples": 1, "verbose": -1, "n_jobs": 1, "deterministic": True}
     fitted = lightgbm.LGBMClassifier(**{**usual, **settings}).fit(table, label.astype(int))
-    return Case(milp_verix.load_network(fitted), table[0], table[:50], {"epsilon": 0.02})
+    asked = {"epsilon": 0.02, "domain": (0, 1)}
+    return Case(milp_verix.load_network(fitted), table[0], table[:50], asked)
+
+
+def of_description(
+    features: Sequence[Feature], epsilon: float | str, rules: Sequence[str] = (), *, trees: int = 0
+) -> Case:
+    """Return the case of a network, or of trees, whose inputs are described.
+
+    Rows rise from feature to feature, or have random words.
+    """
+    inputs = milp_verix.Inputs(features, rules=list(rules))
+    rng = np.random.default_rng(1)
+    if any(one.values for one in features):
+        chosen = [np.eye(one.width)[rng.integers(0, one.width, 400)] for one in features]
+        rows = np.hstack(chosen)
+    else:
+        rows = np.sort(rng.random((400, len(features))), axis=1) * [one.top for one in features]
+        rows = np.where([one.whole for one in features], np.rint(rows), rows)
+    if trees:
+        import lightgbm
+
+        usual = {"num_leaves": 31, "verbose": -1, "n_jobs": 1, "deterministic": True}
+        fitted = lightgbm.LGBMClassifier(n_estimators=trees, min_child_samples=1, **usual)
+        model = milp_verix.load_network(fitted.fit(rows, rng.random(400) < 0.5))
+    else:
+        model = layered(inputs.size, 30, 5)
+    return Case(model, rows[0], rows[:50], {"epsilon": epsilon, "inputs": inputs})
+
+
+def numbers(count: int, kind: Callable[..., Feature], top: float) -> list[Feature]:
+    """Return so many features from 0 to ``top``, called f0, f1 and so on."""
+    return [kind(f"f{number}", 0, top) for number in range(count)]
+
+
+def words(count: int, values: int) -> list[Feature]:
+    """Return so many one-hot blocks of ``values`` coordinates each."""
+    known = [f"v{number}" for number in range(values)]
+    return [milp_verix.category(f"f{number}", known, one_hot=True) for number in range(count)]
+
+
+def rising(count: int) -> list[str]:
+    """Return the rules that say that so many features rise from one to the next."""
+    return [f"f{number} <= f{number + 1}" for number in range(count - 1)]
 
 
 SIZES: dict[str, Callable[[], Case]] = {
@@ -74,8 +122,20 @@ SIZES: dict[str, Callable[[], Case]] = {
     "groups": lambda: of_network(12_000, 30, 5, features=np.arange(12_000) // 2),
     "rows": lambda: of_network(30, 30, 5, rows=200_000),
     "rivals": lambda: of_network(200, 100, 100, 1000, alike=1e-3),
+    "described": lambda: of_description(numbers(300, continuous, 1), "20%"),
+    "many described": lambda: of_description(numbers(20_000, continuous, 1), "10%"),
+    "whole numbers": lambda: of_description(numbers(5000, integer, 10**6), "inf"),
+    "blocks": lambda: of_description(words(300, 20), "inf"),
+    "one wide block": lambda: of_description(words(2, 5000), "inf"),
+    "rules": lambda: of_description(numbers(300, continuous, 1), "20%", rising(300)),
+    "whole rules": lambda: of_description(numbers(300, integer, 100), 20, rising(300)),
+    "many rules": lambda: of_description(numbers(2000, continuous, 1), "20%", rising(2000)),
+    "described trees": lambda: of_description(numbers(2000, integer, 100), "inf", trees=300),
+    "ruled trees": lambda: of_description(
+        numbers(300, integer, 100), "inf", rising(300), trees=300
+    ),
 }
-"""The eight sizes, each of them far beyond what tests of answers use."""
+"""The sizes, each of them far beyond what tests of answers use; the last ten are described."""
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "check": lambda c, **o: milp_verix.check(c.model, c.x, [0, 1], **o),
@@ -110,14 +170,25 @@ def without(options: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in options.items() if key != name}
 
 
-def seconds_of(case: Case, question: str) -> float:
+def seconds_of(case: Case, question: str, **more: Any) -> float:
     """Return the seconds that a question takes; a refusal in words is an answer, too.
 
-    They are those of the processor where these are fewer: a busy machine lets a question wait.
+    ``more`` are further options. Seconds are those of the processor where these are fewer: a busy
+    machine lets a question wait.
     """
     wall, own = time.perf_counter(), time.process_time()
     try:
-        QUESTIONS[question](case, domain=(0, 1), time_limit=LIMIT, **case.asked)
+        QUESTIONS[question](case, time_limit=LIMIT, **case.asked, **more)
     except MilpVerixError as error:
         assert error.args  # noqa: PT017 (any refusal will do)
     return min(time.perf_counter() - wall, time.process_time() - own)
+
+
+def excess_of(case: Case, question: str, more: int) -> int:
+    """Return the bytes held beyond a limit of memory, ``more`` than are held now; 0 if none are."""
+    limit = resident() + more
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    seconds_of(case, question, memory=limit)
+    held = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert held is not None
+    return max(int(held[1]) * 1024 - limit, 0)

@@ -175,14 +175,12 @@ class MixedDomain:
         lower, upper = self._whole(lower, upper)
         kept = np.all(lower <= upper, axis=1)
         for _ in range(_ROUNDS if self.clauses else 0):
-            before = lower, upper
+            before = lower.copy(), upper.copy()
             if self.blocks:
                 lower, upper, possible = self._unit_vectors(lower, upper)
-                kept &= possible
-            for clause in self.rules:
-                lower, upper, possible = _propagated(clause, lower, upper)
-                lower, upper = self._whole(lower, upper)
                 kept &= possible & np.all(lower <= upper, axis=1)
+            for clause in self.rules:
+                kept &= _propagated(clause, lower, upper, self.integral)
             if np.array_equal(before[0], lower) and np.array_equal(before[1], upper):
                 break
         return lower, upper, kept
@@ -260,40 +258,47 @@ def _up(exact: Fraction) -> float:
 
 
 def _propagated(
-    clause: Clause, lower: FloatArray, upper: FloatArray
-) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Shrink boxes by the one half-space of ``clause`` that they leave possible.
+    clause: Clause, lower: FloatArray, upper: FloatArray, integral: BoolArray
+) -> BoolArray:
+    """Shrink boxes, in place, by the one half-space of ``clause`` that they leave possible.
 
-    Also returns which boxes leave some half-space possible, (N,).
+    Returns which boxes leave some half-space possible and are not empty in its coordinates, (N,).
     """
     leasts = [half.least(lower, upper) for half in clause]
     possible = np.array(
         [t.sum(axis=1) - e <= h.upper for h, (t, e) in zip(clause, leasts, strict=True)]
     )
     alone = possible.sum(axis=0) == 1
+    kept = np.asarray(possible.any(axis=0))
     for half, (terms, error), can in zip(clause, leasts, possible, strict=True):
         rows = np.flatnonzero(alone & can)
         if rows.size:
-            lower, upper = _shrunk(half, terms[rows], error[rows], rows, (lower, upper))
-    return lower, upper, np.asarray(possible.any(axis=0))
+            kept[rows] &= _shrunk(half, (terms[rows], error[rows]), rows, (lower, upper), integral)
+    return kept
 
 
 def _shrunk(
     half: HalfSpace,
-    terms: FloatArray,
-    error: FloatArray,
+    least: tuple[FloatArray, FloatArray],
     rows: IntArray,
     ends: tuple[FloatArray, FloatArray],
-) -> tuple[FloatArray, FloatArray]:
-    """Shrink the boxes ``rows`` by ``a_j x_j ≤ b − Σ_{k ≠ j} min a_k x_k``, rounded outward."""
-    lower, upper = ends[0].copy(), ends[1].copy()
+    integral: BoolArray,
+) -> BoolArray:
+    """Shrink the boxes ``rows`` by ``a_j x_j ≤ b − Σ_{k ≠ j} min a_k x_k``, rounded outward.
+
+    Returns which of them are not empty, (rows,).
+    """
+    (terms, error), (lower, upper) = least, ends
     room = half.upper - (terms.sum(axis=1, keepdims=True) - terms) + 2 * error[:, None]
     for place, (j, a) in enumerate(zip(half.coordinates, half.coefficients, strict=True)):
         if a == 0:
             continue
         end = room[:, place] / a
         if a > 0:
-            upper[rows, j] = np.minimum(upper[rows, j], np.nextafter(end, np.inf))
+            end = np.nextafter(end, np.inf)
+            upper[rows, j] = np.minimum(upper[rows, j], np.floor(end) if integral[j] else end)
         else:
-            lower[rows, j] = np.maximum(lower[rows, j], np.nextafter(end, -np.inf))
-    return lower, upper
+            end = np.nextafter(end, -np.inf)
+            lower[rows, j] = np.maximum(lower[rows, j], np.ceil(end) if integral[j] else end)
+    at = np.ix_(rows, half.coordinates)
+    return np.asarray(np.all(lower[at] <= upper[at], axis=1))

@@ -338,6 +338,7 @@ def test_the_bars_are_as_long_as_the_seconds() -> None:
         ({"checks": [[0]], "time_limit": 0}, "time_limit must be positive"),
         ({"checks": [[0]], "order": "random"}, "leave order out"),
         ({"rounds": 0}, "rounds must be an integer of at least 1"),
+        ({"rounds": 10**30}, "rounds must be at most 100"),
         ({"epsilon": -1}, "epsilon must be finite and not negative"),
     ],
 )

@@ -317,6 +317,7 @@ def test_big_ms_that_leak_are_told() -> None:
         ({"segments": 0}, "segments"),
         ({"name": 1}, "name must be a text"),
         ({"inputs": [float("nan")] * 4}, "no finite lower bound"),
+        ({"outputs": [1.0, float("inf")]}, "output 1 shall equal inf: give a finite number"),
     ],
 )
 def test_refusals(change: dict[str, Any], told: str) -> None:

@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 
 import milp_verix as mv
+from tests.support.repository import EXAMPLES
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 ROWS = np.random.default_rng(0).random((200, 4))
@@ -35,6 +37,12 @@ def network() -> Any:
         ({"epsilon": 0.1, "bounds": "crwon"}, "did you mean 'crown'"),
         ({"epsilon": 0.1, "traversal": "binry"}, "did you mean 'binary'"),
         ({"epsilon": 0.1, "norm": "linff"}, "did you mean 'linf'"),
+        ({"epsilon": 0.1, "formulation": "big_n"}, "did you mean 'big_m'"),
+        ({"epsilon": 0.1, "formulation": "partitoin"}, "did you mean 'partition'"),
+        ({"epsilon": 0.1, "features": "pixel"}, "did you mean 'pixels'"),
+        ({"epsilon": 0.1, "warm": "atuo"}, "did you mean 'auto'"),
+        ({"epsilon": 0.1, "exactness": "exat"}, "did you mean 'exact'"),
+        ({"epsilon": 0.1, "tolerances": {"margn": 1e-6}}, "did you mean 'margin'"),
     ],
 )
 def test_an_option_that_is_unknown_or_missing_is_told_with_a_remedy(
@@ -43,6 +51,28 @@ def test_an_option_that_is_unknown_or_missing_is_told_with_a_remedy(
     with pytest.raises((mv.InputError, TypeError), match=told) as raised:
         mv.explain(network, ROWS[0], **asked)
     assert all(len(line) <= 400 for line in str(raised.value).splitlines())
+
+
+STUDY: dict[str, Any] = {"epsilon": 0.1, "journal": "study"}
+OTHER_CALLS: dict[str, Callable[[Any], object]] = {
+    "order": lambda n: mv.explain_many(n, ROWS[:1], **STUDY, grid={"ordr": ["margin"]}),
+    "failed": lambda n: mv.explain_many(n, ROWS[:1], **STUDY, retry=["faild"]),
+    "sos1": lambda n: mv.compare(n, ROWS[0], epsilon=0.1, formulations=["sos2"]),
+    "features": lambda n: mv.contrastive(n, ROWS[0], epsilon=0.1, minimise="featurs"),
+    "shapley": lambda n: mv.importance(n, ROWS[0], epsilon=0.1, index="shapely"),
+    "up": lambda _: mv.continuous("age", 0, 1, only="upp"),
+    "svg": lambda n: mv.explain(n, ROWS[0], epsilon=0.1).plot("x.sgv"),
+    "logits": lambda _: mv.load_network(EXAMPLES / "digits.onnx", output="logit"),
+}
+
+
+@pytest.mark.parametrize("meant", OTHER_CALLS)
+def test_a_wrong_word_in_any_call_is_met_with_the_closest(
+    network: Any, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(mv.InputError, match=f"did you mean {meant!r}"):
+        OTHER_CALLS[meant](network)
 
 
 def test_a_problem_without_a_radius_asks_for_one(network: Any) -> None:

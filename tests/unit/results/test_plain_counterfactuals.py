@@ -23,7 +23,9 @@ def _both(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Expl
     least = milp_verix.minimum(network, case.point, **options)
     assert least.replay(network) == ()
     for home in _HOMES:
-        monkeypatch.setattr(f"milp_verix.{home}.with_plain_counterfactuals", lambda found, _: found)
+        monkeypatch.setattr(
+            f"milp_verix.{home}.with_plain_counterfactuals", lambda found, *_: found
+        )
     return [plain, milp_verix.explain(network, case.point, order=order, **options)]
 
 
@@ -90,7 +92,9 @@ def test_contrasts_are_as_near_as_those_of_the_search(
     case = mixed_case(seed, rules=bool(seed % 2))
     network, options = case.network(tmp_path), {"epsilon": case.epsilon, "inputs": case.inputs}
     plain = milp_verix.contrastive(network, case.point, **options)
-    monkeypatch.setattr("milp_verix.duality.contrastive.plain_counterfactual", lambda _, one: one)
+    monkeypatch.setattr(
+        "milp_verix.duality.contrastive.plain_counterfactual", lambda _, one, *__: one
+    )
     raw = milp_verix.contrastive(network, case.point, **options)
     assert plain.replay(network)
     assert (plain.size, plain.proven) == (raw.size, raw.proven)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
+from milp_verix.inputs.names import meant
 
 if TYPE_CHECKING:  # Matplotlib takes longer to load than a path to be refused
     from milp_verix.reporting.figures.parts.sheet import Drawing
@@ -42,6 +43,6 @@ def plot_format(path: str | Path) -> str:
         seen = f"the suffix {path.suffix!r}" if path.suffix else "no suffix"
         raise InputError(
             f"cannot plot to {path}: it has {seen}, and the format is chosen by one of "
-            f"{', '.join('.' + known for known in FORMATS)}"
+            f"{', '.join('.' + known for known in FORMATS)}{meant(suffix, FORMATS)}"
         )
     return suffix

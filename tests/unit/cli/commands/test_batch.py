@@ -129,7 +129,7 @@ def test_a_torn_journal_is_told(tmp_path: Path) -> None:
         (("--epsilon", "0.1", "--task", ""), "needs a task"),
         (("--epsilon", "0.1", "--order", "bund"), "--order is"),
         (("--epsilon", "0.1", "--gap", "0.1"), "can take no 'gap'"),
-        (("--epsilon", "0.1", "--retry", "done"), "retry takes"),
+        (("--epsilon", "0.1", "--retry", "done"), "unknown retry"),
         (("--epsilon", "0.1", "--indices", "99"), "indices are such as"),
         (("--epsilon", "0.1", "--columns", "a"), "columns belong to a table"),
         (("--epsilon", "0.1", "--results", "none/none"), "cannot make the folder"),

@@ -103,3 +103,9 @@ def test_a_name_that_is_unknown_is_one_line(name: str) -> None:
     assert found.exit_code == 2
     assert "unknown solver" in found.output
     assert "Traceback" not in found.output
+
+
+def test_auto_is_no_solver_to_test() -> None:
+    found = RUN.invoke(app, ["solvers", "auto"], catch_exceptions=False)
+    assert found.exit_code == 2
+    assert "'auto' is a choice among solvers" in found.output
