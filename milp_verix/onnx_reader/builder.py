@@ -11,10 +11,12 @@ from milp_verix.onnx_reader.symbol import (
     Shape,
     Symbol,
     Tail,
+    add,
     as_symbol,
     exact_value,
     join,
     rearrange,
+    scale,
     value_symbol,
 )
 from verix_encodings import (
@@ -45,7 +47,7 @@ class Builder:
         """Begin a network without nodes; its input is value number 0."""
         self.input = value_symbol(0, input_shape)
         self._nodes: list[Node] = []
-        self._affine: list[tuple[Symbol, int]] = []
+        self._affine: dict[object, int] = {}
         self._arguments: dict[object, tuple[SmoothFunction, Symbol]] = {}
         self._norms: dict[int, tuple[Symbol, IntArray, FloatArray]] = {}
         self.truths: set[object] = set()
@@ -54,31 +56,28 @@ class Builder:
     def value(self, x: Symbol) -> int:
         """Return the index of a value equal to ``x`` (flat), appending an affine node if needed."""
         value = exact_value(x)
-        for known, number in self._affine if value is None else ():
-            if known.terms is x.terms and known.bias is x.bias:
-                return number
-        if value is None:
-            value = self.append(_affine(x))
-            self._affine.append((x, value))
+        if value is None and (value := self._affine.get(x.token)) is None:
+            value = self._affine[x.token] = self.append(_affine(x))
         return value
 
-    def known(self, x: Symbol) -> int | None:
-        """Return the index of the value that equals ``x``; None if ``x`` was folded away.
+    def known(self, token: object, value: int | None) -> int | None:
+        """Return the index of a symbol's value in the network; None if it was folded away.
 
-        It is that in the network, once this was asked for.
+        ``token`` is the symbol's, ``value`` what :func:`exact_value` says of it. The symbol itself
+        may be gone: those of large networks do not fit into memory together.
         """
-        for known, value in self._affine:
-            # a tensor that is only seen in another shape goes on with the very same terms
-            if known.terms is x.terms and known.bias is x.bias:
-                return self._renumbered(value)
-        return self._renumbered(exact_value(x))
-
-    def _renumbered(self, value: int | None) -> int | None:
+        value = self._affine.get(token, value)
         return value if self._number is None or value is None else self._number.get(value)
 
     def relu(self, x: Symbol) -> Symbol:
         """Append ``max(x, 0)`` and return it, in the shape of ``x``."""
         return self.elementwise(x, Relu)
+
+    def absolute(self, x: Symbol) -> Symbol:
+        """Append ``|x| = 2 relu(x) − x``, which is known not to be negative, and return it."""
+        value = value_symbol(self.value(x), x.shape)
+        map_ = _affine(add(scale(self.relu(value), 2.0), scale(value, -1.0)))
+        return self.elementwise(value, lambda _: replace(map_, least=0.0))
 
     def maximum(self, x: Symbol, columns: IntArray) -> Symbol:
         """Append the maxima of elements of ``x``; return them, in the shape of ``columns[..., 0]``.
@@ -122,7 +121,8 @@ class Builder:
 
     def _grows(self, value: int) -> bool:
         node = self._nodes[value - 1] if value else None
-        return isinstance(node, Relu) or (isinstance(node, Curve) and node.function.least >= 0)
+        least = getattr(node.function if isinstance(node, Curve) else node, "least", -1.0)
+        return isinstance(node, (Norm, Relu, Softmax)) or least >= 0
 
     def argument(self, value: object) -> tuple[SmoothFunction, Symbol] | None:
         """Return a smooth function and its argument, given its value's number, or its token.
@@ -251,7 +251,7 @@ class Builder:
         Nodes that the output does not depend on, such as parts of a function that was recognised,
         are left out.
         """
-        self._affine.append((output, len(self._nodes) + 1))
+        self._affine.setdefault(output.token, len(self._nodes) + 1)
         nodes = [*self._nodes, _affine(output)]
         needed = {len(nodes)}
         for value in range(len(nodes), 0, -1):

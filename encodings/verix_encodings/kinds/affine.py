@@ -39,6 +39,9 @@ from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, Round
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries, spend_product
 
+# roundings that are small, relative to what is rounded, and those of numbers near underflow
+_CLOSE, _TINY = 2.0**-30, 2.0**-800
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Affine(Node):
@@ -50,6 +53,9 @@ class Affine(Node):
     Coefficients that were computed, not stored, are rounded. ``rounding`` holds a vector ``r_k``
     for each term and ``e`` last, all of the shape of ``b``: row ``i`` of the true map is within
     ``Σ_k r_k,i max|v_{s_k}| + e_i`` of the one here. It is empty where nothing was rounded.
+
+    No entry of the true map is below ``least``, whatever the bounds of its sources are: that of
+    ``|x| = 2 relu(x) − x`` is zero, which follows from no bounds on ``x`` and ``relu(x)``.
     """
 
     plural: ClassVar[str] = ""
@@ -59,6 +65,7 @@ class Affine(Node):
     terms: tuple[tuple[int, Matrix], ...]
     bias: FloatArray
     rounding: tuple[FloatArray, ...] = ()
+    least: float = field(default=-np.inf, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "terms", tuple((s, compact(m)) for s, m in self.terms))
@@ -165,7 +172,23 @@ class Affine(Node):
                 reach += np.maximum(np.abs(low), np.abs(high))
             error = relative_error(len(self.terms)) * reach
             error += self.deviation(lambda source: bounds[source].magnitude)
-            return lower - error, upper + error
+            lower -= error
+            # rounding alone takes a sum of terms below zero none of which is negative
+            close = np.flatnonzero((lower < 0) & (lower > -_CLOSE * reach))
+            lower[close[self._never_negative(close, bounds)]] = 0.0
+            return np.maximum(lower, self.least), upper + error
+
+    def _never_negative(self, rows: IntArray, bounds: Sequence[Interval]) -> BoolArray:
+        """Return which of the ``rows`` add up terms that their signs keep from being negative."""
+        *errors, last = (r[rows] for r in self.roundings)
+        signed = np.asarray((self.bias[rows] >= 0) & (last <= _CLOSE * self.bias[rows] + _TINY))
+        for (source, matrix), error in zip(self.terms, errors, strict=True):
+            part, of = matrix[rows], bounds[source]
+            weight = abs(part)
+            below = (weight + part) @ (of.lower < 0) + (weight - part) @ (of.upper > 0)
+            # where entries cancelled, their signs are not known
+            signed &= (below == 0) & (error <= _CLOSE * weight.sum(axis=1) + _TINY)
+        return signed
 
     def over_boxes(self, of: Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
         """Bound the map on many boxes."""
@@ -176,7 +199,7 @@ class Affine(Node):
             lower, upper = of(source)
             middle += _times_transposed(lower / 2 + upper / 2, matrix)
             radius += _times_transposed(upper / 2 - lower / 2, abs(matrix))
-        return middle - radius, middle + radius
+        return np.maximum(middle - radius, self.least), middle + radius
 
     def _forward_error(self, magnitude: Callable[[int], FloatArray]) -> FloatArray:
         """Bound the rounding of ``M m + b ± |M| r``: ``|m| + r`` is the magnitude of a range."""
@@ -258,7 +281,7 @@ class Affine(Node):
         # the errors are proportional to the largest entry of a source, which may not be kept
         off = self.deviation(lambda source: bounds[source].magnitude)[rows]
         none = (np.zeros(rows.size),) * len(terms)
-        return Affine(terms, self.bias[rows], (*none, off))
+        return Affine(terms, self.bias[rows], (*none, off), least=self.least)
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Return the map as expressions in the columns of its sources: it needs no rows."""
