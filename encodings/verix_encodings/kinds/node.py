@@ -522,6 +522,7 @@ def _with_parts(whole: FloatArray, parts: FloatArray, changed: BoolArray) -> Flo
 
 
 def own_rounding(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Bound the rounding of the operations of a value between these bounds."""
     return relative_error(OPERATIONS) * (1.0 + np.maximum(np.abs(low), np.abs(high)))
 
 

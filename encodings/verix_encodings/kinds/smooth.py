@@ -127,7 +127,8 @@ class Curve(Elementwise):
         # an argument above start + off is computed as one above start
         beyond = np.abs(self.slope_range(start, z.upper + off)).max(axis=0) * off
         with np.errstate(invalid="ignore"):
-            return np.fmin(usual, own_rounding(low, high) + np.fmax(near - low, beyond))
+            split: FloatArray = own_rounding(low, high) + np.fmax(near - low, beyond)
+        return np.fmin(usual, split)
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Enclose the function by segments; its bounds alone where it is not defined for all."""
