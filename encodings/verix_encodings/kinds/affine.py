@@ -175,7 +175,8 @@ class Affine(Node):
             lower -= error
             # rounding alone takes a sum of terms below zero none of which is negative
             close = np.flatnonzero((lower < 0) & (lower > -_CLOSE * reach))
-            lower[close[self._never_negative(close, bounds)]] = 0.0
+            if close.size:
+                lower[close[self._never_negative(close, bounds)]] = 0.0
             return np.maximum(lower, self.least), upper + error
 
     def _never_negative(self, rows: IntArray, bounds: Sequence[Interval]) -> BoolArray:

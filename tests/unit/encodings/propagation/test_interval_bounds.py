@@ -103,6 +103,46 @@ def test_a_constant_has_a_point_for_its_bounds() -> None:
     np.testing.assert_allclose(output.upper, [0.0, 1.5], atol=1e-14)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_takes_no_sum_below_zero_whose_terms_are_not_negative(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(0, 1, (3, 4)) * [1, 1, -1, -1] * 10.0 ** rng.integers(-9, 9, (3, 4))
+    low, high = np.array([0.0, 0.0, -2.0, -3.0]), np.array([1.0, 4.0, 0.0, 0.0])
+    sums = Network((4,), (Affine(((0, weights),), np.array([0.0, 0.0, 0.7])),))
+    assert interval_bounds(sums, Interval(low, high))[-1].lower.tolist()[:2] == [0.0, 0.0]
+    assert interval_bounds(sums, Interval(low, high))[-1].lower[2] == pytest.approx(0.7)
+    lower = low - np.array([0.0, 1e-17, 0.0, 0.0])  # nor is the sum then
+    assert (interval_bounds(sums, Interval(lower, high))[-1].lower[:2] < 0).all()
+    below = Network((4,), (Affine(((0, weights),), np.full(3, -1e-17)),))
+    assert (interval_bounds(below, Interval(low, high))[-1].lower < 0).all()
+
+
+@pytest.mark.parametrize("off", ["entry", "bias"])
+def test_coefficients_that_cancelled_have_no_sign(off: str) -> None:
+    """A true coefficient is anywhere within its rounding, as 0.1 + 0.2 - 0.3 is below zero."""
+    of_entries, of_bias = np.full(1, 1e-16), np.zeros(1)
+    rounding = (of_entries, of_bias) if off == "entry" else (of_bias, of_entries)
+    weight, bias = (1e-17, 0.0) if off == "entry" else (1.0, 1e-17)
+    network = Network((1,), (Affine(((0, np.array([[weight]])),), np.array([bias]), rounding),))
+    assert interval_bounds(network, Interval(np.zeros(1), np.ones(1)))[-1].lower[0] <= -0.9e-16
+
+
+def test_an_absolute_value_is_not_below_its_least() -> None:
+    """|x| = 2 relu(x) - x, whose terms alone say less; in networks of parts of the input, too."""
+    terms = ((1, 2.0 * np.eye(2)), (0, -np.eye(2)))
+    network = Network((2,), (Relu(0), Affine(terms, np.zeros(2), least=0.0)))
+    box = Interval(np.array([-1.0, -3.0]), np.array([2.0, 0.5]))
+    first = Affine(((0, np.eye(2)),), np.zeros(2))
+    behind = Network((2,), (first, *(node.renumbered(lambda k: k + 1) for node in network.nodes)))
+    for whole in (network, behind, behind.among(np.arange(2), np.zeros(2))):
+        bounds = interval_bounds(whole, box)[-1]
+        assert bounds.lower.tolist() == [0.0, 0.0]
+        assert (bounds.upper >= [2.0, 3.0]).all()
+    ends = (np.array([[-1.0, -3.0]]), np.array([[2.0, 0.5]])), (np.zeros((1, 2)), np.ones((1, 2)))
+    low = network.nodes[1].over_boxes(ends.__getitem__, lambda _: np.full(2, 3.0))[0]
+    assert low.tolist() == [[0.0, 0.0]]
+
+
 @pytest.mark.parametrize("weight", [1e200, -1e200])
 def test_bounds_beyond_float64_are_an_overflow(weight: float) -> None:
     network = network_of(as_layers(([[weight]], [0.0]), ([[weight]], [0.0]), ([[1.0]], [0.0])))
