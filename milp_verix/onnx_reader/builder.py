@@ -32,7 +32,7 @@ from verix_encodings import (
     Step,
 )
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.bounds.curves import LOG, ROOT, SQRT, SQUARE
+from verix_encodings.bounds.curves import LOG, SQRT, SQUARE
 from verix_encodings.bounds.smooth_functions import SmoothFunction
 from verix_encodings.network.maxima import pairwise_maxima
 
@@ -103,11 +103,6 @@ class Builder:
         self._arguments[len(self._nodes)] = self._arguments[result.token] = function, x
         return result
 
-    def not_negative(self, x: Symbol) -> bool:
-        """Return whether ``x`` is a sum of terms that cannot be negative."""
-        whole = all(bool((matrix.data >= 0).all()) for matrix in x.terms.values())
-        return whole and bool((x.bias >= 0).all()) and all(map(self._grows, x.terms))
-
     def is_whole(self, x: Symbol) -> bool:
         """Return whether all elements of ``x`` are whole numbers: sums of steps."""
         steps = all(value and isinstance(self._nodes[value - 1], Step) for value in x.terms)
@@ -118,11 +113,6 @@ class Builder:
         """Mark ``x`` as a tensor of truth values."""
         self.truths.add(x.token)
         return x
-
-    def _grows(self, value: int) -> bool:
-        node = self._nodes[value - 1] if value else None
-        least = getattr(node.function if isinstance(node, Curve) else node, "least", -1.0)
-        return isinstance(node, (Norm, Relu, Softmax)) or least >= 0
 
     def argument(self, value: object) -> tuple[SmoothFunction, Symbol] | None:
         """Return a smooth function and its argument, given its value's number, or its token.
@@ -203,13 +193,10 @@ class Builder:
         return value_symbol(self.append(kind(self.value(x))), x.shape)
 
     def root(self, x: Symbol) -> Symbol:
-        """Return ``√x``: a norm, where ``x`` is a positive multiple of a sum of squares, plus more.
-
-        If ``x`` is known not to be negative otherwise, bounds of it below zero have no effect.
-        """
+        """Return ``√x``: a norm, where ``x`` is a multiple of a sum of squares, plus more."""
         norm = self._norm(x)
         if norm is None:
-            return self.smooth(x, ROOT if self.not_negative(x) else SQRT)
+            return self.smooth(x, SQRT)
         argument, entries, weight = norm
         node = Norm(self.value(argument), entries, weight, x.bias)
         result = value_symbol(self.append(node), x.shape)

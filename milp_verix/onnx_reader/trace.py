@@ -60,9 +60,6 @@ class Trace:
 # They do more with constants than to add them or to multiply by them.
 _MAGNIFYING = frozenset(("BatchNormalization", "PRelu", "Resize", "Upsample"))
 
-_Computed: TypeAlias = tuple[str, str, object, int | None]
-"""The name of a tensor, its node, and the token and the exact value of its symbol."""
-
 Watch: TypeAlias = Callable[[str, str, Symbol], None]
 """Called with the node, the name and the symbol of each tensor that depends on the input."""
 
@@ -77,7 +74,7 @@ def trace(model: onnx.ModelProto, signature: Signature, watch: Watch | None = No
     builder = Builder(signature.input_shape)
     tensors = _Tensors(model.graph, signature.input_name, builder.input)
     opset = _opset(model)
-    computed: list[_Computed] = []
+    computed: list[tuple[str, str, object, int | None]] = []
     functions = {(function.domain, function.name) for function in model.functions}
     protos = nodes_for(model.graph, [signature.scores_name])
     last = {name: place for place, proto in enumerate(protos) for name in proto.input}
@@ -164,7 +161,7 @@ def _finished(
     builder: Builder,
     signature: Signature,
     output: Symbol | Known,
-    computed: Iterable[_Computed],
+    computed: Iterable[tuple[str, str, object, int | None]],
 ) -> Trace:
     name = signature.scores_name
     if not isinstance(output, Symbol):

@@ -79,8 +79,7 @@ def _intercepts(
         if function.sizes is not None:
             ends, (at_point, tilted) = np.stack([P, Q]), function.sizes(t)
             value[here] += np.maximum(function.sizes(ends)[0].max(axis=0), at_point)
-            # at a single point no slope counts: that of a root at zero is 2⁴⁹
-            steep[here] = np.maximum(steep[here], np.where(P < Q, tilted, 0.0))
+            steep[here] = np.maximum(steep[here], tilted)
     magnitude = np.maximum(np.abs(lower), np.abs(upper))
     if function.sizes is None:
         value, steep = np.ones(lower.shape), np.full(lower.shape, 2.0)

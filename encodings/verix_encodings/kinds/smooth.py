@@ -33,8 +33,6 @@ from verix_encodings.kinds.node import (
 )
 from verix_encodings.program.program import Expressions
 
-_STEEP = 2.0**-30  # errors that are small enough
-
 
 @dataclass(frozen=True, slots=True)
 class Curve(Elementwise):
@@ -111,16 +109,13 @@ class Curve(Elementwise):
     def evaluation_error(
         self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
     ) -> FloatArray:
-        """Bound the error as for any function, or by the range next to the least argument.
-
-        Roots are steep there alone. Below zero they are no numbers, and no point is judged by them.
-        """
+        """Bound the error as for any function, or by the range next to the least argument."""
         usual = Elementwise.evaluation_error(self, errors, bounds)
-        if np.all(usual < _STEEP):
+        if np.all(usual < 1e-9):  # only roots are steep, at zero alone
             return usual
         z, off = bounds[self.source], errors[self.source]
         least, start = z.lower - off, z.lower + off
-        if self.function.defined is not None:
+        if self.function.defined is not None:  # no point is judged by a root that is no number
             least = np.where(z.lower >= 0, np.maximum(least, 0.0), least)
         low, near = self.range_of(least, start + 2.0 * off)
         high = self.range_of(least, z.upper + off)[1]

@@ -12,7 +12,6 @@ from mpmath import mp, mpf
 from tests.support.exact_values import seeds
 from verix_encodings import SMOOTH_FUNCTIONS, SmoothFunction
 from verix_encodings.arrays import FloatArray
-from verix_encodings.bounds.curves import ROOT
 from verix_encodings.bounds.strips import (
     best_lines,
     breakpoints,
@@ -185,9 +184,3 @@ def test_ranges_are_attained(name: str) -> None:
     grid = function.evaluate(lower + (upper - lower) * np.linspace(0, 1, 4001)[:, None])
     np.testing.assert_allclose(least, grid.min(axis=0), rtol=0, atol=1e-6)
     np.testing.assert_allclose(most, grid.max(axis=0), rtol=0, atol=1e-6)
-
-
-def test_the_range_of_a_root_does_not_grow_with_its_slope_at_zero() -> None:
-    least, most = value_range(ROOT, np.array([0.0, -1e-3]), np.array([4.0, 0.25]))
-    assert least.tolist() == [0.0, 0.0]
-    np.testing.assert_allclose(most, [2.0, 0.5], rtol=1e-9)
