@@ -39,7 +39,7 @@ from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, Round
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries, spend_product
 
-# roundings that are small, relative to what is rounded, and those of numbers near underflow
+# more than rounding takes from zero, relative to the terms; more than numbers near underflow lose
 _CLOSE, _TINY = 2.0**-30, 2.0**-800
 
 
@@ -182,13 +182,13 @@ class Affine(Node):
     def _never_negative(self, rows: IntArray, bounds: Sequence[Interval]) -> BoolArray:
         """Return which of the ``rows`` add up terms that their signs keep from being negative."""
         *errors, last = (r[rows] for r in self.roundings)
-        signed = np.asarray((self.bias[rows] >= 0) & (last <= _CLOSE * self.bias[rows] + _TINY))
+        signed = self.bias[rows] >= np.where(last > _TINY, last, 0.0)
         for (source, matrix), error in zip(self.terms, errors, strict=True):
-            part, of = matrix[rows], bounds[source]
-            weight = abs(part)
-            below = (weight + part) @ (of.lower < 0) + (weight - part) @ (of.upper > 0)
-            # where entries cancelled, their signs are not known
-            signed &= (below == 0) & (error <= _CLOSE * weight.sum(axis=1) + _TINY)
+            part, of = sp.csr_array(matrix[rows]), bounds[source]
+            row, entry = np.repeat(np.arange(rows.size), np.diff(part.indptr)), part.indices
+            astray = np.where(part.data > 0, of.lower[entry] < 0, of.upper[entry] > 0)
+            # the sign of a coefficient that its rounding may hold is not known
+            signed[row[astray | (np.abs(part.data) < error[row])]] = False
         return signed
 
     def over_boxes(self, of: Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
