@@ -105,7 +105,10 @@ class Referee:
             return None
         if column.kind == "words" and told not in column.words:
             refute(f"{name} has no word {told!r}")
-        return told if column.kind == "words" else float(told.replace("∞", "inf"))
+        if column.kind == "words":
+            return told
+        value = float(told.replace("∞", "inf"))
+        return float(np.float32(value)) if self.rows.case.single else value
 
     def still(self, names: Iterable[str]) -> None:
         """Refute that columns have no other value within the limits that were asked about."""

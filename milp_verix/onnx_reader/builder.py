@@ -11,10 +11,12 @@ from milp_verix.onnx_reader.symbol import (
     Shape,
     Symbol,
     Tail,
+    add,
     as_symbol,
     exact_value,
     join,
     rearrange,
+    scale,
     value_symbol,
 )
 from verix_encodings import (
@@ -30,7 +32,7 @@ from verix_encodings import (
     Step,
 )
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.bounds.curves import LOG, ROOT, SQRT, SQUARE
+from verix_encodings.bounds.curves import LOG, SQRT, SQUARE
 from verix_encodings.bounds.smooth_functions import SmoothFunction
 from verix_encodings.network.maxima import pairwise_maxima
 
@@ -45,7 +47,7 @@ class Builder:
         """Begin a network without nodes; its input is value number 0."""
         self.input = value_symbol(0, input_shape)
         self._nodes: list[Node] = []
-        self._affine: list[tuple[Symbol, int]] = []
+        self._affine: dict[object, int] = {}
         self._arguments: dict[object, tuple[SmoothFunction, Symbol]] = {}
         self._norms: dict[int, tuple[Symbol, IntArray, FloatArray]] = {}
         self.truths: set[object] = set()
@@ -54,31 +56,28 @@ class Builder:
     def value(self, x: Symbol) -> int:
         """Return the index of a value equal to ``x`` (flat), appending an affine node if needed."""
         value = exact_value(x)
-        for known, number in self._affine if value is None else ():
-            if known.terms is x.terms and known.bias is x.bias:
-                return number
-        if value is None:
-            value = self.append(_affine(x))
-            self._affine.append((x, value))
+        if value is None and (value := self._affine.get(x.token)) is None:
+            value = self._affine[x.token] = self.append(_affine(x))
         return value
 
-    def known(self, x: Symbol) -> int | None:
-        """Return the index of the value that equals ``x``; None if ``x`` was folded away.
+    def known(self, token: object, value: int | None) -> int | None:
+        """Return the index of a symbol's value in the network; None if it was folded away.
 
-        It is that in the network, once this was asked for.
+        ``token`` is the symbol's, ``value`` what :func:`exact_value` says of it. The symbol itself
+        may be gone: those of large networks do not fit into memory together.
         """
-        for known, value in self._affine:
-            # a tensor that is only seen in another shape goes on with the very same terms
-            if known.terms is x.terms and known.bias is x.bias:
-                return self._renumbered(value)
-        return self._renumbered(exact_value(x))
-
-    def _renumbered(self, value: int | None) -> int | None:
+        value = self._affine.get(token, value)
         return value if self._number is None or value is None else self._number.get(value)
 
     def relu(self, x: Symbol) -> Symbol:
         """Append ``max(x, 0)`` and return it, in the shape of ``x``."""
         return self.elementwise(x, Relu)
+
+    def absolute(self, x: Symbol) -> Symbol:
+        """Append ``|x| = 2 relu(x) − x``, which is known not to be negative, and return it."""
+        value = value_symbol(self.value(x), x.shape)
+        map_ = _affine(add(scale(self.relu(value), 2.0), scale(value, -1.0)))
+        return self.elementwise(value, lambda _: replace(map_, least=0.0))
 
     def maximum(self, x: Symbol, columns: IntArray) -> Symbol:
         """Append the maxima of elements of ``x``; return them, in the shape of ``columns[..., 0]``.
@@ -104,11 +103,6 @@ class Builder:
         self._arguments[len(self._nodes)] = self._arguments[result.token] = function, x
         return result
 
-    def not_negative(self, x: Symbol) -> bool:
-        """Return whether ``x`` is a sum of terms that cannot be negative."""
-        whole = all(bool((matrix.data >= 0).all()) for matrix in x.terms.values())
-        return whole and bool((x.bias >= 0).all()) and all(map(self._grows, x.terms))
-
     def is_whole(self, x: Symbol) -> bool:
         """Return whether all elements of ``x`` are whole numbers: sums of steps."""
         steps = all(value and isinstance(self._nodes[value - 1], Step) for value in x.terms)
@@ -119,10 +113,6 @@ class Builder:
         """Mark ``x`` as a tensor of truth values."""
         self.truths.add(x.token)
         return x
-
-    def _grows(self, value: int) -> bool:
-        node = self._nodes[value - 1] if value else None
-        return isinstance(node, Relu) or (isinstance(node, Curve) and node.function.least >= 0)
 
     def argument(self, value: object) -> tuple[SmoothFunction, Symbol] | None:
         """Return a smooth function and its argument, given its value's number, or its token.
@@ -203,13 +193,10 @@ class Builder:
         return value_symbol(self.append(kind(self.value(x))), x.shape)
 
     def root(self, x: Symbol) -> Symbol:
-        """Return ``√x``: a norm, where ``x`` is a positive multiple of a sum of squares, plus more.
-
-        If ``x`` is known not to be negative otherwise, bounds of it below zero have no effect.
-        """
+        """Return ``√x``: a norm, where ``x`` is a multiple of a sum of squares, plus more."""
         norm = self._norm(x)
         if norm is None:
-            return self.smooth(x, ROOT if self.not_negative(x) else SQRT)
+            return self.smooth(x, SQRT)
         argument, entries, weight = norm
         node = Norm(self.value(argument), entries, weight, x.bias)
         result = value_symbol(self.append(node), x.shape)
@@ -251,7 +238,7 @@ class Builder:
         Nodes that the output does not depend on, such as parts of a function that was recognised,
         are left out.
         """
-        self._affine.append((output, len(self._nodes) + 1))
+        self._affine.setdefault(output.token, len(self._nodes) + 1)
         nodes = [*self._nodes, _affine(output)]
         needed = {len(nodes)}
         for value in range(len(nodes), 0, -1):

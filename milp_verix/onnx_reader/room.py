@@ -8,8 +8,8 @@ from milp_verix.errors import ModelError
 from milp_verix.onnx_reader.signature import Signature
 from milp_verix.stored_numbers import free_memory
 
-_BYTES = 33
-"""Bytes for each weight of each window of a convolution while it is read: measured, ResNet-18."""
+_KEPT, _WHILE_READ = 12, 14
+"""Bytes for each weight of each window of a convolution, and more while it is read: measured."""
 _SMALL, _WEIGHTS = 10_000, 1024
 """Numbers of inputs that are not looked at, and of stored tensors that may say a shape."""
 
@@ -23,8 +23,9 @@ def require_room(model: onnx.ModelProto, signature: Signature) -> None:
     free = free_memory()
     shapes = _shapes(model, signature)
     pairs = [(shapes.get(node.output[0]), shapes.get(node.input[1])) for node in convolutions]
-    entries = sum(prod(result) * prod(w[1:]) for result, w in pairs if result and w)
-    if (needed := _BYTES * entries) > free:
+    counts = [prod(result) * prod(w[1:]) for result, w in pairs if result and w]
+    entries = sum(counts)
+    if (needed := _KEPT * entries + _WHILE_READ * max(counts, default=0)) > free:
         share = (free / needed) ** (1 / max(len(shape) - 2, 1))
         sizes = " x ".join(str(max(int(share * size), 1)) for size in shape[2:])
         raise ModelError(

@@ -291,7 +291,9 @@ def dot(x: Symbol, columns: IntArray, weights: Constant, contracted: int = 1) ->
     factors = np.broadcast_to(weights.astype(np.float64), full).reshape(rows, width)
     kept = (picked >= 0) & (factors != 0)
     starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+    starts = starts.astype(np.int32)  # with indices of as many bytes
     matrix = sp.csr_array((factors[kept], picked[kept], starts), shape=(rows, x.size))
+    del picked, factors, kept  # together they are larger than the matrix
     return linear(x, matrix, shape)
 
 

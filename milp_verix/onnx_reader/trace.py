@@ -32,7 +32,7 @@ from milp_verix.onnx_reader.operators import (  # noqa: F401 (they register thei
 from milp_verix.onnx_reader.operators.refusals import refusals
 from milp_verix.onnx_reader.registry import apply, operators
 from milp_verix.onnx_reader.signature import Signature
-from milp_verix.onnx_reader.symbol import Symbol, Tensor
+from milp_verix.onnx_reader.symbol import Symbol, Tensor, exact_value
 from verix_encodings.network.network import Network
 
 
@@ -74,9 +74,12 @@ def trace(model: onnx.ModelProto, signature: Signature, watch: Watch | None = No
     builder = Builder(signature.input_shape)
     tensors = _Tensors(model.graph, signature.input_name, builder.input)
     opset = _opset(model)
-    computed: list[tuple[str, str, Symbol]] = []
+    computed: list[tuple[str, str, object, int | None]] = []
     functions = {(function.domain, function.name) for function in model.functions}
-    for proto in nodes_for(model.graph, [signature.scores_name]):
+    protos = nodes_for(model.graph, [signature.scores_name])
+    last = {name: place for place, proto in enumerate(protos) for name in proto.input}
+    last[signature.scores_name] = len(protos)
+    for place, proto in enumerate(protos):
         node = context_of(proto, opset, builder)
         # of operators that are refused on purpose, the reason says more than the domain
         named = node.operator in operators or node.operator in refusals
@@ -92,7 +95,7 @@ def trace(model: onnx.ModelProto, signature: Signature, watch: Watch | None = No
             for name, x in zip(node.outputs, apply(node, _bare(node, inputs)), strict=False):
                 tensors.known[name] = _held(x)
                 if name and isinstance(x, Symbol) and x.tail is None:
-                    computed.append((name, str(node), x))
+                    computed.append((name, str(node), x.token, exact_value(x)))
                     if watch is not None:
                         watch(str(node), name, x)
         else:
@@ -101,6 +104,9 @@ def trace(model: onnx.ModelProto, signature: Signature, watch: Watch | None = No
             }
             results = fold(node, proto, constants)
             tensors.known.update(zip(filter(None, node.outputs), results, strict=True))
+        for name in {*proto.input, *proto.output}:
+            if last.get(name, place) <= place:
+                tensors.known.pop(name, None)  # nothing reads it any more
     output = tensors.read(signature.scores_name, "the model returns")
     return _finished(builder, signature, output, computed)
 
@@ -155,7 +161,7 @@ def _finished(
     builder: Builder,
     signature: Signature,
     output: Symbol | Known,
-    computed: Iterable[tuple[str, str, Symbol]],
+    computed: Iterable[tuple[str, str, object, int | None]],
 ) -> Trace:
     name = signature.scores_name
     if not isinstance(output, Symbol):
@@ -168,8 +174,8 @@ def _finished(
         )
     network = builder.network(output)
     anchors: dict[int, Anchor] = {}
-    for tensor, node, symbol in computed:
-        value = builder.known(symbol)
+    for tensor, node, token, exact in computed:
+        value = builder.known(token, exact)
         if value:
             anchors.setdefault(value, Anchor(value, tensor, node))
     in_order = tuple(anchors[value] for value in sorted(anchors))

@@ -129,7 +129,7 @@ class Bracket:
             yield Step("bounds", self.reach)
         elif not few:
             yield from self._attacks()
-        if not few:
+        if not few or math.isinf(self.upper):  # an exact check of all may take the whole limit
             yield from self._bounds()
         yield from self.checks()
 

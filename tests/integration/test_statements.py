@@ -15,7 +15,7 @@ from milp_verix.number_text import nearest
 from tests.support.repository import PYTHON_PATH, ROOT
 
 BENCHMARKS = ROOT / "benchmarks"
-KINDS = 22
+KINDS = 25
 """The number of kinds of models: so many seeds have each of them."""
 
 
@@ -169,6 +169,25 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     "a radius that is too large": (
         {"milp_verix.reporting.words.radius.down": _after(lambda text: nearest(float(text), 1))},
         54,
+    ),
+    "no domain of an array": (
+        {
+            "milp_verix.reporting.words.sentences._in_domain": _always(""),
+            "milp_verix.reporting.words.radius.bounds_told": _always([]),
+        },
+        22,
+    ),
+    "another norm": (
+        {"milp_verix.reporting.words.sentences.norm_text": _always("L2")},
+        22,
+    ),
+    "the radius of another coordinate": (
+        {
+            "milp_verix.reporting.words.sentences._move": lambda right: (
+                lambda result, feature: right(result, (feature + 1) % len(result.groups))
+            )
+        },
+        22,
     ),
     "a tie": (
         {

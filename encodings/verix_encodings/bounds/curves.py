@@ -142,21 +142,3 @@ def power(a: float) -> SmoothFunction:
 
 
 SQUARE, SQRT, RECIPROCAL = power(2.0), power(0.5), power(-1.0)
-
-
-def _root(x: FloatArray) -> FloatArray:
-    return np.sqrt(np.maximum(x, 0.0))
-
-
-def _root_slope(x: FloatArray) -> FloatArray:
-    return np.where(x < 0, 0.0, 0.5 / np.sqrt(np.maximum(x, _NEAREST)))
-
-
-def _root_sizes(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return _root(x) + 2.0**-6, _root_slope(x)
-
-
-ROOT = SmoothFunction("sqrt", _root, _root_slope, (0.0,), True, sizes=_root_sizes, least=0.0)
-"""``√max(x, 0)``: the square root of a sum of squares, whose bounds may be rounded below zero.
-
-The kink at 0 is convex, and any slope there that is not negative is that of a line below it."""

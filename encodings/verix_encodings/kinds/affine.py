@@ -39,6 +39,9 @@ from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, Round
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries, spend_product
 
+# more than rounding takes from zero, relative to the terms; more than numbers near underflow lose
+_CLOSE, _TINY = 2.0**-30, 2.0**-800
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Affine(Node):
@@ -50,6 +53,9 @@ class Affine(Node):
     Coefficients that were computed, not stored, are rounded. ``rounding`` holds a vector ``r_k``
     for each term and ``e`` last, all of the shape of ``b``: row ``i`` of the true map is within
     ``Σ_k r_k,i max|v_{s_k}| + e_i`` of the one here. It is empty where nothing was rounded.
+
+    No entry of the true map is below ``least``, whatever the bounds of its sources are: that of
+    ``|x| = 2 relu(x) − x`` is zero, which follows from no bounds on ``x`` and ``relu(x)``.
     """
 
     plural: ClassVar[str] = ""
@@ -58,6 +64,7 @@ class Affine(Node):
     terms: tuple[tuple[int, Matrix], ...]
     bias: FloatArray
     rounding: tuple[FloatArray, ...] = ()
+    least: float = field(default=-np.inf, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "terms", tuple((s, compact(m)) for s, m in self.terms))
@@ -164,7 +171,24 @@ class Affine(Node):
                 reach += np.maximum(np.abs(low), np.abs(high))
             error = relative_error(len(self.terms)) * reach
             error += self.deviation(lambda source: bounds[source].magnitude)
-            return lower - error, upper + error
+            lower -= error
+            # rounding alone takes a sum of terms below zero none of which is negative
+            close = np.flatnonzero((lower < 0) & (lower > -_CLOSE * reach))
+            if close.size:
+                lower[close[self._never_negative(close, bounds)]] = 0.0
+            return np.maximum(lower, self.least), upper + error
+
+    def _never_negative(self, rows: IntArray, bounds: Sequence[Interval]) -> BoolArray:
+        """Return which of the ``rows`` add up terms that their signs keep from being negative."""
+        *errors, last = (r[rows] for r in self.roundings)
+        signed = self.bias[rows] >= np.where(last > _TINY, last, 0.0)
+        for (source, matrix), error in zip(self.terms, errors, strict=True):
+            part, of = sp.csr_array(matrix[rows]), bounds[source]
+            row, entry = np.repeat(np.arange(rows.size), np.diff(part.indptr)), part.indices
+            astray = np.where(part.data > 0, of.lower[entry] < 0, of.upper[entry] > 0)
+            # the sign of a coefficient that its rounding may hold is not known
+            signed[row[astray | (np.abs(part.data) < error[row])]] = False
+        return signed
 
     def over_boxes(self, of: Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
         """Bound the map on many boxes."""
@@ -175,7 +199,7 @@ class Affine(Node):
             lower, upper = of(source)
             middle += _times_transposed(lower / 2 + upper / 2, matrix)
             radius += _times_transposed(upper / 2 - lower / 2, abs(matrix))
-        return middle - radius, middle + radius
+        return np.maximum(middle - radius, self.least), middle + radius
 
     def _forward_error(self, magnitude: Callable[[int], FloatArray]) -> FloatArray:
         """Bound the rounding of ``M m + b ± |M| r``: ``|m| + r`` is the magnitude of a range."""
@@ -257,7 +281,7 @@ class Affine(Node):
         # the errors are proportional to the largest entry of a source, which may not be kept
         off = self.deviation(lambda source: bounds[source].magnitude)[rows]
         none = (np.zeros(rows.size),) * len(terms)
-        return Affine(terms, self.bias[rows], (*none, off))
+        return Affine(terms, self.bias[rows], (*none, off), least=self.least)
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Return the map as expressions in the columns of its sources: it needs no rows."""

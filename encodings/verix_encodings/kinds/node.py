@@ -320,7 +320,7 @@ class Node(ABC):
             lambda k: (bounds[k].lower - errors[k], bounds[k].upper + errors[k])
         )
         off = any(errors[k].any() for k in self.sources)
-        return _own_rounding(low, high) + (high - low if off else 0.0)
+        return own_rounding(low, high) + (high - low if off else 0.0)
 
 
 class OneSource(Node):
@@ -508,7 +508,7 @@ class Elementwise(OneSource):
         steepest = np.abs(self.slope_range(lower, upper)).max(axis=0)
         with np.errstate(invalid="ignore"):
             carried = np.where(off > 0, np.fmin(steepest * off, high - low), 0.0)
-        return _own_rounding(low, high) + carried
+        return own_rounding(low, high) + carried
 
 
 def _with_parts(whole: FloatArray, parts: FloatArray, changed: BoolArray) -> FloatArray:
@@ -518,7 +518,8 @@ def _with_parts(whole: FloatArray, parts: FloatArray, changed: BoolArray) -> Flo
     return result
 
 
-def _own_rounding(low: FloatArray, high: FloatArray) -> FloatArray:
+def own_rounding(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Bound the rounding of the operations of a value between these bounds."""
     return relative_error(OPERATIONS) * (1.0 + np.maximum(np.abs(low), np.abs(high)))
 
 

@@ -106,6 +106,7 @@ class Product(Node):
         (xl, xu), (yl, yu) = of(self.one), of(self.other)
         shape = (*xl.shape[:-1], self.first.shape[0])
         low, high, reach = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        floor = np.zeros(shape)  # rounding takes no sum below zero whose terms are not negative
         spend_entries(low.size * self.terms, 12)
         for p, q in zip(self.first.T, self.second.T, strict=True):
             a, b, c, d = xl[..., p], xu[..., p], yl[..., q], yu[..., q]
@@ -114,9 +115,10 @@ class Product(Node):
             most = np.maximum(np.maximum(ac, ad), np.maximum(bc, bd))
             low += least
             high += most
+            floor[least < 0] = -np.inf
             reach += np.maximum(np.abs(least), np.abs(most))
         error = relative_error(self.terms) * reach
-        low, high = low - error, high + error
+        low, high = np.maximum(low - error, floor), high + error
         if self.limit.size:
             low, high = np.maximum(low, -self.limit), np.minimum(high, self.limit)
         return low, high

@@ -28,6 +28,7 @@ from verix_encodings.kinds.node import (
     Elementwise,
     EncodingContext,
     Ranges,
+    own_rounding,
     within_bounds,
 )
 from verix_encodings.program.program import Expressions
@@ -104,6 +105,25 @@ class Curve(Elementwise):
         with np.errstate(all="ignore"):
             points = breakpoints(self.function, lower, upper, 2)[1]
         return np.where(np.isfinite(points), points, middle)
+
+    def evaluation_error(
+        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
+    ) -> FloatArray:
+        """Bound the error as for any function, or by the range next to the least argument."""
+        usual = Elementwise.evaluation_error(self, errors, bounds)
+        if np.all(usual < 1e-9):  # only roots are steep, at zero alone
+            return usual
+        z, off = bounds[self.source], errors[self.source]
+        least, start = z.lower - off, z.lower + off
+        if self.function.defined is not None:  # no point is judged by a root that is no number
+            least = np.where(z.lower >= 0, np.maximum(least, 0.0), least)
+        low, near = self.range_of(least, start + 2.0 * off)
+        high = self.range_of(least, z.upper + off)[1]
+        # an argument above start + off is computed as one above start
+        beyond = np.abs(self.slope_range(start, z.upper + off)).max(axis=0) * off
+        with np.errstate(invalid="ignore"):
+            split: FloatArray = own_rounding(low, high) + np.fmax(near - low, beyond)
+        return np.fmin(usual, split)
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Enclose the function by segments; its bounds alone where it is not defined for all."""

@@ -210,7 +210,7 @@ class Network:
                 error += r * np.max(np.abs(bias), initial=0.0) + relative_error(bias.size) * reach
                 terms.append((source, product(inner)))
                 rounding.append(r * gain + lost(inner))
-            return Affine(tuple(terms), shift, (*rounding, error))
+            return Affine(tuple(terms), shift, (*rounding, error), least=node.least)
 
         nodes = [folded(node) if isinstance(node, Affine) else node for node in self.nodes]
         return Network((size,), tuple(nodes))

@@ -48,8 +48,10 @@ def linear_margins(
     slopes = batch_slopes(margins, inputs[:, columns], outputs) * deltas[:, columns]
     matrix = np.zeros((outputs.size, selection.size))
     np.subtract.at(matrix.T, perturbations.feature_of, slopes)
-    found = reached[outputs, columns]
-    return LinearMargins(found - matrix @ selection, matrix)
+    constant = reached[outputs, columns] - matrix @ selection
+    # where the network is undefined, there is no row
+    known = np.isfinite(constant) & np.isfinite(matrix).all(axis=1)
+    return LinearMargins(constant[known], matrix[known])
 
 
 def largest_margin(

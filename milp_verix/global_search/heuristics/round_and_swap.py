@@ -92,7 +92,7 @@ class RoundAndSwap:
         """Swap features in the set against features outside while the largest margin falls."""
         chosen, objective, costs = chosen.copy(), self.objective, self.objective.costs
         values, short = rows.at(chosen.astype(np.float64)), self.limits.swap_candidates
-        for _ in range(self.limits.swaps):
+        for _ in range(self.limits.swaps if values.size else 0):
             worst = rows.matrix[int(np.argmax(values))]
             inside = np.flatnonzero(chosen & ~objective.must)
             outside = np.flatnonzero(~chosen & ~objective.must_not)

@@ -18,6 +18,7 @@ from milp_verix.onnx_reader.symbol import (
     as_symbol,
     broadcast,
     join,
+    ratio,
     scale,
     times,
 )
@@ -54,7 +55,7 @@ def prelu(node: NodeContext, x: Tensor, slope: Tensor) -> Tensor:
 @operator("Abs")
 def abs_(node: NodeContext, x: Tensor) -> Tensor:
     """``|x| = 2 relu(x) − x``."""
-    return _sloped(node, as_symbol(x), np.array(-1.0))
+    return node.builder.absolute(as_symbol(x))
 
 
 @operator("Clip", attributes=("min", "max"))
@@ -153,6 +154,8 @@ def at_most(node: NodeContext, x: Symbol, high: Constant) -> Symbol:
 def _greatest(node: NodeContext, xs: list[Symbol]) -> Symbol:
     if len(xs) == 1:
         return xs[0]
+    if len(xs) == 2 and ratio(*xs) == -1.0:
+        return node.builder.absolute(xs[0])
     shape = np.broadcast_shapes(*(x.shape for x in xs))
     stacked = join([broadcast(as_symbol(x), shape) for x in xs], lambda index: np.stack(index, -1))
     return node.builder.maximum(stacked, stacked.indices)

@@ -16,7 +16,6 @@ from milp_verix.onnx_reader.symbol import (
     as_symbol,
     centred,
     dot,
-    scale,
     times,
 )
 from verix_encodings.arrays import IntArray
@@ -28,11 +27,6 @@ def summed(x: Symbol, columns: IntArray) -> Symbol:
     return dot(x, columns, np.ones(columns.shape[-1]))
 
 
-def absolute(builder: Builder, x: Symbol) -> Symbol:
-    """Return ``|x| = 2 relu(x) − x``."""
-    return add(scale(builder.relu(x), 2.0), scale(x, -1.0))
-
-
 def norm(builder: Builder, x: Symbol, columns: IntArray, form: str) -> Symbol:
     """Return a norm of the elements at ``columns``, along its last axis.
 
@@ -42,7 +36,7 @@ def norm(builder: Builder, x: Symbol, columns: IntArray, form: str) -> Symbol:
         return builder.maximum(x, columns)
     if form == "L2":
         return builder.root(summed(builder.smooth(x, SQUARE), columns))
-    return summed(absolute(builder, x), columns)
+    return summed(builder.absolute(x), columns)
 
 
 def by_norm(node: NodeContext, x: Symbol, form: str, axis: int) -> Symbol:

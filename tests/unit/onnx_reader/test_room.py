@@ -33,12 +33,14 @@ def network(side: int, kernel: int = 3) -> onnx.ModelProto:
 
 def test_the_estimate_counts_the_weights_of_all_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     side = 64
-    count = 4 * side**2 * 27 + 4 * (side // 2) ** 2 * 36
-    monkeypatch.setattr(room, "free_memory", lambda: room._BYTES * count)
+    largest, other = 4 * side**2 * 27, 4 * (side // 2) ** 2 * 36
+    count = largest + other
+    needed = room._KEPT * count + room._WHILE_READ * largest
+    monkeypatch.setattr(room, "free_memory", lambda: needed)
     built = load_network(network(side)).ir
     stored = sum(m.nnz for n in built.nodes[:-1] for _, m in getattr(n, "terms", ()))
     assert 0.9 * count < stored <= count  # less the padding
-    monkeypatch.setattr(room, "free_memory", lambda: room._BYTES * count - 1)
+    monkeypatch.setattr(room, "free_memory", lambda: needed - 1)
     with pytest.raises(ModelError, match=f"{count:,} entries of its convolutions"):
         load_network(network(side))
 

@@ -11,19 +11,25 @@ from tests.support.batch_enclosures import assert_boxes_enclose, assert_parts_ag
 from tests.support.random_networks import cube
 from tests.support.scipy_reference import optimum
 from verix_encodings import (
+    RECIPROCAL,
     Affine,
+    Curve,
     Elementwise,
     Interval,
     Network,
     Node,
+    Product as Products,
     Relu,
+    SmoothFunction,
     alpha_bounds,
     crown_bounds,
     encode,
     interval_bounds,
+    power,
     slope_bounds,
 )
 from verix_encodings.arrays import FloatArray, relative_error
+from verix_encodings.bounds.curves import LOG
 from verix_encodings.bounds.interval import Range
 from verix_encodings.kinds.node import Ranges
 from verix_encodings.network.batch import batch_gradients, batch_values
@@ -226,6 +232,36 @@ def test_the_error_of_a_product_covers_those_of_its_factors() -> None:
     exact = sum(map(Fraction, weights)) ** 2
     off = abs(Fraction(float(network.evaluate(np.ones(3))[0])) - exact)
     assert 0 < off <= Fraction(float(error)) < Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize("function", [power(0.5), power(0.3), power(1.5)])
+@pytest.mark.parametrize("low", [0.0, 1e-18, 1e-12, 0.2])
+def test_the_error_of_a_root_covers_arguments_next_to_zero(
+    function: SmoothFunction, low: float
+) -> None:
+    off, start, end = 1e-14, np.array([low]), np.array([low + 1.0])
+    error = Curve(0, function).evaluation_error([np.array([off])], [Interval(start, end)])
+    steps = np.geomspace(1e-20, 1.0, 2000) - 1e-20
+    for true in (low + steps, low + 1.0 - steps):
+        for computed in (np.maximum(true - off, 0.0), true + off):
+            assert np.abs(function.evaluate(computed) - function.evaluate(true)).max() <= error[0]
+    assert error[0] <= 10 * off ** min(float({"sqrt": 0.5}.get(function.name, 0.3)), 1.0)
+
+
+def test_the_error_of_a_logarithm_next_to_zero_has_no_bound() -> None:
+    box, off = Interval(np.array([1e-15]), np.ones(1)), [np.array([1e-14])]
+    for function in (LOG, RECIPROCAL):
+        assert Curve(0, function).evaluation_error(off, [box])[0] == np.inf
+
+
+def test_rounding_takes_no_product_below_zero() -> None:
+    one, other = Interval(np.zeros(2), np.full(2, 0.7)), Interval(np.zeros(2), np.full(2, 3.3))
+    pairs = np.array([[0, 1]]), np.array([[1, 0]])
+    product = Products(0, 1, *pairs)
+    ends = [(side.lower, side.upper) for side in (one, other)]
+    assert product.enclosure(ends.__getitem__)[0].tolist() == [0.0]
+    ends[1] = np.array([-1e-30, 0.0]), other.upper
+    assert product.enclosure(ends.__getitem__)[0][0] < 0
 
 
 def test_a_node_that_does_not_fit_is_refused_by_its_number() -> None:

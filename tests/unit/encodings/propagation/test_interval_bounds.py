@@ -1,5 +1,6 @@
 """Bounds contain every value of a network, in real arithmetic, and are no wider than they must."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -16,6 +17,7 @@ from tests.support.random_networks import (
     random_layers,
 )
 from verix_encodings import Affine, Interval, Network, Relu, interval_bounds
+from verix_encodings.kinds.node import Cut
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
@@ -101,6 +103,60 @@ def test_a_constant_has_a_point_for_its_bounds() -> None:
     output = interval_bounds(constant, Interval(np.zeros(2), np.ones(2)))[-1]
     np.testing.assert_allclose(output.lower, [0.0, 1.5], atol=1e-14)
     np.testing.assert_allclose(output.upper, [0.0, 1.5], atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_takes_no_sum_below_zero_whose_terms_are_not_negative(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(0, 1, (3, 4)) * [1, 1, -1, -1] * 10.0 ** rng.integers(-9, 9, (3, 4))
+    low, high = np.array([0.0, 0.0, -2.0, -3.0]), np.array([1.0, 4.0, 0.0, 0.0])
+    sums = Network((4,), (Affine(((0, weights),), np.array([0.0, 0.0, 0.7])),))
+    assert interval_bounds(sums, Interval(low, high))[-1].lower.tolist()[:2] == [0.0, 0.0]
+    assert interval_bounds(sums, Interval(low, high))[-1].lower[2] == pytest.approx(0.7)
+    # a term may be, and so may the sum
+    lower, upper = low - np.array([0.0, 1e-17, 0.0, 0.0]), high + np.array([0.0, 0.0, 1e-17, 0.0])
+    assert (interval_bounds(sums, Interval(lower, high))[-1].lower[:2] < 0).all()
+    assert (interval_bounds(sums, Interval(low, upper))[-1].lower[:2] < 0).all()
+    below = Network((4,), (Affine(((0, weights),), np.full(3, -1e-17)),))
+    assert (interval_bounds(below, Interval(low, high))[-1].lower < 0).all()
+
+
+@pytest.mark.parametrize("off", ["entry", "bias"])
+def test_coefficients_that_cancelled_have_no_sign(off: str) -> None:
+    """A true coefficient is anywhere within its rounding, as 0.1 + 0.2 - 0.3 is below zero."""
+    rounding = [np.full(1, 1e-16), np.zeros(1)][:: 1 if off == "entry" else -1]
+    weights, bias = ([[1.0, 1e-17]], 0.0) if off == "entry" else ([[1.0, 1.0]], 1e-17)
+    affine = Affine(((0, np.array(weights)),), np.array([bias]), tuple(rounding))
+    box = Interval(np.zeros(2), np.ones(2))
+    assert interval_bounds(Network((2,), (affine,)), box)[-1].lower[0] <= -0.9e-16
+    if off == "entry":  # one that is far above its rounding has its sign
+        known = replace(affine, terms=((0, np.array([[1.0, 1e-3]])),))
+        assert interval_bounds(Network((2,), (known,)), box)[-1].lower[0] == 0.0
+
+
+def test_an_absolute_value_is_not_below_its_least() -> None:
+    """|x| = 2 relu(x) - x, whose terms alone say less; in networks of parts of the input, too."""
+    terms = ((1, 2.0 * np.eye(2)), (0, -np.eye(2)))
+    network = Network((2,), (Relu(0), Affine(terms, np.zeros(2), least=0.0)))
+    box = Interval(np.array([-1.0, -3.0]), np.array([2.0, 0.5]))
+    first = Affine(((0, np.eye(2)),), np.zeros(2))
+    behind = Network((2,), (first, *(node.renumbered(lambda k: k + 1) for node in network.nodes)))
+    reading = Network(
+        (2,),
+        (first, Relu(1), Affine(((2, 2.0 * np.eye(2)), (0, -np.eye(2))), np.zeros(2), least=0.0)),
+    )
+    parts = [one.among(np.arange(2), np.zeros(2)) for one in (network, behind, reading)]
+    for whole in (network, behind, reading, *parts):
+        bounds = interval_bounds(whole, box)[-1]
+        assert bounds.lower.tolist() == [0.0, 0.0]
+        assert (bounds.upper >= [2.0, 3.0]).all()
+    ends = (np.array([[-1.0, -3.0]]), np.array([[2.0, 0.5]])), (np.zeros((1, 2)), np.ones((1, 2)))
+    low = network.nodes[1].over_boxes(ends.__getitem__, lambda _: np.full(2, 3.0))[0]
+    assert low.tolist() == [[0.0, 0.0]]
+    kept = np.arange(2)
+    cut = Cut({0: kept, 1: kept}, {0: 0, 1: 1}, interval_bounds(network, box))
+    part = Network((2,), (Relu(0), network.nodes[1].part(np.array([1]), cut)))
+    assert interval_bounds(part, box)[-1].lower.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("weight", [1e200, -1e200])
