@@ -168,18 +168,18 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "a radius that is too large": (
         {"milp_verix.reporting.words.radius.down": _after(lambda text: nearest(float(text), 1))},
-        54,
+        22,
     ),
     "no domain of an array": (
         {
             "milp_verix.reporting.words.sentences._in_domain": _always(""),
             "milp_verix.reporting.words.radius.bounds_told": _always([]),
         },
-        22,
+        122,
     ),
     "another norm": (
         {"milp_verix.reporting.words.sentences.norm_text": _always("L2")},
-        22,
+        349,
     ),
     "the radius of another coordinate": (
         {
@@ -187,7 +187,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
                 lambda result, feature: right(result, (feature + 1) % len(result.groups))
             )
         },
-        22,
+        374,
     ),
     "a tie": (
         {
@@ -198,7 +198,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
                 lambda question, outputs: bool(question.label) != (float(outputs[0]) >= 0)
             ),
         },
-        154,
+        250,
     ),
 }
 """Where a fault is planted, what it does, and a seed whose small part meets it."""
