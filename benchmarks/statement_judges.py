@@ -63,6 +63,7 @@ class Texts:
         self.rooms: Rooms = {}
         self.kept, self.reasons = set[str](), set[str]()
         self.moves: list[Tree] = []
+        self.left_out = self.counted = False
         self.first: pd.DataFrame | None = None
         self.covered, self.whole = np.zeros(len(referee.rows.case.frame), dtype=bool), True
 
@@ -153,8 +154,10 @@ class Texts:
 
     def _change(self, tree: Tree) -> None:
         referee, moves, after = self.referee, tree.all("move"), tree.all("becomes")[0]
-        self.moves = [*self.moves, *moves] if " as well, " in tree.text else moves
-        if not moves or tree.all("some"):
+        further = " as well, " in tree.text
+        self.moves = [*self.moves, *moves] if further else moves
+        self.left_out = bool(not moves or tree.all("some")) or (further and self.left_out)
+        if self.left_out:
             self.moves = []
             return
         point = referee.replayed(self.moves, self.limits)
@@ -234,13 +237,16 @@ class Texts:
             for told in one.all("range"):
                 self.referee.range(one.own("NAME")[0], told)
         others = {*self.referee.names} - self.kept
-        every = known.exact and not any(one.all("COUNT") for one in given)
-        if every and known.changes(others) is None:
+        self.counted = any(one.all("COUNT") for one in given)
+        if known.exact and not self.counted and known.changes(others) is None:
             refute("it is enough")
 
     def _enough(self, tree: Tree) -> None:
         names = {name for given in tree.all("given") for name in given.texts("NAME")}
-        kept = self.kept | names if "as well" in tree.text else names
+        further = "as well" in tree.text
+        if self.counted and further:
+            return
+        kept = self.kept | names if further else names
         self.referee.keeps(kept, self.limits, self._rival())
 
     def _sets(self, tree: Tree) -> None:
@@ -383,6 +389,7 @@ class Table:
         self.referee, self.rows, self.asked, self.ball = referee, rows, referee.asked, referee.ball
         self.heads = [one.text.partition(": ")[0] for one in rows if one.rule == "row"]
         named = map(self._listed, ("features", "pixels", "pixel values"))
+        self._ranges = "ball" in self.heads and not {*self.heads} & {"index", "free"}
         self._weighs = any("importance of" in one.text for one in rows if one.rule == "title")
         self.kept = next((one for one in named if one is not None), None)
 
@@ -400,6 +407,8 @@ class Table:
             kind = tree.text.partition(": ")[0].replace(" ", "_")
             forms = ("reached", "bracket", "span", "value") if tree.all("value", "span") else ()
             named = next((one for one in forms if tree.all(one)), "")
+            if named in ("reached", "bracket") and self._ranges:
+                named, tree = "span", _ranged(tree, tree.all(named)[0])
             kind = "if" if kind.startswith("if_") else kind
             kind = "level" if tree.parts and tree.parts[0].rule == "ball" else kind
             method = getattr(self, f"_{kind}", None) or getattr(self, f"_{named}", None)
@@ -653,6 +662,12 @@ def within_domain(referee: Referee, text: str, numbers: Sequence[float]) -> None
         low, high = -np.inf, low
     if (low, high) not in ends:
         refute(f"the domain is {ends}, not {low} to {high}")
+
+
+def _ranged(tree: Tree, told: Tree) -> Tree:
+    """Return a row with two numbers as that of a range, which looks alike."""
+    name = tree.all("value")[0].own("NAME")[0]
+    return replace(tree, parts=(Tree("NAME", name), replace(told, rule="span")))
 
 
 def _names(tree: Tree) -> set[str]:

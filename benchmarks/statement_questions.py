@@ -308,7 +308,7 @@ class _About:
         for name in ("explain", "contrastive", "radius"):
 
             def texts(name: str = name) -> Iterator[Told]:
-                given = [w for w in words if name != "radius" or w not in words[5:7]]
+                given = words if name != "radius" else [*words[:5], *words[7:]]
                 more = ["--largest", "2.5"] if name == "radius" else []
                 printed = command(name, model, str(row), *given, *more)
                 yield from printed_rows(printed, "command line")

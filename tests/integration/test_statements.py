@@ -125,7 +125,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
                 lambda end, x, kind: (nearest(end, 2), False)
             )
         },
-        2,
+        4,
     ),
     "no limits in a sentence": (
         {"milp_verix.reporting.words.sentences.limit_parts": _always([])},
@@ -137,7 +137,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "no directions of a contrast": (
         {"milp_verix.reporting.words.contrast.directions_of": _always([])},
-        17,
+        13,
     ),
     "held columns that count as free": (
         {

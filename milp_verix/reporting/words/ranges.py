@@ -212,7 +212,7 @@ def _conditions(found: RangesRecord, *, rule: bool) -> list[str]:
         unit = labels.unit
         return [f"the {len(found.ranges)} {unit} of the explanation stay in their ranges"]
     told = [condition_text(found, one, labels) for one in found.ranges]
-    start = " from the rule’s input" * rule
+    start = " from the rule’s input" * (rule and found.inputs is None)
     several = (len(found.groups[one.feature]) > 1 for one in found.ranges)
     return [f"{text}{start * many}" for text, many in zip(told, several, strict=True)]
 
