@@ -556,8 +556,8 @@ class Table:
 
     def _added(self, tree: Tree) -> None:
         self._value(tree)
-        if _complete(tree):
-            self.referee.keeps((self.kept or set()) | _names(tree), self.ball, self.asked)
+        if self.kept is not None and _complete(tree):
+            self.referee.keeps(self.kept | _names(tree), self.ball, self.asked)
 
     def _reached(self, tree: Tree) -> None:
         """Refute the radius of one column: all values within it keep, one at its end does not."""

@@ -301,7 +301,7 @@ class _Told:
     def __init__(self, referee: Referee, default: Rooms, *, own: bool) -> None:
         self._referee, self._rows, self._own, self._default = referee, referee.rows, own, default
         self._found: dict[str, Room] = {}
-        self._kept = set[str]()
+        self._kept, self._own_radii = set[str](), False
         self._counts: list[tuple[int, Callable[[str], Room]]] = []
 
     def rooms(self, tree: Tree, *, whole: bool) -> tuple[dict[str, Room], set[str]]:
@@ -315,6 +315,8 @@ class _Told:
         left = [n for n in names if n not in self._found and (whole or self._default[n] != own[n])]
         if len(counts) == 1 and counts[0][0] == len(left):
             self._found |= {name: counts[0][1](name) for name in left}
+        elif self._own_radii and (not whole or sum(n for n, _ in counts) == len(left)):
+            self._found |= {name: self._referee.ball[name] for name in left}
         elif whole and sum(count for count, _ in counts) != len(left):
             refute(f"nothing is said of {left}, or the number of other columns is wrong")
         others = self._referee.own(names) if whole else self._default
@@ -334,6 +336,7 @@ class _Told:
         referee, columns = self._referee, self._rows.columns
         for part in told.all("near"):
             if not part.own("NAME"):
+                self._own_radii = True
                 self._put(part, referee.ball.__getitem__)
                 continue
             name, centre = part.own("NAME")[0], part.own("VALUE")[0]
@@ -349,6 +352,7 @@ class _Told:
                 share = float(shares[0]) / 100 if shares else np.inf
                 self._put(part, lambda n, s=share, e=endings: self.ended(n, s, e))
             else:
+                self._own_radii |= bool(part.own("COUNT"))
                 self._put(part, referee.own(referee.names).__getitem__)
                 referee.still(part.texts("NAME"))
 

@@ -249,7 +249,7 @@ def limit_parts(
         told = _near if result.inputs is not None else _in_ball
         parts.append(told(result, near, others, centres))
     if still:
-        counts = names.names is None
+        counts = names.names is None and len(still) > SHOWN
         which = _counted_free(result, still, others) if counts else names.named(still)
         parts.append(f"while {which} {'stays as it is' if len(still) == 1 else 'stay as they are'}")
     return parts
