@@ -98,6 +98,7 @@ def _network(
     rows = _drawn_rows(rng, low, high).astype(np.float32).astype(np.float64)
     count = int(rng.choice([1, 2, 3]))
     columns, frame, array, given = _columns(rows, low, high, groups=groups, names=names, **told)
+    given["single"] = True
     path = folder / "model.onnx"
     onnx.save(dense(rng, rows.astype(np.float32), [4, count], tied=False), path)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
@@ -159,7 +160,7 @@ def _columns(
         given["feature_names"] = names
     shown = short or names or [str(place) for place in range(len(every))]
     places = tuple(zip(shown, known, strict=True))
-    return columns, frame, array, {"given": given, "array": array, "places": places, "single": True}
+    return columns, frame, array, {"given": given, "array": array, "places": places}
 
 
 def _drawn_domain(rng: Rng, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
