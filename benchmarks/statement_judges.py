@@ -223,9 +223,7 @@ class Texts:
             self.kept -= names
             inside = tree.first("inside")
             told = referee.ball if inside is None else referee.near(inside, names, self.limits)
-            self.rooms = {
-                n: told[n] if n in names or told[n].norm else r for n, r in self.rooms.items()
-            }
+            self.rooms = {n: told[n] if n in names or r.norm else r for n, r in self.rooms.items()}
             referee.stays(self.rooms, self.asked)
         elif "can" in tree.text:
             referee.needed(self.kept, referee.ball, self._rival())
