@@ -112,7 +112,8 @@ def rows_inside(search: Widened, rows: FloatArray, told: RangesRecord) -> BoolAr
             (lower, upper), (np.maximum, np.minimum), ends_told(told, one), strict=True
         ):
             if not outside and np.isfinite(end[at]):
-                end[at] = tighter(end[at], float(text))
+                # a number that is told is the model's own that is nearest
+                end[at] = tighter(end[at], float(told.input.dtype.type(float(text))))
     near = np.flatnonzero(np.all((lower <= rows) & (rows <= upper), axis=1))
     dtype = posed.x.dtype
     ball, points = posed.ball, rows[near].astype(dtype)
