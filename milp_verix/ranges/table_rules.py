@@ -111,7 +111,8 @@ def _numbers(
             continue
         table, notes = rows_of(problem, given)
         assert table is not None
-        return table, problem.inputs, notes
+        seen = problem.inputs  # what stands for a domain is made of it again
+        return table, None if seen is not None and seen.of_domain else seen, notes
     raise InputError(f"none of the first rows is an input of the question: {reason}")
 
 

@@ -101,7 +101,8 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
         return milp_verix.inflate(network, self.input, self, **{**asked, **options})
 
     def __repr__(self) -> str:
-        from milp_verix.reporting.words.wording import ball_text, outcome_text
+        from milp_verix.reporting.words.explanation import ball_text
+        from milp_verix.reporting.words.wording import outcome_text
 
         return printable(
             f"Explanation({self.model.file}: prediction {self.prediction}, {self.size} of "

@@ -20,8 +20,9 @@ import numpy as np
 from milp_verix.errors import InputError
 from milp_verix.number_text import nearest
 from milp_verix.reporting.words.columns import ColumnUse, TableUse
+from milp_verix.reporting.words.explanation import domain_parts
 from milp_verix.reporting.words.feature_labels import labels_of
-from milp_verix.reporting.words.wording import restrictions
+from milp_verix.reporting.words.wording import norm_told, restrictions
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import load
 from milp_verix.results.records.question import difference_of
@@ -155,7 +156,8 @@ def use_in(stored: Sequence[StoredTask], journal: Path) -> TableUse:
                 tally.add(result)
     if tally is not None:
         row = tasks[0].row
-        asked = [row.task, f"ε = {radius_text(row.epsilon)}", *restrictions(first)]
+        radius = f"ε = {radius_text(row.epsilon)}{norm_told(first)}"
+        asked = [row.task, radius, *restrictions(first), *domain_parts(first)]
         return tally.use(", ".join(asked))
     raise InputError(
         f"{journal} has no explanation with a whole result: columns are counted over the results "

@@ -65,7 +65,7 @@ def images(audit: AuditRecord, view: ImageView, image_shape: tuple[int, ...] | N
         return row.sheet.figure
     feature, point = flip
     changed = typeset(changed_text(audit, point))
-    name = "" if feature is None else shortened(labels_of(audit, image_shape)[feature], 24)
+    name = "" if feature is None else labels_of(audit, image_shape).fitting(feature, 24)
     change = view.change(audit.input, point.input)
     title = "Change" if feature is None else f"Without {name}: change"
     kind = "Counterexample" if feature is None else "Counterfactual"

@@ -26,7 +26,7 @@ from milp_verix.reporting.figures.parts.style import (
     typeset,
 )
 from milp_verix.reporting.words.feature_labels import FeatureLabels, labels_of
-from milp_verix.reporting.words.wording import changed_text, shortened
+from milp_verix.reporting.words.wording import changed_text
 from milp_verix.results.records.explanation import ExplanationRecord
 
 _TILES = 8
@@ -117,7 +117,7 @@ def _gallery(
         return gallery
     most = int(gallery.width / _INCHES_PER_CHARACTER)
     captions = {
-        feature: f"{shortened(labels[feature], most)}\n{text}" for feature, text in changed.items()
+        feature: f"{labels.fitting(feature, most)}\n{text}" for feature, text in changed.items()
     }
     return replace(gallery, captions=captions)
 

@@ -18,6 +18,7 @@ from milp_verix.reporting.figures.parts.image_view import ImageView
 from milp_verix.reporting.figures.parts.picture_row import PictureRow
 from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet, run_facts
 from milp_verix.reporting.figures.parts.style import LABEL, Status, bar_rows, legend, typeset
+from milp_verix.reporting.words.explanation import domain_parts
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.radius import (
     bracket_text,
@@ -43,7 +44,8 @@ def _headed(sheet: Sheet, found: RobustnessRadiiRecord) -> None:
     asked = f"{norm_text(found.norm)} up to {reach}"
     if found.inputs is not None:
         asked = "each in its own unit" if found.each else f"up to {reach}{unit}"
-    sheet.headed(radii_headline(found), [asked, radii_outcome(found), *run_facts(found)])
+    facts = [asked, *map(typeset, domain_parts(found)), radii_outcome(found), *run_facts(found)]
+    sheet.headed(radii_headline(found), facts)
 
 
 def images(found: RobustnessRadiiRecord, view: ImageView, _shape: object) -> Drawing:

@@ -17,6 +17,7 @@ from milp_verix.reporting.figures.parts.image_view import ImageView, greys
 from milp_verix.reporting.figures.parts.picture_row import GAP, PictureRow
 from milp_verix.reporting.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.parts.style import FRAME, INK, Status, typeset
+from milp_verix.reporting.words.explanation import domain_parts
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.radius import sweep_headline, sweep_outcome
 from milp_verix.reporting.words.wording import counted, norm_text, radius_text, shortened
@@ -88,8 +89,9 @@ def _titled(sheet: Sheet, sweep: EpsilonSweepRecord) -> None:
     ball = ", ".join(radii)
     if first.inputs is None and first.norm == "linf":  # each radius tells another norm
         ball += f" ({norm_text(first.norm)})"
+    asked = map(typeset, [ball, *domain_parts(first)])
     about = [shortened(first.model.file, 36), f"{sweep.seconds:.2f} s"]
-    sheet.headed(sweep_headline(sweep), [typeset(ball), sweep_outcome(sweep), *about])
+    sheet.headed(sweep_headline(sweep), [*asked, sweep_outcome(sweep), *about])
 
 
 def images(sweep: EpsilonSweepRecord, view: ImageView, _shape: object) -> Drawing:

@@ -9,7 +9,6 @@ from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, label
 from milp_verix.reporting.words.sentences import explanation_sentence
 from milp_verix.reporting.words.wording import (
     asked_text,
-    ball_text,
     bracket_text,
     changed_text,
     counted,
@@ -18,6 +17,7 @@ from milp_verix.reporting.words.wording import (
     norm_text,
     outcome_text,
     prediction_text,
+    radius_text,
     restrictions,
     seconds_text,
     tally,
@@ -79,7 +79,7 @@ def about_facts(result: Result) -> list[tuple[str, str]]:
     return [
         ("model", f"{result.model.file} (SHA-256 {result.model.sha256[:12]}…)"),
         ("prediction", _prediction(result)),
-        ("ball", ", ".join([ball_text(result), *_domain(result)])),
+        ("ball", ball_text(result)),
         *still_facts(result),
     ]
 
@@ -96,7 +96,7 @@ def still_facts(result: Result) -> list[tuple[str, str]]:
 def question_facts(result: Result) -> list[tuple[str, str]]:
     """Return the network, the prediction and what narrows the question, without a ball."""
     norm = [] if result.inputs else [f"norm {norm_text(result.norm)}"]
-    asked = ", ".join([*norm, *_domain(result), *restrictions(result)])
+    asked = ", ".join([*norm, *domain_parts(result), *restrictions(result)])
     return [*about_facts(result)[:2], *([("question", asked)] if asked else [])]
 
 
@@ -110,7 +110,13 @@ def _prediction(result: Result) -> str:
     return text if len(result.prediction) == 1 else f"{text}, the outputs"
 
 
-def _domain(result: Result) -> list[str]:
+def ball_text(result: Result) -> str:
+    """Return ``"ε = 0.1 (L∞), domain 0 to 1"``, with what narrows the question."""
+    norm = f" ({norm_text(result.norm)})" if result.inputs is None else ""
+    return ", ".join([radius_text(result) + norm, *restrictions(result), *domain_parts(result)])
+
+
+def domain_parts(result: Result) -> list[str]:
     """Return the domain of an array, none for inputs that are described."""
     if result.inputs is not None and not result.inputs.of_domain:
         return []

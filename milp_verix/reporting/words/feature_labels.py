@@ -39,6 +39,11 @@ class FeatureLabels:
         words = zip(("row", "column", "channel"), self.places[feature], strict=False)
         return " ".join(f"{word} {number}" for word, number in words)
 
+    def fitting(self, feature: int, most: int) -> str:
+        """Return the label, of ``most`` characters if it is a name; else a place by its numbers."""
+        place = self.names is None and self.places is not None and len(self[feature]) > most
+        return self.short(feature) if place else shortened(self[feature], most)
+
     def short(self, feature: int, most: int = 0) -> str:
         """Return ``"age"``, ``"age = 39"``, ``"(3,5)"`` or ``"7"``, for lists.
 

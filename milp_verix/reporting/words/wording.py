@@ -173,12 +173,6 @@ def norm_text(norm: str) -> str:
     return _NORMS.get(norm, norm)
 
 
-def ball_text(result: Result) -> str:
-    """Return ``"ε = 0.1 (L∞)"``, with what narrows the question."""
-    norm = f" ({norm_text(result.norm)})" if result.inputs is None else ""
-    return ", ".join([radius_text(result) + norm, *restrictions(result)])
-
-
 def norm_told(result: Result) -> str:
     """Return ``" (L2)"`` for a number that is a radius in another norm than L∞."""
     return "" if result.norm == "linf" else f" ({norm_text(result.norm)})"

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rich.console import Console
+from sklearn.linear_model import LogisticRegression
 
 import milp_verix
 from milp_verix import InputError, Ranges
@@ -70,3 +71,12 @@ def test_rows_that_are_no_inputs_are_refused(tmp_path: Path) -> None:
     for rows in ([], 3, np.full((2, case.point.size), 99.0)):
         with pytest.raises(InputError, match="row"):
             milp_verix.find_rules(case.network(tmp_path), rows, epsilon=1, inputs=case.inputs)
+
+
+def test_rows_with_a_radius_for_each_number_get_rules() -> None:
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(20, 3))
+    model = LogisticRegression().fit(rows, rows[:, 0] > 0)
+    asked = {"epsilon": np.array([0.3, 0.0, 0.1]), "domain": (-1, 1)}
+    found = milp_verix.find_rules(model, rows, count=2, **asked)
+    assert found.coverage > 0
+    assert "Only inputs between -1 and 1 count." in str(found.rules[0].sentence())

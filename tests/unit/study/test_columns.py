@@ -113,6 +113,14 @@ def test_a_column_that_was_held_plays_an_unknown_part(tmp_path: Path) -> None:
     assert "no part" not in told
 
 
+def test_the_sentence_on_columns_of_arrays_tells_the_norm_and_the_domain(tmp_path: Path) -> None:
+    network = dense_network(as_layers(([[0, 0], [1, 0]], [0, -3.5])), tmp_path)
+    journal, rows = tmp_path / "study.jsonl", np.array([[3, 0], [4, 0.0]])
+    explain_many(network, rows, journal=journal, epsilon=1, norm="l2", domain=(0, 5))
+    told = columns_sentence(use_of_columns(journal, None, pytest.fail))
+    assert "2 decisions (explain, ε = 1 (L2), domain 0 to 5)" in told
+
+
 def test_shares_count_each_row_by_its_own_ball(tmp_path: Path) -> None:
     # what a rule leaves no room in one row may move in another
     network = dense_network(as_layers(([[0, 0], [1, -8]], [0, -3.5])), tmp_path)

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from milp_verix.reporting.figures.parts.style import INK, MUTED, typeset
+from milp_verix.reporting.words.explanation import ball_text
 from milp_verix.reporting.words.wording import (
-    ball_text,
     headline,
     outcome_text,
     seconds_text,

@@ -132,7 +132,7 @@ def test_the_headline_has_the_numbers() -> None:
     written = texts(plot(digit(undecided={1: "time limit", 2: "time limit"})))
     assert "Prediction 2, explained by 32 of 64 features" in written
     (facts,) = (text for text in written if "ε" in text)
-    for fact in ("ε = 0.1 (L∞)", "2 undecided", "model.onnx", "1.50 s with highs"):
+    for fact in ("ε = 0.1 (L∞), domain 0 to 1", "2 undecided", "model.onnx", "1.50 s with highs"):
         assert fact in facts
 
 

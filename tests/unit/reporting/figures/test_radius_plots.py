@@ -123,3 +123,10 @@ def test_bars_of_radii_end_at_the_proofs() -> None:
     proven, open_ = ([bar.get_width() for bar in group] for group in axes.containers)
     assert proven == [0.4] * 3 + [1.0] * 3
     assert open_ == pytest.approx([0.1] * 3 + [0.0] * 3)
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (6,)])
+def test_the_facts_tell_the_domain(shape: tuple[int, ...]) -> None:
+    for found in (radii(shape), swept(shape)):
+        (facts,) = (text.get_text() for text in found.plot().texts if " s" in text.get_text())
+        assert "   ·   domain 0 to 1   ·   " in facts

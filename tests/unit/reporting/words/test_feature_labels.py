@@ -82,3 +82,11 @@ def test_names_are_stored_with_the_explanation() -> None:
 def test_names_that_do_not_fit_are_refused(names: Any) -> None:
     with pytest.raises(InputError, match="feature_names are 64 texts, one for each feature; got"):
         explain(network(), images()[0], epsilon=0.1, feature_names=names)
+
+
+def test_a_place_that_is_too_long_is_told_by_its_numbers() -> None:
+    found = labels((20, 20, 3))
+    assert found.fitting(3 * 212 + 1, 24) == "(10,12,1)"
+    assert found.fitting(0, 24) == "row 0 column 0 channel 0"
+    named = labels((2,), feature_names=("a name of more letters", "b"))
+    assert named.fitting(0, 8) == "a na…ers"
