@@ -65,7 +65,7 @@ class SelectionLp:
         self._heads = _matrix(sets.claim.margins, self._place, one)
         self._features = {1 + f: f for f in range(self.count)}
         self._builder, self._costs, self._size = ProgramBuilder(), costs, size
-        ends = (np.array(end, dtype=np.float64) / sets.one for end in (sets.low, sets.high))
+        ends = (np.array([n / sets.one for n in end]) for end in (sets.low, sets.high))
         low, high = (end[1:] for end in ends)
         self._builder.add_columns("A", np.arange(self.count), low, high)
         self._lp = WarmLp(1, Tolerances(), similar_rows=True)

@@ -82,10 +82,11 @@ def _moved(problem: PosedProblem, points: Sequence[NDArray[Any]]) -> BoolArray:
 
 def _within(checks: Sequence[Sequence[int]], moved: BoolArray) -> BoolArray:
     """Return which points move free features alone, shape (points, checks)."""
-    fixed = np.ones((moved.shape[1], len(checks)), dtype=np.float32)
-    for number, free in enumerate(checks):
-        fixed[list(free), number] = 0.0
-    within: BoolArray = moved.astype(np.float32) @ fixed == 0
+    within, values = np.zeros((len(moved), len(checks)), dtype=bool), moved.astype(np.float32)
+    for number, free in enumerate(checks if len(moved) else ()):
+        fixed = np.ones(moved.shape[1], dtype=np.float32)  # of all checks it is gigabytes
+        fixed[list(free)] = 0.0
+        within[:, number] = values @ fixed == 0
     return within
 
 

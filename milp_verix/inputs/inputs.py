@@ -1,5 +1,6 @@
 """The description of an input: its features in order, and the rules that its values satisfy."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import FrozenInstanceError, replace
 from functools import cached_property
@@ -67,8 +68,8 @@ class Inputs:
                 "inputs are a list of features, made by continuous, integer, binary, category, "
                 "ordinal and fixed; Inputs.from_frame(frame) makes them of a table"
             )
-        names = [feature.name for feature in given]
-        if twice := next((name for name in names if names.count(name) > 1), None):
+        names = Counter(feature.name for feature in given)
+        if twice := next((name for name in names if names[name] > 1), None):
             raise InputError(f"two features are named {twice!r}")
         if isinstance(rules, str):
             raise InputError(f"rules are a list of rules and texts, got the text {rules!r}")

@@ -142,9 +142,9 @@ def _combined(
     chosen = np.eye(2)[1 if opposed else stored.targets[0]]
     if stored.post == "LOGISTIC":
         return chosen[None], np.zeros(1), "sigmoid"
+    link = "softmax" if not first and stored.post == "SOFTMAX" else "identity"
     if not first and not opposed:
-        return np.stack([0 * chosen, chosen]), np.zeros(2), "identity"
-    link = "softmax" if opposed and stored.post == "SOFTMAX" else "identity"
+        return np.stack([0 * chosen, chosen]), np.zeros(2), link
     return np.stack([-chosen, chosen]), np.array([float(half), 0.0]), link
 
 

@@ -55,8 +55,9 @@ class KnownGame:
 
     def masks(self, sets: Iterable[Sequence[int]]) -> list[int]:
         """Return sets of features as bit masks of players."""
-        bit = {feature: 1 << place for place, feature in enumerate(self.players)}
-        return [sum(bit.get(feature, 0) for feature in one) for one in sets]
+        players = np.array(self.players)
+        bits = (np.packbits(np.isin(players, one), bitorder="little") for one in sets)
+        return [int.from_bytes(held.tobytes(), "little") for held in bits]
 
     @cached_property
     def explaining(self) -> tuple[int, ...]:

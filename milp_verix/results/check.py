@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from milp_verix.printable import printable
 from milp_verix.results.records.base import Result
+from milp_verix.results.records.json_format import encoded, written_array
 from milp_verix.results.records.kinds import FeatureSet
 from milp_verix.results.records.verdict import Verdict
 
@@ -22,6 +23,14 @@ class Check(Verdict):
 
     about: Result
     free: FeatureSet
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether ``other`` is the same in every field, with its seconds and versions."""
+        data = encoded(self, written_array)
+        return isinstance(other, Check) and bool(encoded(other, written_array) == data)
+
+    def __hash__(self) -> int:
+        return hash((self.answer, self.free))
 
     def sentence(self) -> str:
         """Return the claim in words, or what refutes it."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from milp_verix.loaded_model import LoadedModel
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Rules:
     """Proven rules that cover a table, the one that covers the most rows first.
 

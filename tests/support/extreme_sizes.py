@@ -140,6 +140,10 @@ SIZES: dict[str, Callable[[], Case]] = {
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "check": lambda c, **o: milp_verix.check(c.model, c.x, [0, 1], **o),
     "explain": lambda c, **o: milp_verix.explain(c.model, c.x, **o),
+    "radii": lambda c, **o: milp_verix.explain(
+        c.model, c.x, epsilon=np.full(c.x.size, 0.02), **without(o, "epsilon")
+    ),
+    "compare": lambda c, **o: milp_verix.compare(c.model, c.x, solvers=["phase", "highs"], **o),
     "influence": lambda c, **o: milp_verix.explain(c.model, c.x, order="influence", **o),
     "minimum": lambda c, **o: milp_verix.minimum(c.model, c.x, **o),
     "contrastive": lambda c, **o: milp_verix.contrastive(c.model, c.x, **o),

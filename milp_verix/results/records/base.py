@@ -3,7 +3,8 @@
 import hashlib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -136,6 +137,11 @@ class Result:
         object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))
         self.input.flags.writeable = False
         self._refuse_contradictions()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # read-only mappings cannot be pickled or copied
+        told = {one.name: getattr(self, one.name) for one in fields(self)}
+        return partial(type(self), **told | {"versions": dict(self.versions)}), ()
 
     def _refuse_contradictions(self) -> None:
         """Raise ``ValueError`` where fields that all results have contradict each other."""

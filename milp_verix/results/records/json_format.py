@@ -81,7 +81,7 @@ def result_data(result: StoredResult, written: Callable[[NDArray[Any]], Any] | N
 
     ``written`` makes JSON of an array; by default nested lists of numbers.
     """
-    encode = partial(_encoded, written=written or written_array)
+    encode = partial(encoded, written=written or written_array)
     if isinstance(result, EpsilonSweepRecord):
         fields: Data = {
             "levels": [result_data(level, written) for level in result.levels],
@@ -171,7 +171,9 @@ def written_array(array: NDArray[Any]) -> Any:
     return shortest.reshape(array.shape).tolist()
 
 
-def _encoded(value: Any, written: Callable[[NDArray[Any]], Any]) -> Any:
+def encoded(value: Any, written: Callable[[NDArray[Any]], Any]) -> Any:
+    """Return ``value`` in the types that JSON has; ``written`` makes them of an array."""
+
     def known(other: Any) -> Any:
         if isinstance(other, MappingProxyType):
             return dict(other)

@@ -12,6 +12,7 @@ from milp_verix import (
     Relevance,
     RobustnessRadii,
     load_network,
+    minimum,
     relevance,
     robustness_radius,
 )
@@ -46,6 +47,13 @@ def test_a_radius_is_proven_and_no_larger_one(tmp_path: Path) -> None:
     larger = replace(found.bracket, lower=0.42, upper=None, counterfactual=None, reach=0.5)
     refused = replace(found, brackets=(larger,)).certify(network)
     assert not refused.proven
+
+
+def test_a_minimum_with_a_tiny_radius_is_proven(tmp_path: Path) -> None:
+    network = dense_network(LAYERS, tmp_path)
+    found = minimum(network, X, epsilon=np.array([1e-200, 1, 1]))
+    assert found.size == found.lower_bound
+    assert accepted(network, found.certify(network))
 
 
 def test_a_radius_of_described_inputs_counts_in_their_units(tmp_path: Path) -> None:

@@ -201,6 +201,16 @@ def test_two_classes_with_opposite_weights(post: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("post", ["NONE", "LOGISTIC", "SOFTMAX"])
+def test_two_classes_with_weights_of_the_second_alone(post: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    node = version_3(rng, 2, post_transform=post)
+    columns = {attribute.name: attribute for attribute in node.attribute}
+    columns["class_ids"].ints[:] = [1] * len(columns["class_ids"].ints)
+    require_same(model(node), rng)
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_scalers_before_trees(seed: int) -> None:
     rng = np.random.default_rng(seed)
     trees = version_3(rng, 2, ("BRANCH_LEQ",))

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,22 @@ def test_equal_questions_have_equal_results_but_for_seconds(
     assert hash(copy.copy(first)) == hash(first)
     assert first != ask(network, ROWS[0], epsilon=0.25)
     assert _timeless(json.loads(first.to_json())) == _timeless(json.loads(second.to_json()))
+
+
+def test_checks_and_rules_are_copied_and_pickled(network: Any) -> None:
+    described = mv.Inputs.from_frame(pd.DataFrame(ROWS, columns=[*"abcd"]))
+    for radius, inputs in ((0.2, None), ("10%", described)):
+        asked: dict[str, Any] = {"epsilon": radius, "inputs": inputs}
+        check = mv.check(network, ROWS[0], [0, 1, 2, 3], **asked)
+        rules = mv.find_rules(network, ROWS[:4], **asked)
+        for found in (check, rules):
+            for copied in (copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+                assert copied == found
+                assert hash(copied) == hash(found)
+                assert copied.sentence() == found.sentence()
+        assert check != mv.check(network, ROWS[0], [0, 1, 2], **asked)
+        assert rules != mv.find_rules(network, ROWS[4:8], **asked)
+    assert check != rules
 
 
 def test_progress_prints_as_one_short_line(network: Any) -> None:
