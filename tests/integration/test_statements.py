@@ -41,6 +41,12 @@ def test_all_statements_are_readable_and_true(statement_seed: int, judge: Simple
     assert not found.wrong, "\n".join(found.told)
 
 
+@pytest.mark.slow
+def test_rows_at_ends_told_in_single_precision_are_counted(judge: SimpleNamespace) -> None:
+    found = judge.judged(1322)  # one of its rules ends at a row's own value
+    assert not found.wrong, "\n".join(found.told)
+
+
 def test_the_reader_needs_the_standard_library_alone() -> None:
     code = "import sys, statement_reader as r; print(len(r.grammar()), *sys.modules)"
     path = f"{PYTHON_PATH}:{BENCHMARKS}"
