@@ -112,7 +112,8 @@ def test_rounding_takes_no_sum_below_zero_whose_terms_are_not_negative(seed: int
     low, high = np.array([0.0, 0.0, -2.0, -3.0]), np.array([1.0, 4.0, 0.0, 0.0])
     sums = Network((4,), (Affine(((0, weights),), np.array([0.0, 0.0, 0.7])),))
     assert interval_bounds(sums, Interval(low, high))[-1].lower.tolist()[:2] == [0.0, 0.0]
-    assert interval_bounds(sums, Interval(low, high))[-1].lower[2] == pytest.approx(0.7, abs=1e-5)  # of sums up to 3e8
+    third = interval_bounds(sums, Interval(low, high))[-1].lower[2]
+    assert third == pytest.approx(0.7, abs=1e-5)  # of sums up to 3e8
     # a term may be, and so may the sum
     lower, upper = low - np.array([0.0, 1e-17, 0.0, 0.0]), high + np.array([0.0, 0.0, 1e-17, 0.0])
     assert (interval_bounds(sums, Interval(lower, high))[-1].lower[:2] < 0).all()
