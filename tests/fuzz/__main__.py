@@ -18,7 +18,7 @@ KINDS: dict[str, Callable[[Path], Try]] = {
     "compare": lambda _: studies.trials(studies.of_comparisons),
     "commands": commands.trials,
 }
-"""What is tried; each gets a folder of its own."""
+"""Kinds of trials; each gets a folder of its own."""
 
 
 def main() -> int:

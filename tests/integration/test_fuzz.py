@@ -15,7 +15,7 @@ FAST = [
     (("arguments",), 150),
     (("studies", "embed", "compare", "commands"), 60),
 ]
-"""What is tried in one process, and how often in the default run."""
+"""Kinds of trials in one process, and how many of each the default run makes."""
 
 
 def run(kinds: tuple[str, ...], tries: int) -> None:

@@ -12,6 +12,7 @@ from milp_verix.reporting.words.wording import (
     bracket_text,
     changed_text,
     counted,
+    described,
     joined,
     named_prediction,
     norm_text,
@@ -118,7 +119,7 @@ def ball_text(result: Result) -> str:
 
 def domain_parts(result: Result) -> list[str]:
     """Return the domain of an array, none for inputs that are described."""
-    if result.inputs is not None and not result.inputs.of_domain:
+    if described(result):
         return []
     if result.domain == (-inf, inf):
         return ["unlimited domain"]

@@ -16,6 +16,7 @@ from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, label
 from milp_verix.reporting.words.message_words import message_claim
 from milp_verix.reporting.words.wording import (
     counted,
+    described,
     joined,
     listed_texts,
     most_moved,
@@ -302,8 +303,7 @@ def _domain_text(result: Result) -> str:
 
 def domain_told(result: Result) -> list[str]:
     """Return a sentence on the domain of an array, which no description tells, if it ends."""
-    named = result.inputs is not None and not result.inputs.of_domain
-    inside = "" if named else _domain_text(result)
+    inside = "" if described(result) else _domain_text(result)
     return [f"Only inputs {inside} count."] if inside else []
 
 

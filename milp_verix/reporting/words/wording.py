@@ -173,6 +173,11 @@ def norm_text(norm: str) -> str:
     return _NORMS.get(norm, norm)
 
 
+def described(result: Result) -> bool:
+    """Return whether a description tells the inputs, and no domain of an array stands for it."""
+    return result.inputs is not None and not result.inputs.of_domain
+
+
 def norm_told(result: Result) -> str:
     """Return ``" (L2)"`` for a number that is a radius in another norm than L∞."""
     return "" if result.norm == "linf" else f" ({norm_text(result.norm)})"

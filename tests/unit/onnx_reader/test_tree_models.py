@@ -189,24 +189,19 @@ def test_branches_that_meet_again_all_the_way_are_refused() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("post", ["NONE", "LOGISTIC", "SOFTMAX"])
-def test_two_classes_with_opposite_weights(post: str, seed: int) -> None:
+@pytest.mark.parametrize("second", ["opposite", "alone"])
+def test_two_classes_of_one_weight(second: str, post: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     node = version_3(rng, 2, post_transform=post)
     columns = {attribute.name: attribute for attribute in node.attribute}
+    if second == "alone":
+        columns["class_ids"].ints[:] = [1] * len(columns["class_ids"].ints)
+        require_same(model(node), rng)
+        return
     for name in ("class_treeids", "class_nodeids"):
         columns[name].ints.extend(list(columns[name].ints))
     columns["class_ids"].ints.extend([1] * len(columns["class_ids"].ints))
     columns["class_weights"].floats.extend([-v for v in columns["class_weights"].floats])
-    require_same(model(node), rng)
-
-
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("post", ["NONE", "LOGISTIC", "SOFTMAX"])
-def test_two_classes_with_weights_of_the_second_alone(post: str, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    node = version_3(rng, 2, post_transform=post)
-    columns = {attribute.name: attribute for attribute in node.attribute}
-    columns["class_ids"].ints[:] = [1] * len(columns["class_ids"].ints)
     require_same(model(node), rng)
 
 
