@@ -5,6 +5,7 @@ Each statement is judged by the method that is named as its rule on the page of 
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -74,7 +75,7 @@ class Texts:
             yield judged(tree.rule, tree, getattr(self, f"_{tree.rule}", None))
             return
         statements = [part.parts[0] for part in text.parts]
-        bounded = any(one.rule == "rules" and one.all("ending") for one in statements)
+        bounded = any(one.rule == "rules" and one.all("ending", "given") for one in statements)
         self.referee = self._bounded if bounded else self._endless
         self.limits = self.referee.everywhere
         self.rooms, self.kept, self.moves = {}, set(), []
@@ -117,6 +118,13 @@ class Texts:
     def _rules(self, tree: Tree) -> None:
         for one in tree.all("ending"):
             within_domain(self.referee, one.text, one.numbers())
+        ends = {
+            one.own("NAME")[0]: _ends(one.all("range")[0].text, one.numbers())
+            for one in tree.all("given")
+        }
+        given = {one.name: (one.low, one.high) for one in self.referee.rows.case.columns}
+        if ends and ends != given:
+            refute(f"the domain is {given}, not {ends}")
 
     def _scope(self, tree: Tree) -> None:
         self.limits = self.referee.rooms(tree, self.limits)[0]
@@ -326,9 +334,13 @@ class Texts:
     def _sizes(self, tree: Tree) -> None:
         referee = self.referee
         referee.subject(tree.all("about")[0])
-        asked = referee.asked_in(tree, self.asked)
+        asked, smaller = referee.asked_in(tree, self.asked), copy(referee)
+        smaller.ball = referee.own(referee.names)  # more columns may stay as they are
         for level in tree.all("level"):
-            rooms = referee.rows.ball(replace(asked, radii=radii_of(referee, level.all("ball")[0])))
+            if ball := level.first("ball"):
+                rooms = referee.rows.ball(replace(asked, radii=radii_of(referee, ball)))
+            else:
+                rooms = smaller.rooms(level)[0]
             referee.least(int(level.own("COUNT")[0]), rooms, asked)
         if int(tree.own("COUNT")[0]) != len(referee.names):
             refute("the number of columns is wrong")
@@ -647,7 +659,9 @@ def radii_of(referee: Referee, ball: Tree) -> Mapping[str, float]:
     if not numbers:
         return dict.fromkeys(referee.names, np.inf)
     if len(numbers) > 1:
-        return referee.asked.radii
+        most = max(referee.asked.radii.values())
+        part = numbers[1] / most if 0 < most < np.inf else 1.0  # a sweep has smaller ones, too
+        return {name: part * radius for name, radius in referee.asked.radii.items()}
     if "%" in ball.text:
         return {name: numbers[0] / 100 * width(referee.rows, name) for name in referee.names}
     return dict.fromkeys(referee.names, numbers[0])
@@ -660,11 +674,15 @@ def within_domain(referee: Referee, text: str, numbers: Sequence[float]) -> None
         if len(ends) == 1:
             refute(f"the domain is not told: {ends}")
         return
-    low, high = (*numbers, np.inf)[:2] if numbers else (-np.inf, np.inf)
+    if (told := _ends(text, numbers)) not in ends:
+        refute(f"the domain is {ends}, not {told}")
+
+
+def _ends(text: str, numbers: Sequence[float]) -> tuple[float, float]:
+    """Return the ends that a text tells, infinite where it tells none."""
     if text.startswith("at most"):
-        low, high = -np.inf, low
-    if (low, high) not in ends:
-        refute(f"the domain is {ends}, not {low} to {high}")
+        return -np.inf, numbers[0]
+    return (numbers[0], (*numbers, np.inf)[1]) if numbers else (-np.inf, np.inf)
 
 
 def _ranged(tree: Tree, told: Tree) -> Tree:

@@ -185,6 +185,11 @@ class _About:
         yield self.question("radius", lambda p: p.radius(**limit), radii=everywhere, sought=True)
         shares = {name: 0.3 * width for name, width in ranges.items()}
         yield self.question("sweep", lambda p: p.sweep(["30%", "10%"], **limit), radii=shares)
+        own = {name: width * (1 + at % 3) / 4 for at, (name, width) in enumerate(ranges.items())}
+        half = {name: radius / 2 for name, radius in own.items()}
+        yield self.question(
+            "sweep of own radii", lambda p: p.sweep([own, half], **limit), radii=own
+        )
         yield self.question(
             "radius in shares",
             lambda p: p.radius(scale="10%", **limit),

@@ -37,6 +37,7 @@ from milp_verix.reporting.words.wording import (
     seconds_text,
     tally,
 )
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.radius import RadiusBracket, RobustnessRadiiRecord
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 
@@ -165,14 +166,27 @@ def sweep_sentence(sweep: EpsilonSweepRecord) -> str:
     first = sweep.levels[0]
     count = counted(len(first.groups), "feature")
     kept = f"{decided(first)}{compared(first)}"
-    sizes = [f"{one.size} at {radius_text(one, short=True)}" for one in sweep.levels]
-    told = [f"Of {count}, so many are enough to keep {kept}: {joined(sizes)}."]
+    sizes = [_level_told(level) for level in sweep.levels]
+    told = [f"Of {count}, so many are enough to keep {kept}: {'; '.join(sizes)}."]
     if sweep.minimal:
         told.append("None of them can be left out.")
     elif unknown := [len(level.unknown) for level in sweep.levels if level.unknown]:
         told.append(f"At some radii up to {counted(max(unknown), 'feature')} may not be needed.")
-    held = [f"This holds {part}." for part in limit_parts(first, first.still)]
-    return " ".join([*told, *held, *bounds_told(first)])
+    if not any(map(_own_radii, sweep.levels)):  # else each level tells what stays as it is
+        told += [f"This holds {part}." for part in limit_parts(first, first.still)]
+    return " ".join([*told, *bounds_told(first)])
+
+
+def _level_told(level: ExplanationRecord) -> str:
+    """Return ``"2 at ε = 0.1"``, and radii of features' own with the values they are around."""
+    if _own_radii(level):
+        return f"{level.size}, {', '.join(room_parts(level, range(len(level.groups)), False))}"
+    return f"{level.size} at {radius_text(level)}{norm_told(level)}"
+
+
+def _own_radii(level: ExplanationRecord) -> bool:
+    """Return whether the radii of features are neither one number nor one share."""
+    return radius_text(level).startswith("ε of its own")
 
 
 def radii_sentence(found: RobustnessRadiiRecord) -> str:

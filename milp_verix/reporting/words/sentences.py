@@ -294,16 +294,31 @@ def _domain_text(result: Result) -> str:
     least, most = result.domain
     if isinstance(least, tuple) or isinstance(most, tuple):
         return "in the domain"
+    return "" if (least, most) == (-inf, inf) else _between(least, most)
+
+
+def _between(least: float, most: float) -> str:
     if most == inf:
-        return "" if least == -inf else f"at least {exact(least)}"
+        return "anything" if least == -inf else f"at least {exact(least)}"
     return (
         f"at most {exact(most)}" if least == -inf else f"between {exact(least)} and {exact(most)}"
     )
 
 
 def domain_told(result: Result) -> list[str]:
-    """Return a sentence on the domain of an array, which no description tells, if it ends."""
+    """Return a sentence on the domain of an array, which no description tells, if it ends.
+
+    Ends that differ by coordinate are told of each, where they are few.
+    """
     inside = "" if described(result) else _domain_text(result)
+    if inside == "in the domain" and len(result.groups) == result.input.size <= SHOWN:
+        labels = labels_of(result)
+        low, high = (np.broadcast_to(end, result.input.size).tolist() for end in result.domain)
+        told = [
+            f"{labels[feature]} is {_between(low[at], high[at])}"
+            for feature, (at,) in enumerate(result.groups)
+        ]
+        return [f"Only inputs in which {joined(told)} count."]
     return [f"Only inputs {inside} count."] if inside else []
 
 
@@ -373,11 +388,12 @@ def bounds_told(result: Result) -> list[str]:
 def rules_told(result: Result) -> list[str]:
     """Return a sentence on the rules of the description, if it has any: the rule if it is one.
 
-    Or one on the domain that stands for a description, of an array with radii of its own.
+    Or one on the domain of an array, where its radii or its ends differ by coordinate.
     """
     rules = () if result.inputs is None else result.inputs.rules
     if not rules:
-        return [] if result.inputs is None else domain_told(result)
+        one_for_all = not any(isinstance(end, tuple) for end in result.domain)
+        return [] if result.inputs is None and one_for_all else domain_told(result)
     if len(rules) == 1 and len(rules[0].text) <= _LONGEST_RULE:
         return [f"Only inputs with {rules[0].text} count."]
     which = "rule" if len(rules) == 1 else f"{len(rules)} rules"
