@@ -28,7 +28,6 @@ from milp_verix.reporting.words.sentences import (
 )
 from milp_verix.reporting.words.wording import (
     counted,
-    joined,
     kept_text,
     norm_told,
     outcome_text,
