@@ -359,6 +359,27 @@ class Texts:
         if "unknown: []" in tree.text:
             referee.needed(kept, referee.ball, referee.asked)
 
+    def _run(self, tree: Tree) -> None:
+        """Refute what a solver found: checks of each column alone, an explanation or a change."""
+        told = {one.text.partition(":")[0]: one.numbers()[0] for one in tree.all("cell")}
+        referee, open_ = self.referee, told.get("unknown", 0)
+        known = referee.truth(referee.ball, referee.asked)
+        if "holds" in told:
+            alone = sum(len(moved) == 1 for moved in known.least)
+            if told["holds"] + told["violated"] + open_ != len(referee.names):
+                refute(f"there are {len(referee.names)} checks")
+            if told["violated"] + open_ < alone or (known.exact and told["violated"] > alone):
+                refute(f"{alone} columns change it alone")
+        if "size" in told:
+            referee.least(int(told["size"]), referee.ball, referee.asked)
+        minimum = tree.text.startswith("minimum")
+        sets = known.explanations(referee.names) if minimum else {*known.least}
+        least = min(map(len, sets), default=np.inf)
+        if told.get("cost", np.inf) < least and (known.exact or minimum):
+            refute(f"{least} columns or more are needed")
+        if told.get("bound", 0.0) > least and (known.exact or not minimum):
+            refute(f"{least} columns are enough")
+
     def _columns(self, tree: Tree) -> None:
         every = [one for one in self.others if one.explanation is not None]
         for count in tree.own("COUNT"):

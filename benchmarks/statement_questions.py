@@ -15,6 +15,7 @@ from statement_cases import Case, Rng
 from statement_rooms import Asked
 from statement_texts import (
     Told,
+    comparison_texts,
     notice_texts,
     picture_texts,
     printed_rows,
@@ -159,6 +160,10 @@ class _About:
         )
         yield self.question(f"relevance {one}", lambda p: p.relevance(one, **limit))
         yield self.question(f"relevance {free}", lambda p: p.relevance(several, **limit))
+        task, pairs = ("check", "explain", "minimum", "contrastive")[self.row % 4], ["highs", "cbc"]
+        given: dict[str, Any] = {"task": task, "solvers": pairs, **limit}
+        given |= {"checks": [called([name]) for name in names]} if task == "check" else {}
+        yield self.question(f"compare {task}", lambda p: p.compare(**given), comparison_texts)
         if case.array is not None:
             yield from self._of_arrays(limit)
             return

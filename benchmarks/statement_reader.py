@@ -1,6 +1,6 @@
-"""Read sentences back by the grammar in ``docs/ideas/statements.md``, and by nothing else.
+"""Read texts back by the grammar in ``docs/ideas``, on two pages, and by nothing else.
 
-The page is the program: its rules are compiled as they stand, so a form that is not on the page
+The pages are the program: their rules are compiled as they stand, so a form that is not on them
 cannot be read. Nothing here knows the code that writes sentences; the standard library is enough.
 """
 
@@ -11,7 +11,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "ideas" / "statements.md"
+_IDEAS = Path(__file__).resolve().parents[1] / "docs" / "ideas"
+PAGES = (_IDEAS / "statements.md", _IDEAS / "rows.md")
 
 Node: TypeAlias = tuple[Any, ...]
 """A part of a rule: its kind, and what it is made of."""
@@ -22,7 +23,7 @@ _OUTPUTS = re.compile(rf"\([^()]*\)|{_NUMBER.pattern}", re.IGNORECASE)
 
 
 class UnreadableError(Exception):
-    """A text has none of the forms on the page."""
+    """A text has none of the forms on the pages."""
 
 
 @dataclass(frozen=True)
@@ -178,8 +179,9 @@ class _Parse:
 
 @cache
 def grammar() -> dict[str, Node]:
-    """Return the rules of the page by name."""
-    blocks = re.findall(r"```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    """Return the rules of the pages by name."""
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    blocks = re.findall(r"```text\n(.*?)```", pages, re.DOTALL)
     tokens = re.findall(r'"[^"]*"|[a-z]+(?= +=)| = |[A-Za-z]+|[][(){}|+]', "".join(blocks))
     rules: dict[str, list[str]] = {}
     for place, token in enumerate(tokens):

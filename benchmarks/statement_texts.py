@@ -71,6 +71,16 @@ def printed_rows(printed: str, place: str) -> Iterator[Told]:
     yield from fact_rows([(a.replace(_FILL, ""), b.replace(_FILL, "")) for a, b in cells], place)
 
 
+def comparison_texts(found: Any) -> Iterator[Told]:
+    """Yield the runs of a comparison, each cell with the heading of its column, behind the task."""
+    file = io.StringIO()
+    Console(file=file, width=_WIDE, highlight=False).print(found.table())
+    heads, *runs = (re.split(r" {2,}", line.strip()) for line in file.getvalue().splitlines())
+    for cells in runs:
+        told = [f"{head}: {cell}" for head, cell in zip(heads, cells, strict=True)]
+        yield Told("comparison", "run", " | ".join([found.task, *told]))
+
+
 def fact_rows(pairs: Iterable[tuple[str, str]], place: str) -> Iterator[Told]:
     """Yield pairs of a name and a text as rows; one without a name goes on with that before."""
     last, table = "", next(_TABLES)

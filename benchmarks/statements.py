@@ -3,7 +3,7 @@
     python benchmarks/statements.py --seeds 0:200 --workers 2
 
 Each seed makes a table, a model of one of many kinds, and questions of every kind about some rows.
-The texts of the answers are read by the grammar of ``docs/ideas/statements.md`` alone, and each
+The texts of the answers are read by the grammar in ``docs/ideas`` alone, and each
 statement is judged on rows of the user's frame. The table counts the statements of each kind, how
 many of these are distinct, false and unreadable, and tracebacks. A false one is printed with its
 seed, text and the row that refutes it; ``--seeds 7:8`` asks about seed 7 again.

@@ -34,7 +34,7 @@ SHOWN = {
     "$ make paper": "minutes; tests/integration/test_paper.py runs it on fewer images",
     "$ pip install '.[train": "it needs data sets that do not ship, and PyTorch",
     "text      = statement": "a grammar; the judge of test_statements.py reads by it",
-    "row       = ": "the grammar of tables; test_statements.py reads by it, too",
+    "columns   = ": "the grammar of rows and pictures; test_statements.py reads by it, too",
     "image, mask = lime_explanation": "LIME is in the extra rivals alone; the next block is alike",
 }
 """How blocks begin that are not run here, and why. The documents mark them."""
