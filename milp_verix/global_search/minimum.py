@@ -182,7 +182,8 @@ def _way_of_mixed(method: str, master: str, *, trees: bool) -> tuple[str, tuple[
     """
     if master != "auto":
         why = "trees" if trees else "whole numbers and rules of inputs"
-        raise InputError(f"master {master!r} solves scenarios, which {why} exclude: leave it out")
+        told = f"master {master!r} solves scenarios, which {why} exclude"
+        raise InputError(f"{told}: the master there is 'auto'")
     if method == "hitting_sets" or trees:
         return "hitting_sets", ()
     return "hitting_sets", ("for whole numbers and rules the minimum is found by hitting sets",)
