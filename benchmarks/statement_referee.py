@@ -93,13 +93,19 @@ class Referee:
         elif outputs and not same_number(outputs[0].strip("()"), float(own)):
             refute(f"the row is predicted {own!r}, not {outputs[0]}")
 
-    def value(self, name: str, told: str) -> None:
-        """Refute a value that the row does not have."""
-        if not same(told, self.rows.own[name]):
+    def value(self, name: str, told: str | Tree) -> None:
+        """Refute a value that the row does not have; those of a group are parts of a text."""
+        if isinstance(told, Tree):
+            if not np.allclose(self.parsed(name, told), self.rows.own[name], rtol=1e-6):
+                refute(f"{name} is {self.rows.own[name]} in the row, not {told.text}")
+        elif not same(told, self.rows.own[name]):
             refute(f"{name} is {self.rows.own[name]!r} in the row, not {told}")
 
-    def parsed(self, name: str, told: str) -> Any:
-        """Return a value as it is printed."""
+    def parsed(self, name: str, told: str | Tree) -> Any:
+        """Return a value as it is printed, or those of a group."""
+        if isinstance(told, Tree):
+            values = np.array(told.own("VALUE"), dtype=np.float64)
+            return tuple((values.astype(np.float32) if self.rows.case.single else values).tolist())
         column = self.rows.columns[name]
         if column.missing and told == "missing":
             return None
@@ -173,13 +179,15 @@ class Referee:
         """Return the row with changes as they are printed, which start at its own values."""
         changes: dict[str, Any] = {}
         for one in moves:
-            name, before, after = one.own("NAME", "VALUE")
+            name, *values = one.own("NAME", "VALUE")
+            before, after = values or one.all("several")
             self.value(name, before)
             if name in changes:
                 refute(f"{name} changes twice")
             changes[name] = self.parsed(name, after)
             for room in (limits[name], *([] if self.asked.sought else [self.ball[name]])):
                 if not room.nearly_holds(changes[name]):
+                    after = getattr(after, "text", after)
                     refute(f"{name}: {after} is not within the limits")
         point = self.rows.at(**changes)
         if not self.rows.allowed(point).all():
