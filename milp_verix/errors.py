@@ -65,10 +65,11 @@ def refusing(
     """Raise an error of a ``kind`` that says ``what``, and why, in place of ``errors``.
 
     By default these are ``OSError``. An ``InputError`` is a ``ValueError``, too: a block for files
-    stands around one for their content.
+    stands around one for their content. What an error says already is not said twice.
     """
     caught = errors or (OSError,)
     try:
         yield
     except caught as error:
-        raise kind(f"{what}: {getattr(error, 'strerror', None) or error}") from error
+        why = str(getattr(error, "strerror", None) or error)
+        raise kind(why if why.startswith(what) else f"{what}: {why}") from error

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.atomic_write import write_atomically
+from milp_verix.comparable import Compared
 from milp_verix.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Certificate:
+class Certificate(Compared):
     """A proof of an explanation that ``verix-check`` checks, or why there is none.
 
     ``data`` is the content of the file, None without a proof; then ``reason`` says why. ``needed``

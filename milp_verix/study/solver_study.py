@@ -10,6 +10,7 @@ import numpy as np
 
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import path_of, seconds_of
+from milp_verix.comparable import Compared
 from milp_verix.errors import InputError
 from milp_verix.inputs.frame import pandas
 from milp_verix.inputs.names import require_one_of
@@ -32,7 +33,7 @@ COLUMNS = (*ABOUT, *EACH_COLUMNS[EACH_COLUMNS.index("solver") :])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SolverStudy:
+class SolverStudy(Compared):
     """The verdicts and times of a study of solvers.
 
     ``rows`` are mappings from ``COLUMNS``, one for each check and pair; ``times`` the seconds by

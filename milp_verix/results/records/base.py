@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.comparable import Compared
 from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.still import still_features
@@ -31,7 +32,7 @@ from milp_verix.results.records.statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counterfactual:
+class Counterfactual(Compared):
     """An input inside the ball whose ``prediction`` by onnxruntime is not the original's.
 
     In an explanation it differs from the original only in irrelevant features and in the one that

@@ -3,13 +3,14 @@
 Frozen data; :mod:`milp_verix.comparison.compare` makes it.
 """
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from milp_verix.atomic_write import replacing
+from milp_verix.comparable import Compared
 from milp_verix.errors import InputError
 from milp_verix.number_text import exact
 from milp_verix.results.records.check_record import CheckRecord
@@ -66,7 +67,7 @@ class SolverTime:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RunRecord:
+class RunRecord(Compared):
     """The answers of one pair, and the effort that they took.
 
     ``answers`` holds one for each check, or, of an explanation, one for each feature: ``HOLDS`` for
@@ -118,7 +119,7 @@ class RunRecord:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Disagreement:
+class Disagreement(Compared):
     """One pair claims that a check holds, and another has a point that refutes it.
 
     ``free`` are the features of the check. The point, ``witness``, lies in the ball, moves none but
@@ -132,7 +133,7 @@ class Disagreement:
     witness: NDArray[Any]
     index: int
     margin: float
-    encoding: "Encoding"
+    encoding: "Encoding" = field(compare=False)
 
     def write(self, path: str | Path) -> None:
         """Write the check as a program, ``.lp`` or ``.mps``, for any solver.
@@ -157,7 +158,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComparisonRecord:
+class ComparisonRecord(Compared):
     """The same question to several pairs of solver and formulation.
 
     ``checks`` are those compared, each the free ones of ``features`` features; None where
