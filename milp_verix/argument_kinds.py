@@ -201,15 +201,12 @@ def accepted(values: Mapping[str, Any], kinds: Mapping[str, Kind] = KINDS) -> di
 
 
 def detached(value: Any) -> Any:
-    """Return ``value`` with arrays for tensors, also in lists and mappings.
-
-    Tensors may require a gradient, and be of another device.
-    """
+    """Return ``value`` with arrays for tensors, in lists and mappings, too."""
     if isinstance(getattr(value, "requires_grad", None), bool):
-        return np.asarray(value.detach().cpu())
+        return np.asarray(value.detach().cpu())  # of any device, with a gradient or without
     if type(value) is dict:
-        made = dict(zip(value, map(detached, value.values()), strict=True))
-        return made if any(made[key] is not value[key] for key in made) else value
+        ones = [*map(detached, value.values())]
+        return dict(zip(value, ones, strict=True))
     if isinstance(value, list | tuple):
         ones = [*map(detached, value)]
         make = getattr(value, "_make", type(value))  # of named tuples

@@ -22,6 +22,7 @@ from milp_verix.inputs.names import same_names, shown
 from milp_verix.inputs.one_row import counts, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.loaded_model import LoadedModel
+from milp_verix.number_text import counted
 from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.ball import Ball, Domain, make_ball
@@ -155,7 +156,7 @@ class PosedProblem:
         for name in ("delta", "against"):
             value = getattr(question, name, None)
             told += [] if value is None else [f"{name}={value}"]
-        return f"Problem({', '.join(told)}, {self.features.count} features)"
+        return f"Problem({', '.join(told)}, {counted(self.features.count, 'feature')})"
 
     @cached_property
     def _identity(self) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from milp_verix.atomic_write import replacing
 from milp_verix.comparable import Compared
 from milp_verix.errors import InputError
-from milp_verix.number_text import exact
+from milp_verix.number_text import counted, exact
 from milp_verix.results.records.check_record import CheckRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import Prediction
@@ -150,8 +150,9 @@ class Disagreement(Compared):
 
     def __str__(self) -> str:
         constant = float(self.encoding.output.constant[self.index])
+        free = counted(len(self.free), "feature")
         return (
-            f"{self.holding} says that a check on {len(self.free)} features holds, which a "
+            f"{self.holding} says that a check on {free} holds, which a "
             f"counterfactual of {self.violated} refutes: margin {self.index} is {self.margin:.6g} "
             f"there, so the least cost is at most {constant - self.margin:.17g}"
         )
@@ -212,5 +213,5 @@ class ComparisonRecord(Compared):
         return not any(run.unknown or run.stopped for run in self.runs)
 
     def __repr__(self) -> str:
-        state = "all agree" if self.agree else f"{len(self.disagreements)} disagreements"
-        return f"Comparison({self.model}: {len(self.runs)} runs, {state})"
+        state = "all agree" if self.agree else counted(len(self.disagreements), "disagreement")
+        return f"Comparison({self.model}: {counted(len(self.runs), 'run')}, {state})"
