@@ -33,6 +33,7 @@ with none of them. While many sets are open, these brackets are wide.
 gives a lower bound, and the smallest candidate that contains ``i`` an upper one.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -106,12 +107,18 @@ def _weighed(sizes: Vector, shares: list[Fraction]) -> Fraction:
 
 def _summing_up(found: list[Bracket], *, to_one: bool) -> list[Bracket]:
     """Return brackets that use the sum of all values: at most one, or exactly one."""
-    lower, upper = sum((b.lower for b in found), ZERO), sum((b.upper for b in found), ZERO)
-    least = [1 - (upper - b.upper) if to_one else ZERO for b in found]
-    return [
-        Bracket(max(b.lower, low), min(b.upper, 1 - (lower - b.lower)))
-        for b, low in zip(found, least, strict=True)
-    ]
+    times = Counter(map(id, found))  # most players outside of the known sets share one bracket
+    alike = {id(one): one for one in found}
+    lower = sum((times[one] * b.lower for one, b in alike.items()), ZERO)
+    upper = sum((times[one] * b.upper for one, b in alike.items()), ZERO)
+    made = {
+        one: Bracket(
+            max(b.lower, 1 - (upper - b.upper) if to_one else ZERO),
+            min(b.upper, 1 - (lower - b.lower)),
+        )
+        for one, b in alike.items()
+    }
+    return [made[id(one)] for one in found]
 
 
 def _deegan_packel(game: KnownGame) -> list[Bracket]:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
+from operator import lt
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -170,9 +171,9 @@ class Result:
 
     def _refuse_no_features(self, **sets: Iterable[int]) -> None:
         """Raise ``ValueError`` unless each of ``sets``, by name, lists features, ascending."""
-        everything = range(len(self.groups))
         for name, given in sets.items():
-            if [*given] != sorted({one for one in given if one in everything}):
+            ends = [-1, *given], [*given, len(self.groups)]
+            if not all(map(lt, *ends)):
                 raise ValueError(f"{name} lists features of the input, ascending, each once")
 
     def _refuse_points(
