@@ -107,17 +107,14 @@ def _weighed(sizes: Vector, shares: list[Fraction]) -> Fraction:
 
 def _summing_up(found: list[Bracket], *, to_one: bool) -> list[Bracket]:
     """Return brackets that use the sum of all values: at most one, or exactly one."""
-    times = Counter(map(id, found))  # most players outside of the known sets share one bracket
-    alike = {id(one): one for one in found}
-    lower = sum((times[one] * b.lower for one, b in alike.items()), ZERO)
-    upper = sum((times[one] * b.upper for one, b in alike.items()), ZERO)
-    made = {
-        one: Bracket(
-            max(b.lower, 1 - (upper - b.upper) if to_one else ZERO),
-            min(b.upper, 1 - (lower - b.lower)),
-        )
-        for one, b in alike.items()
-    }
+    alike = {id(one): one for one in found}  # most players outside of the known sets share one
+    parts = [(times, alike[one]) for one, times in Counter(map(id, found)).items()]
+    lower = sum((times * one.lower for times, one in parts), ZERO)
+    upper = sum((times * one.upper for times, one in parts), ZERO)
+    made = {}
+    for place, one in alike.items():
+        least = 1 - (upper - one.upper) if to_one else ZERO
+        made[place] = Bracket(max(one.lower, least), min(one.upper, 1 - (lower - one.lower)))
     return [made[id(one)] for one in found]
 
 

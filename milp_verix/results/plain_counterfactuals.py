@@ -2,9 +2,9 @@
 
 A program's point sits at an end of each range that it may use. Most of these changes are not needed
 for the outcome: groups of features go back to the input as long as the prediction is another one.
-Then all numbers approach the input together, and one after the other: whole ones to the nearest
-value that is enough, real ones by grids. Several sequences are tried if few numbers move, and the
-nearest point is kept; trees have thresholds instead, see :mod:`.plain_tree_points`. Real numbers
+Then all numbers approach the input, one after the other: whole ones to the nearest value that is
+enough, real ones by grids. Several sequences are tried if few numbers move, and the nearest
+point is kept; trees have thresholds instead, see :mod:`.plain_tree_points`. Real numbers
 are told in few digits at last, see :mod:`.few_digits`. onnxruntime runs each point that is kept,
 and each lies in the ball, so the result is a counterfactual as the first one was. No proof depends
 on it.
@@ -26,7 +26,6 @@ from milp_verix.results.few_digits import Condition, Point, first_changed, in_fe
 from milp_verix.results.plain_tree_points import plain_tree_point, put_back
 from milp_verix.results.public import Audit, Explanation
 from milp_verix.results.records.base import Counterfactual
-from verix_encodings.arrays import FloatArray
 
 Found = TypeVar("Found", Explanation, Audit)
 First: TypeAlias = Callable[[Point], int | None]
@@ -163,65 +162,31 @@ def _near(
     at = [coordinate for coordinate, _ in numbers]
     x, far = problem.x[at].astype(np.float64), point[at].astype(np.float64)
     found = []
-    starts = [point, _together(problem, point, numbers, first)] if len(numbers) > 1 else [point]
     sequences = min(len(numbers), _SEQUENCES, max(_MOST_MOVED // len(numbers), 1))
     for begin in range(sequences):
-        for start in starts:
-            near = start
-            for coordinate, whole in numbers[begin:] + numbers[:begin]:
-                if near[coordinate] != problem.x[coordinate]:
-                    near = _nearer(problem, near, coordinate, whole, first)
-            found.append(near)
+        near = point
+        for coordinate, whole in numbers[begin:] + numbers[:begin]:
+            near = _nearer(problem, near, coordinate, whole, first)
+        found.append(near)
     shares = [
         float(np.sum(np.abs(one[at].astype(np.float64) - x) / np.abs(far - x))) for one in found
     ]
     return found[int(np.argmin(shares))]
 
 
-def _together(
-    problem: PosedProblem, point: Point, numbers: list[tuple[int, bool]], first: First
-) -> Point:
-    """Return ``point`` with all its numbers as near to the input, in shares, as is found."""
-    at, whole = [one for one, _ in numbers], np.array([whole for _, whole in numbers])
-    x, far = problem.x[at].astype(np.float64), point[at].astype(np.float64)
-
-    def placed(shares: FloatArray) -> FloatArray:
-        values = x + shares[:, None] * (far - x)
-        return np.where(whole, np.where(far > x, np.ceil(values), np.floor(values)), values)
-
-    return _least(point, (at, placed), (0.0, 1.0), False, first)
-
-
 def _nearer(problem: PosedProblem, point: Point, at: int, whole: bool, first: First) -> Point:
     """Return ``point`` with coordinate ``at`` nearer to the input, and a change all the same."""
-    ends = float(problem.x[at]), float(point[at])
-    return _least(point, ([at], lambda values: values[:, None]), ends, whole, first)
-
-
-def _least(
-    point: Point,
-    moved: tuple[list[int], Callable[[FloatArray], FloatArray]],
-    ends: tuple[float, float],
-    whole: bool,
-    first: First,
-) -> Point:
-    """Return ``point`` with the coordinates ``moved`` as at the number nearest to ``ends[0]``.
-
-    ``moved`` has a function from numbers, (n,), to their values, too. At ``ends[1]`` they are as in
-    ``point``. Grids between the two are searched from the near end.
-    """
-    (at, placed), (near, far) = moved, ends
-    for _ in range(_GRIDS):
-        if not whole and abs(far - near) * _FINEST < abs(ends[1] - ends[0]):
-            break
+    near, far = float(problem.x[at]), float(point[at])
+    finest = abs(far - near) / _FINEST
+    for _ in range(_GRIDS if near != far else 0):
         values = np.linspace(near, far, _PARTS + 1)[1:-1]
         if whole:
             close = abs(far - near) <= _SCANNED
             values = np.arange(near, far, np.sign(far - near))[1:] if close else np.rint(values)
-        if not len(values):
+        if not len(values) or (not whole and abs(far - near) < finest):
             break
         candidates = np.tile(point, (len(values), 1))
-        candidates[:, at] = placed(values)
+        candidates[:, at] = values
         row = first(candidates)
         if row is None:
             near = float(values[-1])
