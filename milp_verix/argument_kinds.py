@@ -204,9 +204,9 @@ def detached(value: Any) -> Any:
     """Return ``value`` with arrays for tensors, in lists and mappings, too."""
     if isinstance(getattr(value, "requires_grad", None), bool):
         return np.asarray(value.detach().cpu())  # of any device, with a gradient or without
-    if type(value) is dict:
-        ones = [*map(detached, value.values())]
-        return dict(zip(value, ones, strict=True))
+    if type(value) is dict:  # which may hold itself, unlike lists
+        deep = (dict, list, tuple)
+        return {key: v if isinstance(v, deep) else detached(v) for key, v in value.items()}
     if isinstance(value, list | tuple):
         ones = [*map(detached, value)]
         make = getattr(value, "_make", type(value))  # of named tuples
