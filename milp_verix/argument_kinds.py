@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from milp_verix.errors import InputError
+from milp_verix.errors import InputError, refusing
 from verix_encodings.propagation.interval_bounds import NoBoundsError
 
 P = ParamSpec("P")
@@ -167,10 +167,13 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
         @wraps(function)
         def run(*args: P.args, **options: P.kwargs) -> R:
-            refuse_wrong({**dict(zip(names, args, strict=False)), **options}, kinds)
+            given = accepted({**dict(zip(names, args, strict=False)), **options}, kinds)
+            placed: Any = [given.get(*pair) for pair in zip(names, args, strict=False)]
+            named: Any = {name: given[name] for name in options}
+            placed += args[len(names) :]
             try:
                 with np.errstate(all="ignore"):  # what overflows is no bound, and is met as such
-                    return function(*args, **options)
+                    return function(*placed, **named)
             except NoBoundsError as error:
                 told = f"{error}: give a smaller ball, or variables narrower bounds"
                 raise InputError(told) from error
@@ -180,17 +183,35 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorate
 
 
-def refuse_wrong(values: Mapping[str, object], kinds: Mapping[str, Kind] = KINDS) -> None:
-    """Raise ``InputError`` for the first of ``values``, arguments by name, of a wrong kind.
+def accepted(values: Mapping[str, Any], kinds: Mapping[str, Kind] = KINDS) -> dict[str, Any]:
+    """Return ``values``, arguments by name, with arrays in the place of tensors.
 
-    ``kinds`` come before those of ``KINDS``.
+    Raises ``InputError`` for the first of a wrong kind; ``kinds`` come before those of ``KINDS``.
     """
-    for name, value in values.items():
-        if (fault := _fault(value, _DEPTH)) is not None:
+    found = {}
+    for name, given in values.items():
+        if (fault := _fault(given, _DEPTH)) is not None:
             raise InputError(f"{name} holds {fault}")
+        with refusing(f"{name} holds a tensor that is no array of NumPy", TypeError):
+            value = found[name] = detached(given)
         kind = kinds.get(name, KINDS.get(name))
         if kind is not None and not kind.fits(value):
             raise InputError(f"{name} must be {kind.told}, got {reprlib.repr(value)}")
+    return found
+
+
+def detached(value: Any) -> Any:
+    """Return ``value`` with arrays for tensors, in lists and mappings, too."""
+    if isinstance(getattr(value, "requires_grad", None), bool):
+        return np.asarray(value.detach().cpu())  # of any device, with a gradient or without
+    if type(value) is dict:  # which may hold itself, unlike lists
+        deep = (dict, list, tuple)
+        return {key: v if isinstance(v, deep) else detached(v) for key, v in value.items()}
+    if isinstance(value, list | tuple):
+        ones = [*map(detached, value)]
+        make = getattr(value, "_make", type(value))  # of named tuples
+        return make(ones) if any(a is not b for a, b in zip(ones, value, strict=True)) else value
+    return value
 
 
 def _fault(value: Any, depth: int) -> str | None:

@@ -77,10 +77,13 @@ def path_of(value: str | PathLike[str], name: str) -> Path:
 def number_in(text: str | float) -> float:
     """Return the number in a text: ``0.05``, ``inf``, or a ratio such as ``8/255``.
 
-    A ratio is evaluated exactly and rounded once. Raises ``InputError`` for any other text.
+    A ratio is evaluated exactly and rounded once. Raises ``InputError`` for any other text, and for
+    truth values, complex numbers and dates.
     """
     ratio = _RATIO.fullmatch(str(text).strip())
     try:
+        if np.asarray(text).dtype.kind in "bcmM":
+            raise TypeError
         return float(Fraction(ratio[1]) / Fraction(ratio[2]) if ratio else text)
     except ZeroDivisionError as error:
         raise InputError(f"{text!r} divides by zero.") from error

@@ -1,10 +1,16 @@
 """The exceptions that users see. Each message says what was seen, what was expected, what to do."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from milp_verix.printable import printable
 
+_ONE = re.compile(
+    r"(?<=[ (])1 ((?:input )?(?:feature|input|row|column|coordinate|value|number|output|rule|check|"
+    r"cell|tree|word|pixel|image|pair|set|group|channel|name|part|dimension|class))(?:s|es)\b"
+)
+"""The plural of a noun behind a count of one."""
 _MOST, _END = 400, 150
 """Characters of a line, and of its end that stays where its middle is cut out."""
 
@@ -15,9 +21,10 @@ class MilpVerixError(Exception):
     def __str__(self) -> str:
         """Return the message; characters in it that would command a terminal are escapes.
 
-        A line of more than 400 characters keeps its beginning, and its end, where the remedy is.
+        A line of more than 400 characters keeps its beginning, and its end, where the remedy is. A
+        noun that is counted once is in the singular.
         """
-        lines = printable(super().__str__(), "\n\t").split("\n")
+        lines = _ONE.sub(r"1 \1", printable(super().__str__(), "\n\t")).split("\n")
         return "\n".join(
             line if len(line) <= _MOST else f"{line[: _MOST - _END]} … {line[3 - _END :]}"
             for line in lines
@@ -65,10 +72,11 @@ def refusing(
     """Raise an error of a ``kind`` that says ``what``, and why, in place of ``errors``.
 
     By default these are ``OSError``. An ``InputError`` is a ``ValueError``, too: a block for files
-    stands around one for their content.
+    stands around one for their content. What an error says already is not said twice.
     """
     caught = errors or (OSError,)
     try:
         yield
     except caught as error:
-        raise kind(f"{what}: {getattr(error, 'strerror', None) or error}") from error
+        why = str(getattr(error, "strerror", None) or error)
+        raise kind(why if why.startswith(what) else f"{what}: {why}") from error

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from milp_verix.argument_kinds import detached
 from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame, named_frame
@@ -192,15 +193,10 @@ class LoadedModel(ABC):
         return inputs.placed(self.columns_for(inputs.names), self.unread)
 
 
-def array_of(x: Any) -> NDArray[Any]:
-    """Return ``x`` as an array: a tensor that requires a gradient, or of another device, too."""
-    return np.asarray(x.detach().cpu() if hasattr(x, "requires_grad") else x)
-
-
 def as_numbers(x: ArrayLike) -> NDArray[Any]:
     """Return ``x`` as an array of numbers; ``InputError`` for anything else."""
     try:
-        array = array_of(x)
+        array = np.asarray(detached(x))
     except ValueError as error:
         raise InputError(f"the input is not an array: {error}") from error
     if array.dtype.kind not in "biuf":

@@ -62,6 +62,11 @@ def percent(share: float, digits: int = MOST_DIGITS) -> str:
     return _written(_rounded(_decimal(share).scaleb(2), ROUND_FLOOR, digits))
 
 
+def counted(count: int, noun: str) -> str:
+    """Return ``"1 feature"``, ``"2 features"``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def percent_of(part: int, whole: int) -> str:
     """Return a share in per cent with two digits, rounded down: 100 is all of it."""
     return _written(_rounded(Decimal(100 * part) / Decimal(whole or 1), ROUND_FLOOR, 2))

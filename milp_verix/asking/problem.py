@@ -16,7 +16,7 @@ from milp_verix.duality.marco import enumerate_problem
 from milp_verix.duality.relevance import relevance_of
 from milp_verix.global_search.minimum import minimum_of
 from milp_verix.inputs.radii import common_share
-from milp_verix.number_text import exact, percent
+from milp_verix.number_text import counted, exact, percent
 from milp_verix.oracle.check_program import encode_problem
 from milp_verix.printable import printable
 from milp_verix.problem.problem import PosedProblem
@@ -26,7 +26,7 @@ from milp_verix.problem.signatures import readable
 from milp_verix.radius.robustness import radius_of
 from milp_verix.radius.sweep import sweep_of
 from milp_verix.ranges.inflate import inflate_problem
-from milp_verix.reporting.words.wording import counted, joined, prediction_text
+from milp_verix.reporting.words.wording import joined, prediction_text
 from milp_verix.traversal.check import check_problem
 from milp_verix.traversal.explain import explain_problem
 
@@ -72,10 +72,11 @@ class Problem(PosedProblem):  # noqa: D101 - that of the class above
         if self.inputs is not None and self.inputs.rules:
             rules = f", and obey {counted(len(self.inputs.rules), 'rule')}"
         value = "the prediction" if self.output is None else f"output {self.output}"
-        return printable(
-            f"Which of the {counted(self.features.count, 'feature')} keep {value} of "
-            f"{self.network.name}, {told}, {kept} while the others change, {self._reach}{rules}?"
-        )
+        of, reach = f"{value} of {self.network.name}, {told},", f"{self._reach}{rules}"
+        if self.features.count == 1:
+            return printable(f"Does {of} stay {kept} while the one feature changes, {reach}?")
+        which = f"Which of the {counted(self.features.count, 'feature')} keep"
+        return printable(f"{which} {of} {kept} while the others change, {reach}?")
 
     @property
     def _reach(self) -> str:
@@ -84,12 +85,13 @@ class Problem(PosedProblem):  # noqa: D101 - that of the class above
             return _NORMS[self.ball.norm].format(exact(self.ball.epsilon))
         least, most = min(self.radii), max(self.radii)
         share = common_share(self.inputs, self.radii)
+        each = "each " * (len(self.radii) > 1)
         if least == inf:
-            return "each over its whole domain"
+            return f"{each}over its whole domain"
         if share is not None:
-            return f"each by at most {percent(share)} % of its range"
+            return f"{each}by at most {percent(share)} % of its range"
         if least == most:
-            return f"each by at most {exact(least)} in its own unit"
+            return f"{each}by at most {exact(least)} in its own unit"
         return f"each by at most a radius of its own, {exact(least)} to {exact(most)}"
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.atomic_write import write_atomically
+from milp_verix.comparable import Compared
 from milp_verix.errors import InputError
+from milp_verix.number_text import counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Certificate:
+class Certificate(Compared):
     """A proof of an explanation that ``verix-check`` checks, or why there is none.
 
     ``data`` is the content of the file, None without a proof; then ``reason`` says why. ``needed``
@@ -57,8 +59,9 @@ class Certificate:
         if self.about == "importance":
             told = "the brackets" if self.data["claim"]["importance"] else "the sets below brackets"
             return f"certificate: {told} of importance"
-        shown = f"{len(self.needed)} of {len(self.needed) + len(self.unproven)} features"
-        text = f"certificate: the prediction is kept, and {shown} are shown to be needed"
+        whole = len(self.needed) + len(self.unproven)
+        shown = f"{len(self.needed)} of {counted(whole, 'feature')} {'is' if whole == 1 else 'are'}"
+        text = f"certificate: the prediction is kept, and {shown} shown to be needed"
         if self.bound is not None:
             text += f"; no explanation costs less than {self.bound}"
         return "; ".join([text, *self.data.get("notes", ())])

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.comparable import Compared
 from milp_verix.inputs.names import listed
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.number_text import up
@@ -16,7 +17,7 @@ from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EmbeddedCheck:
+class EmbeddedCheck(Compared):
     """A solution of a model, replayed.
 
     Attributes:

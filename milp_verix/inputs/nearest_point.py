@@ -20,7 +20,8 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.blocks.mixed_domain import mixed_box
 from verix_encodings.bounds.mixed_domain import HalfSpace, MixedDomain
 
-_SECONDS = 2.0
+_SECONDS = 0.9
+"""For a program: a search looks at its own limit once two of them have ended."""
 _ROOM = 8.0
 """Room inside a half-space, in roundings of its terms to the network's type."""
 _LEAST_ROOM = 1e-7

@@ -27,6 +27,7 @@ from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.labelled import Labels, values_by_label
+from milp_verix.inputs.names import shown
 from verix_encodings.arrays import FloatArray
 
 Epsilon: TypeAlias = float | str | Mapping[str, float | str] | Sequence[float | str] | NDArray[Any]
@@ -45,7 +46,7 @@ def radii_of(inputs: Inputs, epsilon: Epsilon, what: str = "epsilon") -> tuple[f
     if isinstance(epsilon, np.ndarray) and not epsilon.ndim:
         epsilon = epsilon.item()
     if isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):
-        given = list(epsilon)
+        given = epsilon.tolist() if isinstance(epsilon, np.ndarray) else [*epsilon]
         if len(given) != len(inputs.features):
             raise InputError(
                 f"{what} has {len(given)} radii, but there are {len(inputs.features)} features"
@@ -116,8 +117,8 @@ def _radius(feature: Feature, given: object, what: str) -> float:
         radius = number_in(given)  # type: ignore[arg-type]
     except InputError as error:
         raise InputError(
-            f"{feature.name}: {what} is {given!r}, expected a number such as 0.5 or 'inf', or a "
-            "relative radius such as '10%' or '0.5sd'"
+            f"{feature.name}: {what} is {shown(given)}, expected a number such as 0.5 or 'inf', or "
+            "a relative radius such as '10%' or '0.5sd'; the radius 0 holds a feature"
         ) from error
     if not radius >= 0:
         raise InputError(f"{feature.name}: {what} must be a number and not negative, got {given}")

@@ -7,6 +7,7 @@ import numpy as np
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.rules import Rule
+from milp_verix.number_text import counted
 from milp_verix.printable import printable
 
 _MOST_WORDS = 8
@@ -20,7 +21,7 @@ def text_of(
     cells = _cells(features)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [f"  {a:{widths[0]}}  {b:{widths[1]}}  {c}".rstrip() for a, b, c in cells]
-    return "\n".join([f"{_count(features)}:", *lines, *_others(rules, classes)])
+    return "\n".join([f"{counted(len(features), 'feature')}:", *lines, *_others(rules, classes)])
 
 
 def html_of(
@@ -38,10 +39,6 @@ def html_of(
 
 def _cells(features: tuple[Feature, ...]) -> list[tuple[str, str, str]]:
     return [(printable(f.name), _kind(f), printable(_values(f))) for f in features]
-
-
-def _count(features: tuple[Feature, ...]) -> str:
-    return "1 feature" if len(features) == 1 else f"{len(features)} features"
 
 
 def _kind(feature: Feature) -> str:

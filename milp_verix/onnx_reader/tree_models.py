@@ -126,15 +126,18 @@ def _combined(
             )
         link: Link = "softmax" if stored.post == "SOFTMAX" else "identity"
         return np.eye(count), np.zeros(count), link
-    # onnxruntime's label turns elsewhere than its scores in all other cases
     half, first = stored.lowest >= 0, stored.targets == (0,)
+    if stored.base.size > 1 or (stored.base.any() and not first):
+        raise UnsupportedOperatorError(
+            f"{label} has base_values that onnxruntime adds to the scores of two classes otherwise "
+            "than ONNX says: add them to the leaves of a tree, or give the model of its own library"
+        )
+    # onnxruntime's label turns elsewhere than its scores in all other cases
     opposed = stored.given.all() and all(
         np.array_equal(tree.value[:, 0], -tree.value[:, 1]) for tree in stored.trees
     )
     second = stored.targets == (1,) and not half
-    readable = first or ((second or opposed) and not stored.base.any())
-    several = stored.base.size > 1 and stored.base.any()
-    if not readable or (half and stored.post != "NONE") or several:
+    if not (first or second or opposed) or (half and stored.post != "NONE"):
         raise UnsupportedOperatorError(
             f"{label} has two classes whose label and scores do not agree in onnxruntime: give the "
             "model of its own library"

@@ -33,6 +33,7 @@ with none of them. While many sets are open, these brackets are wide.
 gives a lower bound, and the smallest candidate that contains ``i`` an upper one.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -106,12 +107,15 @@ def _weighed(sizes: Vector, shares: list[Fraction]) -> Fraction:
 
 def _summing_up(found: list[Bracket], *, to_one: bool) -> list[Bracket]:
     """Return brackets that use the sum of all values: at most one, or exactly one."""
-    lower, upper = sum((b.lower for b in found), ZERO), sum((b.upper for b in found), ZERO)
-    least = [1 - (upper - b.upper) if to_one else ZERO for b in found]
-    return [
-        Bracket(max(b.lower, low), min(b.upper, 1 - (lower - b.lower)))
-        for b, low in zip(found, least, strict=True)
-    ]
+    alike = {id(one): one for one in found}  # most players outside of the known sets share one
+    parts = [(times, alike[one]) for one, times in Counter(map(id, found)).items()]
+    lower = sum((times * one.lower for times, one in parts), ZERO)
+    upper = sum((times * one.upper for times, one in parts), ZERO)
+    made = {}
+    for place, one in alike.items():
+        least = 1 - (upper - one.upper) if to_one else ZERO
+        made[place] = Bracket(max(one.lower, least), min(one.upper, 1 - (lower - one.lower)))
+    return [made[id(one)] for one in found]
 
 
 def _deegan_packel(game: KnownGame) -> list[Bracket]:

@@ -282,7 +282,7 @@ def make_ball(
         raise InputError(
             f"the input is {flat[where]} at {_coordinate(where, names)}, outside its domain "
             f"[{exact(lower[where])}, {exact(upper[where])}] ({outside.size} of {flat.size} "
-            f"coordinates are outside): rescale the input{scale}, or give the domain it lives in; "
+            f"coordinates outside): rescale the input{scale}, or give the domain it lives in; "
             "a table's is in `inputs`"
         )
     wide = flat.astype(np.float64)

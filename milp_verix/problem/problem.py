@@ -11,7 +11,8 @@ from typing import Any, Self, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.argument_kinds import refuse_wrong
+from milp_verix.argument_kinds import accepted
+from milp_verix.comparable import comparable
 from milp_verix.errors import InputError, refusing
 from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.inputs.frame import is_frame
@@ -20,11 +21,11 @@ from milp_verix.inputs.labelled import Labels
 from milp_verix.inputs.names import same_names, shown
 from milp_verix.inputs.one_row import counts, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
-from milp_verix.loaded_model import LoadedModel, array_of
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.number_text import counted
 from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.ball import Ball, Domain, make_ball
-from milp_verix.problem.comparable import comparable
 from milp_verix.problem.described import make_described_ball
 from milp_verix.problem.features import Features, make_features, named
 from milp_verix.problem.meeting import (
@@ -107,8 +108,8 @@ class PosedProblem:
         except TypeError as error:
             told = with_remedy(error, [one.name for one in fields(Given)])
             raise TypeError(told.replace("Given.__init__", "Problem")) from None
-        refuse_wrong({one.name: getattr(given, one.name) for one in fields(given)})
-        vars(self).update(_checked(network, x, given))
+        known = accepted({"x": x, **{one.name: getattr(given, one.name) for one in fields(given)}})
+        vars(self).update(_checked(network, known.pop("x"), Given(**known)))
 
     @property
     def x(self) -> NDArray[Any]:
@@ -155,7 +156,7 @@ class PosedProblem:
         for name in ("delta", "against"):
             value = getattr(question, name, None)
             told += [] if value is None else [f"{name}={value}"]
-        return f"Problem({', '.join(told)}, {self.features.count} features)"
+        return f"Problem({', '.join(told)}, {counted(self.features.count, 'feature')})"
 
     @cached_property
     def _identity(self) -> tuple[object, ...]:
@@ -285,7 +286,7 @@ def _example(network: Any, x: Any, row: Mapping[str, Any] | None, described: Inp
 def _array(x: ArrayLike) -> NDArray[Any]:
     """Return ``x`` as an array of numbers; an array of objects may hold truth values, too."""
     with refusing("the input is not an array", ValueError):  # rows of different lengths
-        given = array_of(x)
+        given = np.asarray(x)
     if given.dtype.kind == "O" and given.size and given.ndim:
         entries = {f"the input's value {i}": one for i, one in enumerate(given.flat)}
         if not any(isinstance(one, str) for one in entries.values()):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 
-from milp_verix.argument_kinds import refuse_wrong
+from milp_verix.argument_kinds import accepted
 from milp_verix.arguments import integer_of, seconds_of, segments_of
 from milp_verix.clock import Deadline
 from milp_verix.errors import InputError
@@ -93,7 +93,7 @@ class Search:
     tolerances: Tolerances = _TOLERANCES
 
     def __post_init__(self) -> None:
-        refuse_wrong({one.name: getattr(self, one.name) for one in fields(self)})
+        accepted({one.name: getattr(self, one.name) for one in fields(self)})
         require_one_of(EXACTNESS, self.exactness, "exactness")
         require_one_of(WARM, self.warm, "warm")
         if not isinstance(self.time_limit, Deadline):

@@ -41,6 +41,7 @@ def find_rules(
     tries: int | None = None,
     seed: int = 0,
     time_limit: float | None = None,
+    memory: float | str | None = None,
     **asked: Unpack[Asked],
 ) -> Rules:
     """Find a few proven rules that cover the rows of a table.
@@ -58,6 +59,7 @@ def find_rules(
         tries: rows to explain; three for each rule by default.
         seed: seed of the rows drawn.
         time_limit: seconds; the rules found by then are returned.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no limit.
         **asked: the question, as for :class:`milp_verix.Problem`; ``epsilon=math.inf`` lets all
             features outside a rule take any value.
 
@@ -68,6 +70,7 @@ def find_rules(
     started, deadline = time.monotonic(), deadline_in(np.inf if time_limit is None else time_limit)
     integer_of(count, "count")
     tried = _TRIES * count if tries is None else integer_of(tries, "tries")
+    search = Search(time_limit=cast(Any, deadline), memory=memory)
     network = loaded(network, inputs_of(asked.get("inputs")))
     table, described, notes = _numbers(network, rows, asked)
     asked = {**asked, "inputs": described}
@@ -79,7 +82,6 @@ def find_rules(
         row = int(draw.choice(np.flatnonzero(left)))
         left[row] = False
         worth = table[(classes == classes[row]) & left]
-        search = Search(time_limit=cast(Any, deadline))
         found = _rule(_posed(network, table[row], asked), worth, table, search)
         done += 1
         if found is not None:

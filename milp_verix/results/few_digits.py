@@ -39,14 +39,15 @@ def first_changed(problem: PosedProblem, candidates: Point, allowed: Condition) 
 
 
 def _likely(problem: PosedProblem, candidates: Point) -> list[int]:
-    """Return the rows of ``candidates``, (n, d), at which a margin may be above zero."""
+    """Return the rows of ``candidates``, (n, d), in the box where a margin may be above zero."""
     if not len(candidates):
         return []
     worst = batch_outputs(problem.margins, candidates.T.astype(np.float64)).max(axis=0)
     least = 0.0
     if not problem.margins.stepped:  # the network may round across a margin close to zero
         least = -_CLOSE * max(float(np.abs(worst).max()), 1.0)
-    return np.flatnonzero(worst > least).tolist()
+    inside = (candidates >= problem.ball.inner_lower) & (candidates <= problem.ball.inner_upper)
+    return np.flatnonzero((worst > least) & inside.all(axis=1)).tolist()
 
 
 def _inside(problem: PosedProblem, one: Point, allowed: Condition) -> bool:

@@ -2,18 +2,19 @@
 
 A program's point sits at an end of each range that it may use. Most of these changes are not needed
 for the outcome: groups of features go back to the input as long as the prediction is another one.
-Then all numbers approach the input together by halving, and one after the other: whole ones to the
-nearest value that is enough, real ones by halving. Several sequences are tried, and the nearest
-point is kept; trees have thresholds instead, see :mod:`.plain_tree_points`. Real numbers are told
-in few digits at last, see :mod:`.few_digits`. onnxruntime runs each point that is kept, and each
-lies in the ball, so the result is a counterfactual as the first one was. No proof depends on it.
+Then all numbers approach the input, one after the other: whole ones to the nearest value that is
+enough, real ones by grids. Several sequences are tried if few numbers move, and the nearest
+point is kept; trees have thresholds instead, see :mod:`.plain_tree_points`. Real numbers
+are told in few digits at last, see :mod:`.few_digits`. onnxruntime runs each point that is kept,
+and each lies in the ball, so the result is a counterfactual as the first one was. No proof depends
+on it.
 A deadline ends the work: a counterfactual that was not reached by then stays as it was found.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,19 +22,21 @@ from milp_verix.clock import BeyondMemoryError, Deadline, OutOfTimeError
 from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
-from milp_verix.results.few_digits import Condition, Point, first_changed, in_few_digits, replaced
+from milp_verix.results.few_digits import Condition, Point, first_changed, in_few_digits
 from milp_verix.results.plain_tree_points import plain_tree_point, put_back
 from milp_verix.results.public import Audit, Explanation
 from milp_verix.results.records.base import Counterfactual
 
 Found = TypeVar("Found", Explanation, Audit)
+First: TypeAlias = Callable[[Point], int | None]
+"""A function that returns the first row, of candidates (n, d), that is a counterfactual."""
 
-_HALVINGS = 10
-"""Of real numbers, and of whole ones that are far away."""
+_GRIDS, _PARTS, _FINEST = 13, 32, 1000
+"""Grids between the input and a change, their parts, and those of all that real numbers get."""
 _SCANNED = 64
 """Whole numbers between the input and a change that are looked at one by one."""
-_SEQUENCES = 4
-"""Sequences of features that are tried, each beginning with another one."""
+_SEQUENCES, _MOST_MOVED = 4, 64
+"""Sequences of features, each beginning with another one, and the features moved in all of them."""
 _SPARE = 0.5
 """Seconds after a search's limit in which its counterfactuals become plain all the same."""
 
@@ -134,9 +137,9 @@ def _plain_point(
     inputs = problem.inputs
     assert inputs is not None
 
-    def counts(candidate: Point) -> bool:
+    def first(candidates: Point) -> int | None:
         deadline.check()  # a margin that stays below zero is not asked if it is allowed
-        return first_changed(problem, candidate[None], allowed) is not None
+        return first_changed(problem, candidates, allowed)
 
     point = put_back(problem, point, allowed)
     numbers = [
@@ -144,11 +147,11 @@ def _plain_point(
         for feature, group in zip(inputs.features, inputs.groups, strict=True)
         if not feature.unordered and point[group[0]] != problem.x[group[0]]
     ]
-    return _near(problem, point, numbers, counts)
+    return _near(problem, point, numbers, first)
 
 
 def _near(
-    problem: PosedProblem, point: Point, numbers: list[tuple[int, bool]], counts: Condition
+    problem: PosedProblem, point: Point, numbers: list[tuple[int, bool]], first: First
 ) -> Point:
     """Return ``point`` with its ``numbers``, coordinates and if they are whole, near the input.
 
@@ -159,58 +162,35 @@ def _near(
     at = [coordinate for coordinate, _ in numbers]
     x, far = problem.x[at].astype(np.float64), point[at].astype(np.float64)
     found = []
-    starts = [point, _together(problem, point, numbers, counts)] if len(numbers) > 1 else [point]
-    for first in range(min(len(numbers), _SEQUENCES)):
-        for start in starts:
-            near = start
-            for coordinate, whole in numbers[first:] + numbers[:first]:
-                if near[coordinate] != problem.x[coordinate]:
-                    near = _nearer(problem, near, coordinate, whole, counts)
-            found.append(near)
+    sequences = min(len(numbers), _SEQUENCES, max(_MOST_MOVED // len(numbers), 1))
+    for begin in range(sequences):
+        near = point
+        for coordinate, whole in numbers[begin:] + numbers[:begin]:
+            near = _nearer(problem, near, coordinate, whole, first)
+        found.append(near)
     shares = [
         float(np.sum(np.abs(one[at].astype(np.float64) - x) / np.abs(far - x))) for one in found
     ]
     return found[int(np.argmin(shares))]
 
 
-def _together(
-    problem: PosedProblem, point: Point, numbers: list[tuple[int, bool]], counts: Condition
-) -> Point:
-    """Return ``point`` with all its numbers so far on the way to the input as halving finds."""
-    at, whole = [one for one, _ in numbers], np.array([whole for _, whole in numbers])
-    x, far = problem.x[at].astype(np.float64), point[at].astype(np.float64)
-    best, near, end = point, 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (near + end) / 2
-        values = x + middle * (far - x)
-        candidate = point.copy()
-        candidate[at] = np.where(
-            whole, np.where(far > x, np.ceil(values), np.floor(values)), values
-        )
-        if counts(candidate):
-            best, end = candidate, middle
-        else:
-            near = middle
-    return best
-
-
-def _nearer(problem: PosedProblem, point: Point, at: int, whole: bool, counts: Condition) -> Point:
+def _nearer(problem: PosedProblem, point: Point, at: int, whole: bool, first: First) -> Point:
     """Return ``point`` with coordinate ``at`` nearer to the input, and a change all the same."""
-    x, most = float(problem.x[at]), float(point[at])
-    if whole and abs(most - x) <= _SCANNED:
-        nearest_first = np.arange(x, most, np.sign(most - x))[1:]
-        return replaced(problem, point, {at: nearest_first}, counts)
-    near, far = x, most
-    for _ in range(64 if whole else _HALVINGS):
-        middle = (near + far) / 2
+    near, far = float(problem.x[at]), float(point[at])
+    finest = abs(far - near) / _FINEST
+    for _ in range(_GRIDS if near != far else 0):
+        values = np.linspace(near, far, _PARTS + 1)[1:-1]
         if whole:
-            middle = float(np.rint(middle)) if abs(far - near) > 1 else far
-        if middle in (near, far):
+            close = abs(far - near) <= _SCANNED
+            values = np.arange(near, far, np.sign(far - near))[1:] if close else np.rint(values)
+        if not len(values) or (not whole and abs(far - near) < finest):
             break
-        candidate = point.copy()
-        candidate[at] = middle
-        if counts(candidate):
-            point, far = candidate, float(candidate[at])
+        candidates = np.tile(point, (len(values), 1))
+        candidates[:, at] = values
+        row = first(candidates)
+        if row is None:
+            near = float(values[-1])
         else:
-            near = middle
+            near, far = float(values[row - 1]) if row else near, float(values[row])
+            point = candidates[row]
     return point

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.names import require_one_of
+from milp_verix.number_text import counted
 from milp_verix.power_indices.indices import INDICES
 from milp_verix.printable import printable
 from milp_verix.results.methods import Certified, Drawn, Told
@@ -106,7 +107,7 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
 
         return printable(
             f"Explanation({self.model.file}: prediction {self.prediction}, {self.size} of "
-            f"{len(self.groups)} features, {outcome_text(self)}, "
+            f"{counted(len(self.groups), 'feature')}, {outcome_text(self)}, "
             f"{ball_text(self)}, "
             f"{self.statistics.seconds:.2f} s by {self.solver})"
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from milp_verix.errors import InputError
-from milp_verix.number_text import percent_of
+from milp_verix.number_text import counted, percent_of
 from milp_verix.results.public import Ranges
 
 if TYPE_CHECKING:
@@ -77,4 +77,6 @@ class Rules:
 
     def __repr__(self) -> str:
         share = percent_of(self.covered[-1] if self.covered else 0, self.rows)
-        return f"Rules({len(self.rules)} rules, {share} % of {self.rows} rows)"
+        return (
+            f"Rules({counted(len(self.rules), 'rule')}, {share} % of {counted(self.rows, 'row')})"
+        )

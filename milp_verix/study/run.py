@@ -8,6 +8,7 @@ from typing import Any
 
 from milp_verix.errors import MilpVerixError
 from milp_verix.loaded_model import LoadedModel
+from milp_verix.number_text import counted
 from milp_verix.reporting.comparison_files import compared_checks
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.earlier import EarlierResultError
@@ -149,7 +150,8 @@ def _explanation(result: Explanation) -> dict[str, Any]:
     obstacles = sorted(set(result.unknown_reasons.values()))
     reason = result.statistics.stopped or "; ".join(obstacles) or None
     if result.proven and reason is not None:
-        reason = f"the minimum is proven; {len(result.unknown)} features lack a counterfactual"
+        left = counted(len(result.unknown), "feature")
+        reason = f"the minimum is proven; {left} without a counterfactual"
         reason += f" ({'; '.join(obstacles)})" if obstacles else ""
     return {
         "explanation": result.explanation,

@@ -10,9 +10,11 @@ import numpy as np
 
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import path_of, seconds_of
+from milp_verix.comparable import Compared
 from milp_verix.errors import InputError
 from milp_verix.inputs.frame import pandas
 from milp_verix.inputs.names import require_one_of
+from milp_verix.number_text import counted
 from milp_verix.reporting.comparison_files import EACH_COLUMNS, written_as_csv
 from milp_verix.results.records.comparison import Pair
 from milp_verix.results.records.solver_study import PairSummary, SolverTimes
@@ -32,7 +34,7 @@ COLUMNS = (*ABOUT, *EACH_COLUMNS[EACH_COLUMNS.index("solver") :])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SolverStudy:
+class SolverStudy(Compared):
     """The verdicts and times of a study of solvers.
 
     ``rows`` are mappings from ``COLUMNS``, one for each check and pair; ``times`` the seconds by
@@ -48,8 +50,8 @@ class SolverStudy:
     failed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        times = self.times
-        return f"SolverStudy({len(times.pairs)} pairs, {len(times.instances)} checks)"
+        pairs, checks = len(self.times.pairs), len(self.times.instances)
+        return f"SolverStudy({counted(pairs, 'pair')}, {counted(checks, 'check')})"
 
     def summary(self) -> tuple[PairSummary, ...]:
         """Return a summary of each pair, the best first."""

@@ -1,6 +1,7 @@
 """Files of models of trees: what they begin with, what they hold, and what is damaged in them."""
 
 import hashlib
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -32,6 +33,14 @@ def beginning_of(source: Any) -> bytes:
             return file.read(_BEGINNING)
     except (OSError, ValueError):  # whoever reads it tells
         return b""
+
+
+def text_of(content: bytes) -> str:
+    """Return a file's text, in UTF-8, 16 or 32 and without a byte-order mark.
+
+    Raises ``ValueError`` for bytes that are none.
+    """
+    return content.decode(json.detect_encoding(content)).removeprefix("\ufeff")
 
 
 def content_of(source: Any) -> tuple[bytes | None, str | None]:

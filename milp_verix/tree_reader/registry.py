@@ -21,10 +21,10 @@ FORESTS = {"RandomForestClassifier", "RandomForestRegressor"}
 FORESTS |= {"ExtraTreesClassifier", "ExtraTreesRegressor"}
 BOOSTED = {"GradientBoostingClassifier", "GradientBoostingRegressor"}
 _HISTOGRAMS = {"HistGradientBoostingClassifier", "HistGradientBoostingRegressor"}
-_XGBOOST = re.compile(
-    rb'(\xef\xbb\xbf)?\s*\{\s*"(learner|version)"|\{[LliUI]\0*\x07(learner|version)'
-)
-_LIGHTGBM = re.compile(rb"(\xef\xbb\xbf)?\s*tree[\r\n]+version=")
+# an ONNX model begins with neither; zeros are those of UTF-16 and UTF-32
+_MARK = rb"(?:\xef\xbb\xbf|\0\0\xfe\xff|\xfe\xff|\xff\xfe)?[\s\0]*"
+_XGBOOST = re.compile(_MARK + rb"\{")
+_LIGHTGBM = re.compile(_MARK + rb"t\0*r\0*e\0*e[\s\0]*[\r\n][\s\0]*v\0*e\0*r\0*s")
 
 
 def _of_xgboost(source: Any) -> bool:

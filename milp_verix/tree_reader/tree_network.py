@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import ModelError, refusing
 from milp_verix.loaded_model import LoadedModel, TieRule
+from milp_verix.number_text import counted
 from milp_verix.tree_reader.read_trees import Link, Runner
 from verix_encodings.arrays import FloatArray
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
@@ -78,7 +79,8 @@ class TreeNetwork(LoadedModel):
     def __repr__(self) -> str:
         trees = self.ensemble
         return (
-            f"TreeNetwork({self.name!r}: {self.input_size} inputs -> {self.output_size} scores, "
-            f"{trees.tree_count} trees with {int(np.count_nonzero(trees.feature < 0))} leaves, "
-            f"{self.library})"
+            f"TreeNetwork({self.name!r}: {counted(self.input_size, 'input')} -> "
+            f"{counted(self.output_size, 'score')}, "
+            f"{counted(trees.tree_count, 'tree')} with "
+            f"{int(np.count_nonzero(trees.feature < 0))} leaves, {self.library})"
         )

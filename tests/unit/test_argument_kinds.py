@@ -10,7 +10,7 @@ import pytest
 
 import milp_verix
 from milp_verix import InputError, MilpVerixError
-from milp_verix.argument_kinds import KINDS, checked
+from milp_verix.argument_kinds import KINDS, accepted, checked
 from tests.support.onnx_models import FLOAT, build, node
 
 X = np.array([0.5, 0.25], dtype=np.float32)
@@ -196,3 +196,9 @@ def test_a_refusal_names_the_argument_what_is_expected_and_what_was_seen() -> No
         asks(other=[(1, 10**400)])
     with pytest.raises(InputError, match="other holds lists that are nested more than 8 deep"):
         asks(other=OWN)
+
+
+def test_a_mapping_that_holds_itself_is_left_alone() -> None:
+    given: dict[str, Any] = {"a": 1.0}
+    given["b"] = given["c"] = [given]
+    assert accepted({"epsilon": given})["epsilon"]["b"] is given["b"]

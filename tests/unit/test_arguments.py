@@ -18,7 +18,7 @@ SHARED: list[tuple[dict[str, Any], str]] = [
     ({"x": [0.25, np.nan, 0.75]}, "the input is nan at coordinate 1"),
     ({"x": [np.inf, 0.5, 0.75]}, "the input is inf at coordinate 0"),
     ({"x": [0.25, 0.5, 1.5]}, "the input is 1.5 at coordinate 2, outside its domain [0, 1]"),
-    ({"x": [25, 50, 75]}, "3 of 3 coordinates are outside): rescale the input"),
+    ({"x": [25, 50, 75]}, "3 of 3 coordinates outside): rescale the input"),
     ({"x": [0.25, -1e-6, 0.75]}, "at coordinate 1, outside its domain"),
     ({"x": [1e300, 0.5, 0.75]}, "the input is inf at coordinate 0"),
     ({"x": [0.25, 0.5]}, "the input has shape (2,), expected (1, 3)"),

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from milp_verix.errors import InputError, ModelError, refusing
+from milp_verix.input_files import read_numbers
 
 
 def test_a_file_that_is_missing_is_told_without_its_number(tmp_path: Path) -> None:
@@ -26,3 +27,11 @@ def test_content_is_told_inside_of_files() -> None:
     file, content = refusing("cannot read it"), refusing("it is no number", ValueError)
     with pytest.raises(InputError, match=r"^it is no number: "), file, content:
         int("x")
+
+
+def test_a_file_is_named_once(tmp_path: Path) -> None:
+    path = tmp_path / "bad.npy"
+    path.write_bytes(b"\x93NUMPY\x01\x00garbage")
+    with pytest.raises(InputError, match=r"^cannot read .*bad\.npy: it holds no array") as found:
+        read_numbers(path, 4)
+    assert str(found.value).count("cannot read") == 1

@@ -18,6 +18,7 @@ from rich.progress import (
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED
 from milp_verix.cli.terminal import Terminal
 from milp_verix.errors import InputError
+from milp_verix.number_text import counted
 from milp_verix.reporting.words.solver_study import meaning
 from milp_verix.study.batch import Tally
 from milp_verix.study.solver_study import SolverStudy, read_solver_study
@@ -58,8 +59,8 @@ def summary(tally: Tally) -> str:
     known = f", {tally.known} known before" if tally.known else ""
     stopped = "interrupted: " if tally.stopped else ""
     return (
-        f"{stopped}{tally.ended} of {tally.total} tasks{known}, {_clock(tally.seconds)}: "
-        f"{', '.join(counts)}"
+        f"{stopped}{tally.ended} of {counted(tally.total, 'task')}{known}, "
+        f"{_clock(tally.seconds)}: {', '.join(counts)}"
     )
 
 
@@ -70,7 +71,9 @@ def _lines(console: Console) -> Callable[[Tally], None]:
         nonlocal last
         if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
             last = time.monotonic()
-            console.print(f"{tally.ended} of {tally.total} tasks, {_pace(tally)}", markup=False)
+            console.print(
+                f"{tally.ended} of {counted(tally.total, 'task')}, {_pace(tally)}", markup=False
+            )
 
     return show
 

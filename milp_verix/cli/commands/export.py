@@ -92,7 +92,7 @@ def export(
         relaxed, _ = Relaxations(Tolerances()).solve(encoding.program, -row)
     size = size_of(encoding.program)
     print_out = Terminal(soft_wrap=True).print
-    print_out(f"{out}: {size.columns} columns, {size.rows} rows, {size.binaries} binaries")
+    print_out(f"{out}: columns: {size.columns}, rows: {size.rows}, binaries: {size.binaries}")
     print_out(equation)
     told = "not known: HiGHS takes no quadratic row" if relaxed is None else f"{relaxed:.9g}"
     print_out(f"optimum of the linear relaxation: {told}")

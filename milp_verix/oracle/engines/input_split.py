@@ -83,4 +83,4 @@ def _reason(claim: Claim, search: BoxSearch) -> str:
     if not search.stuck or claim.deadline.passed():
         return TIME_LIMIT
     worst = float(search.tried.reached.max())
-    return f"the worst margin, {worst:.2e}, is so close to zero that no split proves it"
+    return f"no split proves it: the worst margin, {worst:.2e}, is so close to zero, or to a jump"

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from milp_verix.number_text import percent_of
+from milp_verix.number_text import counted, percent_of
 from milp_verix.reporting.figures.parts.bars import (
     key_above,
     right_of,
@@ -32,7 +32,7 @@ def _headed(sheet: Sheet, found: RangesRecord) -> None:
     outcome = ranges_outcome(found)
     if found.coverage is not None:
         share = percent_of(found.inside or 0, found.rows or 0)
-        outcome += f"   ·   {share} % of {found.rows} rows inside"
+        outcome += f"   ·   {share} % of {counted(found.rows or 0, 'row')} inside"
     sheet.titled(ranges_headline(found), outcome, found)
 
 

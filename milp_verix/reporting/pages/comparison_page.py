@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.errors import InputError, refusing
-from milp_verix.number_text import exact, nearest
+from milp_verix.number_text import counted, exact, nearest
 from milp_verix.reporting.comparison_files import COLUMNS, CSV_COLUMNS, told
 from milp_verix.reporting.figures.parts.style import typeset
 from milp_verix.reporting.pages.parts import PageTable
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.words.comparison import narrowed
-from milp_verix.reporting.words.wording import counted, norm_text
+from milp_verix.reporting.words.wording import norm_text
 from milp_verix.tolerances import Tolerances
 
 _TEXTS = 3
@@ -134,9 +134,9 @@ def _remarks(data: Mapping[str, Any]) -> list[str]:
     for found in data["disagreements"]:
         holding, violated = (_pair(found[side]) for side in ("holding", "violated"))
         parts.append(
-            f"Contradiction: {holding} says that a check on {len(found['free'])} features holds, "
-            f"which a counterfactual of {violated} refutes (margin {found['margin']} is "
-            f"{nearest(found['reached'], 6)} there)."
+            f"Contradiction: {holding} says that a check on "
+            f"{counted(len(found['free']), 'feature')} holds, which a counterfactual of {violated} "
+            f"refutes (margin {found['margin']} is {nearest(found['reached'], 6)} there)."
         )
     parts += [f"Contradiction: {text}." for text in data.get("conflicts", ())]
     if data["agree"]:

@@ -39,7 +39,8 @@ def _explained(result: ExplanationRecord) -> str:
 
 
 def _contrasted(result: ContrastiveExplanationRecord) -> str:
-    of = "" if result.size is None else f"{result.size} of {len(result.groups)} features, "
+    whole = wording.counted(len(result.groups), "feature")
+    of = "" if result.size is None else f"{result.size} of {whole}, "
     return of + wording.contrast_outcome(result)
 
 

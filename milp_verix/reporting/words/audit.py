@@ -1,6 +1,6 @@
 """Audits in words, and the facts about them."""
 
-from milp_verix.number_text import up
+from milp_verix.number_text import counted, up
 from milp_verix.reporting.words.explanation import (
     about_facts,
     effort_facts,
@@ -20,7 +20,7 @@ from milp_verix.reporting.words.sentences import (
     scope_sentences,
     set_claim,
 )
-from milp_verix.reporting.words.wording import becomes_text, counted, predicted_text
+from milp_verix.reporting.words.wording import becomes_text, predicted_text
 from milp_verix.results.records.audit import AuditRecord, Minimum
 
 
@@ -72,7 +72,7 @@ def minimum_text(found: Minimum) -> str:
     """Return the size of the smallest set, or the range that it is known to be in."""
     if found.proven:
         return f"{counted(found.size, 'feature')}, proven"
-    return f"{found.lower_bound} to {found.size} features"
+    return f"{found.lower_bound} to {counted(found.size, 'feature')}"
 
 
 def _without_room(audit: AuditRecord) -> tuple[list[int], list[int]]:

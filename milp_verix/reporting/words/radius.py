@@ -5,7 +5,7 @@ from math import floor
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share
-from milp_verix.number_text import down, percent, up
+from milp_verix.number_text import counted, down, percent, up
 from milp_verix.reporting.words.explanation import (
     effort_facts,
     question_facts,
@@ -27,7 +27,6 @@ from milp_verix.reporting.words.sentences import (
     stays_text,
 )
 from milp_verix.reporting.words.wording import (
-    counted,
     kept_text,
     norm_told,
     outcome_text,
@@ -60,7 +59,7 @@ def sweep_outcome(sweep: EpsilonSweepRecord) -> str:
     """Return how far the explanations are decided."""
     if sweep.minimal:
         return "locally minimal at each radius"
-    return f"undecided: {', '.join(str(len(level.unknown)) for level in sweep.levels)} features"
+    return f"features undecided: {', '.join(str(len(level.unknown)) for level in sweep.levels)}"
 
 
 def bracket_text(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import inf
 
 from milp_verix.inputs.features import Feature
-from milp_verix.number_text import exact, percent_of, range_end
+from milp_verix.number_text import counted, exact, percent_of, range_end
 from milp_verix.reporting.words.explanation import about_facts, effort_facts, words_facts
 from milp_verix.reporting.words.feature_labels import SHOWN, FeatureLabels, labels_of
 from milp_verix.reporting.words.sentences import (
@@ -20,13 +20,7 @@ from milp_verix.reporting.words.sentences import (
     rules_told,
     stays_text,
 )
-from milp_verix.reporting.words.wording import (
-    counted,
-    joined,
-    named_prediction,
-    predicted_text,
-    tally,
-)
+from milp_verix.reporting.words.wording import joined, named_prediction, predicted_text, tally
 from milp_verix.results.records.ranges import FeatureRange, RangesRecord
 
 _WORDS = 6
@@ -190,6 +184,8 @@ def _covered(found: RangesRecord) -> list[str]:
     """Return a sentence on the rows inside, if some were given."""
     if found.rows is None or found.coverage is None:
         return []
+    if found.rows == 1:
+        return [f"The row given is {'such an' if found.inside else 'no such'} input."]
     rows = counted(found.rows, "row")
     if not found.inside:
         return [f"None of the {rows} given is such an input."]

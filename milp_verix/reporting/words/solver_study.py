@@ -2,7 +2,7 @@
 
 from rich.table import Table
 
-from milp_verix.number_text import exact
+from milp_verix.number_text import counted, exact
 from milp_verix.reporting.words.fact_table import table_of_rows
 from milp_verix.results.records.solver_study import SHIFT, SolverTimes
 
@@ -34,7 +34,7 @@ def table(times: SolverTimes) -> Table:
 def meaning(times: SolverTimes) -> str:
     """Return the sentence that goes with the numbers."""
     return (
-        f"{len(times.instances)} checks with a limit of {exact(times.limit)} s each. The shifted "
-        f"geometric mean adds {exact(SHIFT)} s to each time and counts an unanswered check as the "
-        "limit; PAR-2 counts it as twice the limit."
+        f"{counted(len(times.instances), 'check')} with a limit of {exact(times.limit)} s each. "
+        f"The shifted geometric mean adds {exact(SHIFT)} s to each time and counts an unanswered "
+        "check as the limit; PAR-2 counts it as twice the limit."
     )

@@ -5,7 +5,17 @@ from collections.abc import Iterable
 from math import inf
 
 from milp_verix.inputs.radii import common_share
-from milp_verix.number_text import FEW_DIGITS, MOST_DIGITS, apart, down, exact, nearest, percent, up
+from milp_verix.number_text import (
+    FEW_DIGITS,
+    MOST_DIGITS,
+    apart,
+    counted as counted,  # noqa: PLC0414 - most of those who tell counts import it from here
+    down,
+    exact,
+    nearest,
+    percent,
+    up,
+)
 from milp_verix.printable import printable
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanationRecord
@@ -109,11 +119,6 @@ def listed_texts(texts: list[str], noun: str, most: int) -> str:
     """Return the first ``most`` texts, and how many there are beside them: a ``noun`` for each."""
     left = len(texts) - most
     return joined([*texts[:most], *([counted(left, noun)] if left > 0 else [])])
-
-
-def counted(count: int, noun: str) -> str:
-    """Return ``"1 feature"``, ``"2 features"``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def size_text(explanation: ExplanationRecord) -> str:

@@ -5,12 +5,14 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
+from operator import lt
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.comparable import Compared
 from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.still import still_features
@@ -31,7 +33,7 @@ from milp_verix.results.records.statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counterfactual:
+class Counterfactual(Compared):
     """An input inside the ball whose ``prediction`` by onnxruntime is not the original's.
 
     In an explanation it differs from the original only in irrelevant features and in the one that
@@ -169,9 +171,9 @@ class Result:
 
     def _refuse_no_features(self, **sets: Iterable[int]) -> None:
         """Raise ``ValueError`` unless each of ``sets``, by name, lists features, ascending."""
-        everything = range(len(self.groups))
         for name, given in sets.items():
-            if [*given] != sorted({one for one in given if one in everything}):
+            ends = [-1, *given], [*given, len(self.groups)]
+            if not all(map(lt, *ends)):
                 raise ValueError(f"{name} lists features of the input, ascending, each once")
 
     def _refuse_points(

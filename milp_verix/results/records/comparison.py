@@ -3,15 +3,16 @@
 Frozen data; :mod:`milp_verix.comparison.compare` makes it.
 """
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from milp_verix.atomic_write import replacing
+from milp_verix.comparable import Compared
 from milp_verix.errors import InputError
-from milp_verix.number_text import exact
+from milp_verix.number_text import counted, exact
 from milp_verix.results.records.check_record import CheckRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import Prediction
@@ -66,7 +67,7 @@ class SolverTime:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RunRecord:
+class RunRecord(Compared):
     """The answers of one pair, and the effort that they took.
 
     ``answers`` holds one for each check, or, of an explanation, one for each feature: ``HOLDS`` for
@@ -118,7 +119,7 @@ class RunRecord:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Disagreement:
+class Disagreement(Compared):
     """One pair claims that a check holds, and another has a point that refutes it.
 
     ``free`` are the features of the check. The point, ``witness``, lies in the ball, moves none but
@@ -132,7 +133,7 @@ class Disagreement:
     witness: NDArray[Any]
     index: int
     margin: float
-    encoding: "Encoding"
+    encoding: "Encoding" = field(compare=False)
 
     def write(self, path: str | Path) -> None:
         """Write the check as a program, ``.lp`` or ``.mps``, for any solver.
@@ -149,15 +150,16 @@ class Disagreement:
 
     def __str__(self) -> str:
         constant = float(self.encoding.output.constant[self.index])
+        free = counted(len(self.free), "feature")
         return (
-            f"{self.holding} says that a check on {len(self.free)} features holds, which a "
+            f"{self.holding} says that a check on {free} holds, which a "
             f"counterfactual of {self.violated} refutes: margin {self.index} is {self.margin:.6g} "
             f"there, so the least cost is at most {constant - self.margin:.17g}"
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComparisonRecord:
+class ComparisonRecord(Compared):
     """The same question to several pairs of solver and formulation.
 
     ``checks`` are those compared, each the free ones of ``features`` features; None where
@@ -211,5 +213,5 @@ class ComparisonRecord:
         return not any(run.unknown or run.stopped for run in self.runs)
 
     def __repr__(self) -> str:
-        state = "all agree" if self.agree else f"{len(self.disagreements)} disagreements"
-        return f"Comparison({self.model}: {len(self.runs)} runs, {state})"
+        state = "all agree" if self.agree else counted(len(self.disagreements), "disagreement")
+        return f"Comparison({self.model}: {counted(len(self.runs), 'run')}, {state})"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.comparable import Compared
 from milp_verix.results.records.comparison import Pair
 
 SHIFT = 1.0
@@ -37,7 +38,7 @@ class PairSummary:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SolverTimes:
+class SolverTimes(Compared):
     """Seconds of each of the ``pairs`` on each of the ``instances``.
 
     ``seconds`` has shape (pairs, instances), infinite where the run is censored; ``asked`` has the

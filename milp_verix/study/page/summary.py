@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from milp_verix.number_text import nearest
+from milp_verix.number_text import counted, nearest
 from milp_verix.reporting.pages.histogram import Histogram, histogram
 from milp_verix.reporting.pages.parts import PageTable
 from milp_verix.reporting.words.wording import seconds_text
@@ -115,4 +115,5 @@ def totals(rows: Sequence[TaskRow]) -> str:
     ended = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
     inputs = len({row.index for row in rows})
     spent = seconds_text(math.fsum(row.seconds for row in rows))
-    return f"{len(rows)} tasks about {inputs} inputs: {ended}; {spent} in all tasks together."
+    told = f"{counted(len(rows), 'task')} about {counted(inputs, 'input')}: {ended}"
+    return f"{told}; {spent} in all tasks together."

@@ -5,7 +5,6 @@ cut off, can end the process. It gets the trees, and of what stands behind them 
 words of categories alone.
 """
 
-import codecs
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ import numpy as np
 
 from milp_verix.errors import UnsupportedOperatorError
 from milp_verix.tree_reader.branching import reached
-from milp_verix.tree_reader.model_files import MOST, damage_told, require
+from milp_verix.tree_reader.model_files import MOST, damage_told, require, text_of
 
 _EACH_INNER = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 _WITH_EACH_INNER = ("split_gain", "internal_value", "internal_weight", "internal_count")
@@ -27,13 +26,13 @@ _COLUMNS = re.compile(r"^\[categorical_feature: [\d,]*\]$", re.MULTILINE)
 
 
 def whole(content: bytes, path: Path | None) -> str:
-    """Return the text that the library loads: a file's, whatever its line endings are.
+    """Return the text that the library loads: a file's, whatever its encoding and line ends are.
 
     Raises ``ModelError`` unless its trees are trees, and its lists fit together.
     """
     with damage_told("LightGBM", path):
-        text = content.removeprefix(codecs.BOM_UTF8).decode()
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        lines = text_of(content).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        text = "\n".join(line.strip(" \t") for line in lines)
         trees, end, behind = text.partition("\nend of trees\n")
         header, *parts = trees.split("\nTree=")
         cut = "\nparameters:" in behind and "\nend of parameters" not in behind

@@ -4,18 +4,19 @@ The library trusts what stands in a file: a child that is no node, or a length t
 end, can end the process.
 """
 
-import codecs
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import UnsupportedOperatorError
+from milp_verix.errors import ModelError, UnsupportedOperatorError
+from milp_verix.loaded_model import IN_MEMORY
 from milp_verix.tree_reader.branching import reached
-from milp_verix.tree_reader.model_files import MOST, damage_told, require
+from milp_verix.tree_reader.model_files import MOST, damage_told, require, text_of
 from verix_encodings.arrays import IntArray
 
 _JSON = re.compile(rb'\s*\{\s*"')
@@ -38,18 +39,25 @@ _WORDS = {b"T": True, b"F": False, b"Z": None}
 
 
 def whole(content: bytes, path: Path | None) -> bytes:
-    """Return a file as the library reads it: without a byte-order mark and blanks before it.
+    """Return a file as the library reads it: JSON in UTF-8, without blanks before it.
 
     Raises ``ModelError`` unless its trees are trees, and its arrays fit together.
     """
-    if _JSON.match(content.removeprefix(codecs.BOM_UTF8)):
-        content = content.removeprefix(codecs.BOM_UTF8).lstrip()
+    with suppress(ValueError):
+        if _JSON.match(text := text_of(content).lstrip().encode()):
+            content = text
     with damage_told("XGBoost", path):
         if _JSON.match(content):
             document = json.loads(content)
         else:
             document, end = _unpacked(content, 0)
             require(end == len(content), "something stands behind its end")
+        if isinstance(document, Mapping) and "learner" not in document:
+            raise ModelError(
+                f"cannot read {path or IN_MEMORY}: it begins as a file of XGBoost, in JSON or "
+                "UBJSON, and has no 'learner'; give a model that XGBoost's save_model wrote, or an "
+                "ONNX model"
+            )
         _require_learner(document["learner"])
     return content
 

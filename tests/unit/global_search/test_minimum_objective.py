@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import Explanation, InputError, MinimumProgress, minimum
+from milp_verix import (
+    Answer,
+    Explanation,
+    InputError,
+    MinimumProgress,
+    SolverError,
+    Verdict,
+    minimum,
+)
 from milp_verix.arguments import costs_of
 from milp_verix.contrasts import budget_bound
 from milp_verix.global_search.explainer import Explainer
@@ -268,6 +276,12 @@ def test_an_interrupt_before_must_not_is_proven_claims_nothing(
 
     monkeypatch.setattr(Oracle, "check", interrupt)
     with pytest.raises(KeyboardInterrupt):
+        minimum(network(), images()[15], epsilon=0.1, must_not=[0])
+
+
+def test_must_not_that_is_not_decided_is_no_explanation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Oracle, "check", lambda *_: Verdict(Answer.UNKNOWN, reason="too hard"))
+    with pytest.raises(SolverError, match="could not be decided: too hard"):
         minimum(network(), images()[15], epsilon=0.1, must_not=[0])
 
 

@@ -262,7 +262,7 @@ def test_balls_are_those_of_the_description(tmp_path: Path) -> None:
         ({"norm": "l2"}, "norm 'linf'"),
         ({"domain": (0.0, 100.0)}, "leave domain"),
         ({"features": "pixels"}, "leave domain"),
-        ({"inputs": [integer("a", 0, 1)]}, "1 coordinates, those of the model 9"),
+        ({"inputs": [integer("a", 0, 1)]}, "1 coordinate, those of the model 9"),
         ({"inputs": "inputs.toml"}, "from_file"),
         ({"epsilon": {"age": 1}}, "epsilon by name .* missing: colour"),
         ({"inputs": [continuous(f"c{i}") for i in range(9)], "epsilon": np.inf}, "without end"),

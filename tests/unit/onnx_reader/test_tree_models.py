@@ -228,11 +228,22 @@ def test_scalers_before_trees(seed: int) -> None:
     [
         (version_3(np.random.default_rng(0), 0, aggregate_function="MAX"), "takes the MAX"),
         (version_3(np.random.default_rng(0), 2, post_transform="PROBIT"), "PROBIT"),
-        (version_3(np.random.default_rng(0), 2, base_values=[0.5, 0.25]), "do not agree"),
+        (version_3(np.random.default_rng(0), 2, base_values=[0.5, 0.25]), "otherwise than ONNX"),
+        (version_3(np.random.default_rng(0), 2, base_values=[0.0, 0.0]), "otherwise than ONNX"),
     ],
 )
 def test_other_sums_are_refused_by_name(node: onnx.NodeProto, told: str) -> None:
     with pytest.raises(UnsupportedOperatorError, match=told):
+        load_network(model(node))
+
+
+@pytest.mark.parametrize("base", [[0.3], [0.1, 0.4], [0.0, 0.0]])
+@pytest.mark.parametrize("post", ["NONE", "LOGISTIC", "SOFTMAX"])
+def test_base_values_of_the_second_class_are_refused_by_name(base: list[float], post: str) -> None:
+    node = version_3(np.random.default_rng(0), 2, post_transform=post, base_values=base)
+    columns = {attribute.name: attribute for attribute in node.attribute}
+    columns["class_ids"].ints[:] = [1] * len(columns["class_ids"].ints)
+    with pytest.raises(UnsupportedOperatorError, match="base_values that onnxruntime adds to"):
         load_network(model(node))
 
 

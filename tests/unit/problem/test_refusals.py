@@ -147,6 +147,45 @@ def test_a_tensor_that_requires_a_gradient_is_read(network: Any) -> None:
     assert found.explanation == mv.explain(network, ROWS[0], epsilon=0.1).explanation
 
 
+def test_tensors_are_read_in_every_argument_of_arrays(network: Any, tmp_path: Path) -> None:
+    x, zeros, ones, radii = ROWS[0], np.zeros(4), np.ones(4), np.full(4, 0.1)
+    table, lists = _Tensor(ROWS[:3]), [_Tensor(row) for row in ROWS[:3]]
+    asks: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
+        (mv.explain, (x,), {"domain": (_Tensor(zeros), _Tensor(ones))}),
+        (mv.explain, (x,), {"epsilon": _Tensor(radii)}),
+        (mv.explain, (x,), {"epsilon": [_Tensor(np.array(one)) for one in radii]}),
+        (mv.explain, (x,), {"order": _Tensor(np.arange(4))}),
+        (mv.minimum, (x,), {"costs": _Tensor(ones)}),
+        (mv.importance, (x,), {"beside": _Tensor(ROWS[1])}),
+        (mv.audit, (x, _Tensor(zeros)), {}),
+        (mv.check, (x, _Tensor(np.array([0, 1]))), {}),
+        (mv.contrastive, (x,), {"must_not": _Tensor(zeros)}),
+        (mv.inflate, (x,), {"rows": table}),
+        (mv.find_rules, (lists,), {}),
+        (mv.explain_many, (table,), {"journal": tmp_path / "journal.jsonl"}),
+        (mv.epsilon_sweep, (x,), {"epsilons": _Tensor(np.array([0.1, 0.2]))}),
+    ]
+    for ask, given, options in asks:
+        radius = {} if "epsilons" in options else {"epsilon": 0.1}
+        ask(network, *given, **{**radius, **options})
+    problem = mv.Problem(network, x, epsilon=_Tensor(radii), domain=(_Tensor(zeros), 1.0))  # type: ignore[arg-type]
+    assert problem == mv.Problem(network, x, epsilon=radii)
+
+
+@pytest.mark.parametrize("radii", [np.array([True, False, True, True]), [True, 0.1, 0.1, 0.1]])
+def test_truth_values_are_no_radii(network: Any, radii: Any) -> None:
+    described = mv.Inputs.from_frame(pd.DataFrame(ROWS, columns=[*"abcd"]))
+    for options in ({}, {"inputs": described}):
+        with pytest.raises(mv.InputError, match=r"epsilon is True, expected a number such as 0\.5"):
+            mv.explain(network, ROWS[0], epsilon=radii, **options)
+    with pytest.raises(mv.InputError, match="epsilon must be a number, got True"):
+        mv.explain(network, ROWS[0], epsilon=True)
+    with pytest.raises(mv.InputError, match="epsilons are numbers"):
+        mv.epsilon_sweep(network, ROWS[0], epsilons=np.array([True, False]))
+    with pytest.raises(mv.InputError, match="epsilon is 1j, expected"):
+        mv.explain(network, ROWS[0], epsilon=np.full(4, 1j))
+
+
 def _timeless(data: Any) -> Any:
     """Return a result's JSON without seconds, which traces and stages hold, too."""
     if isinstance(data, dict):
@@ -180,6 +219,20 @@ def test_checks_and_rules_are_copied_and_pickled(network: Any) -> None:
         assert check != mv.check(network, ROWS[0], [0, 1, 2], **asked)
         assert rules != mv.find_rules(network, ROWS[4:8], **asked)
     assert check != rules
+
+
+@pytest.mark.parametrize("task", ["check", "explain"])
+def test_comparisons_and_their_parts_equal_their_copies(network: Any, task: str) -> None:
+    asked: dict[str, Any] = {"solvers": ["highs", "phase"], "task": task}
+    found = mv.compare(network, ROWS[0], epsilon=0.2, **asked)
+    explanation = mv.explain(network, ROWS[0], epsilon=0.2)
+    counterfactual = mv.Counterfactual(ROWS[0].copy(), 1)
+    for one in (found, found.runs[0], explanation.certify(network), counterfactual):
+        for copied in (copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
+            assert copied == one
+            assert hash(copied) == hash(one)
+    assert found != mv.compare(network, ROWS[0], epsilon=0.25, **asked)
+    assert found.runs[0] != found.runs[1]
 
 
 def test_progress_prints_as_one_short_line(network: Any) -> None:

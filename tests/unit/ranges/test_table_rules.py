@@ -2,6 +2,7 @@
 
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,3 +81,13 @@ def test_rows_with_a_radius_for_each_number_get_rules() -> None:
     found = milp_verix.find_rules(model, rows, count=2, **asked)
     assert found.coverage > 0
     assert "Only inputs between -1 and 1 count." in str(found.rules[0].sentence())
+
+
+def test_rules_hold_a_limit_of_memory(tmp_path: Path) -> None:
+    case = mixed_case(0, rules=False)
+    asked: dict[str, Any] = {"epsilon": np.inf, "inputs": case.inputs, "count": 1}
+    rows, network = case.point[None], case.network(tmp_path)
+    assert milp_verix.find_rules(network, rows, memory="8 GB", **asked).rules
+    assert not milp_verix.find_rules(network, rows, memory="1 kB", **asked).rules
+    with pytest.raises(InputError, match="memory"):
+        milp_verix.find_rules(network, rows, memory=-1, **asked)

@@ -1,12 +1,15 @@
 """Plain counterfactuals change no more than those of the search, and stand as these do."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import milp_verix
 from milp_verix import Explanation, continuous
+from milp_verix.results import few_digits
 from tests.support.mixed_domains import mixed_case
 from tests.support.random_networks import as_layers, dense_network
 
@@ -100,3 +103,24 @@ def test_contrasts_are_as_near_as_those_of_the_search(
     assert (plain.size, plain.proven) == (raw.size, raw.proven)
     near, far = (np.abs(one.counterfactual.input - one.input).reshape(-1) for one in (plain, raw))
     assert np.all(near <= far)
+
+
+def test_work_is_in_proportion_to_the_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    weights = rng.uniform(0.5, 1.0, 100)
+    model = LogisticRegression(C=10).fit(
+        rows := rng.random((300, 100)), rows @ weights > weights.sum() / 2
+    )
+    inputs = [continuous(f"f{place}", 0, 1) for place in range(100)]
+    asked = {"epsilon": 0.3, "inputs": inputs, "order": range(100)}
+    runs, run = [0], few_digits.batch_outputs
+
+    def counting(*given: Any) -> Any:
+        runs[0] += 1
+        return run(*given)
+
+    monkeypatch.setattr(few_digits, "batch_outputs", counting)
+    found = milp_verix.explain(model, rows[0], **asked)
+    changes = sum((one.input != found.input).sum() for one in found.counterfactuals.values())
+    assert changes > 500
+    assert runs[0] < 20 * changes

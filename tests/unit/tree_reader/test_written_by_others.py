@@ -1,0 +1,67 @@
+"""Files of XGBoost and LightGBM that other programs have written again."""
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import milp_verix as mv
+
+ROWS = np.random.default_rng(0).random((200, 3))
+LABELS = (ROWS[:, 0] + ROWS[:, 1] > 1).astype(int)
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"]
+
+
+def _explained(path: Path) -> Any:
+    return mv.explain(mv.load_network(path), ROWS[0], epsilon=0.1).explanation
+
+
+@pytest.fixture(scope="module")
+def xgboost_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    xgboost = pytest.importorskip("xgboost")
+    path = tmp_path_factory.mktemp("xgboost") / "model.json"
+    xgboost.XGBClassifier(n_estimators=3, max_depth=2).fit(ROWS, LABELS).save_model(path)
+    return path
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("order", [["about", "learner", "version"], ["version", "learner"]])
+def test_json_of_xgboost_in_any_order(
+    xgboost_file: Path, encoding: str, order: list[str], tmp_path: Path
+) -> None:
+    model = {"about": {"by": [1, "us"]}, **json.loads(xgboost_file.read_text())}
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps({key: model[key] for key in order}, indent=2), encoding=encoding)
+    assert _explained(path) == _explained(xgboost_file)
+
+
+def test_ubjson_of_xgboost_with_another_key_first(xgboost_file: Path, tmp_path: Path) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    xgboost.Booster(model_file=xgboost_file).save_model(tmp_path / "model.ubj")
+    content = (tmp_path / "model.ubj").read_bytes()
+    path = tmp_path / "other.ubj"
+    path.write_bytes(content[:1] + b"L" + struct.pack(">q", 5) + b"abouti\x01" + content[1:])
+    assert _explained(path) == _explained(xgboost_file)
+
+
+@pytest.mark.parametrize("content", [b'{"hello": 1}', b'\xff\xfe{\0"\0a\0"\0:\x001\0}\0'])
+def test_other_json_is_refused_by_what_it_lacks(content: bytes, tmp_path: Path) -> None:
+    pytest.importorskip("xgboost")
+    path = tmp_path / "model.json"
+    path.write_bytes(content)
+    with pytest.raises(mv.ModelError, match=r"as a file of XGBoost, .* has no 'learner'; give a"):
+        mv.load_network(path)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("end", ["\n", "  \n", "\t\r\n", " \r"])
+def test_text_of_lightgbm_in_any_encoding(encoding: str, end: str, tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMClassifier(n_estimators=3, num_leaves=4, verbose=-1).fit(ROWS, LABELS)
+    usual, path = tmp_path / "usual.txt", tmp_path / "model.txt"
+    model.booster_.save_model(usual)
+    path.write_bytes(usual.read_text().replace("\n", end).encode(encoding))
+    assert _explained(path) == _explained(usual)
