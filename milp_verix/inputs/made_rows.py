@@ -14,7 +14,7 @@ import numpy as np
 from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.fitted import names_of, width_of
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.table_encoding import Column, TableEncoding
+from milp_verix.inputs.table_map import Column, TableEncoding
 from verix_encodings.arrays import FloatArray
 
 _SCALED = (-3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 3.0)
@@ -40,20 +40,21 @@ def made_rows(fitted: Any, encoding: TableEncoding) -> MadeRows:
 
     Raises ``ImportError`` where the table needs pandas, which is not installed.
     """
-    starts = accumulate((column.width for column in encoding.columns), initial=0)
+    starts = [*accumulate((column.width for column in encoding.columns), initial=0)][:-1]
     choices = [
         _choices(encoding, column, start)
-        for column, start in zip(encoding.columns, starts, strict=False)
+        for column, start in zip(encoding.columns, starts, strict=True)
     ]
     count = max([_LEAST, *(2 * len(values) for values in choices)])
     rng = np.random.default_rng(0)
     values, parts = dict[str, Any](), [np.empty((count, 0))]
-    for column, listed in zip(encoding.columns, choices, strict=True):
+    for column, start, listed in zip(encoding.columns, starts, choices, strict=True):
         turns = -(-count // len(listed))
         taken = np.concatenate([rng.permutation(len(listed)) for _ in range(turns)])[:count]
         values[column.name] = listed[taken]
         if column.form == "number":
-            parts.append(listed[taken][:, None])
+            _, code = encoding.ends.get(start, (0.0, 0.0))
+            parts.append(np.nan_to_num(listed[taken], nan=code)[:, None])
         elif column.form == "block":
             parts.append(np.eye(len(listed))[taken])
         else:
@@ -69,7 +70,9 @@ def _choices(encoding: TableEncoding, column: Column, start: int) -> Any:
     found = {0.0, *encoding.typical.get(column.name, ())}
     for output in np.flatnonzero(row)[:_SCALES]:
         found |= {float((z - encoding.offsets[output]) / row[output]) for z in _SCALED}
-    return np.array(sorted(value for value in found if abs(value) < _LARGEST))
+    last, _ = encoding.ends.get(start, (np.inf, np.inf))
+    kept = sorted(value for value in found if abs(value) < _LARGEST and value <= last)
+    return np.array([*(kept or [last]), *[np.nan] * (start in encoding.ends)])
 
 
 def _kind(column: Column) -> Any:

@@ -15,7 +15,8 @@ from milp_verix.inputs.frame import (
     number_feature,
 )
 from milp_verix.inputs.one_row import refuse_missing_names
-from milp_verix.inputs.table_encoding import Column, encoding_of
+from milp_verix.inputs.table_encoding import encoding_of
+from milp_verix.inputs.table_map import Column
 
 
 def described_by(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 from os import PathLike
 from pathlib import Path
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +19,7 @@ from milp_verix.errors import InputError, ModelError, first_line
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.pipeline import coordinates_of
+from milp_verix.inputs.table_map import Ends
 from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
 from milp_verix.onnx_reader.graph import has_trees
 from milp_verix.onnx_reader.known_facts import facts_of
@@ -51,7 +52,8 @@ class OnnxNetwork(LoadedModel):
     tensors of the file, which :meth:`tensors` evaluates; ``model`` and ``signature`` were traced.
     ``facts`` are what the library of a model in memory tells of it; ``columns`` are the names of
     the coordinates, None where the model does not tell. ``joined`` are the inputs of a model with
-    several: its input is a vector of them, one after the other.
+    several: its input is a vector of them, one after the other. ``ends`` are, for coordinates whose
+    numbers may be missing, the last number and the code of a missing one.
     """
 
     input_name: str
@@ -64,6 +66,7 @@ class OnnxNetwork(LoadedModel):
     signature: Signature
     joined: JoinedInputs | None = None
     words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    ends: Ends = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -119,6 +122,10 @@ class OnnxNetwork(LoadedModel):
             return self._parts(row, self.joined), notes
         return LoadedModel.placed(self, row)
 
+    def described(self, inputs: Inputs) -> Inputs:
+        """Return ``inputs`` as :meth:`LoadedModel.described` does, with missing values apart."""
+        return LoadedModel.described(self, inputs).missing_apart
+
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         """A copy in another process runs the model that was read here, whatever its file holds."""
         kept = (one.name for one in fields(self) if one.name not in _SESSIONS)
@@ -165,8 +172,8 @@ def loaded(network: NetworkLike, described: Inputs | None = None, **reading: Any
     """Return a network that was loaded, or what :func:`load_network` makes of it.
 
     A pipeline is read with the missing words of the inputs ``described``, if it has none of its
-    own. Raises as that does, and ``InputError`` for a model that was fitted again since it was
-    loaded.
+    own, and before a network with their missing numbers. Raises as that does, and ``InputError``
+    for a model that was fitted again since it was loaded, and for numbers that no imputer fills in.
     """
     features = () if described is None else described.features
     names = tuple(one.name for one in features if one.missing and one.one_hot)
@@ -176,15 +183,36 @@ def loaded(network: NetworkLike, described: Inputs | None = None, **reading: Any
         # a pipeline knows its shape, which is another one with missing words
         reading = {**reading, "input_shape": None} if names else reading
         network = load_network(network, **reading)
-    if not names or network.origin is None or described.size == network.input_size:  # type: ignore[union-attr]
+    origin, words = network.origin, names
+    if described is None or origin is None or not hasattr(origin.models[-1], "get_params"):
         return network
-    return _with_missing(network, network.origin, names)
+    if names and described.size != network.input_size:
+        network = _with_missing(origin, network.file_name, names, ())
+    if not isinstance(network, OnnxNetwork):
+        return network
+    ends = missing_ends(described, network)
+    return (
+        network
+        if ends == network.ends
+        else _with_missing(origin, network.file_name, words, tuple(ends.items()))
+    )
+
+
+def missing_ends(described: Inputs, network: "OnnxNetwork") -> Ends:
+    """Return the ends of the numbers that may be missing, by the coordinates of ``network``."""
+    if not described.missing:
+        return {}
+    placed = network.described(described)
+    return {place: (last, float(placed.upper[place])) for place, last in placed.missing.items()}
 
 
 @lru_cache(maxsize=8)  # each problem about a pipeline asks for the same
-def _with_missing(network: LoadedModel, origin: Origin, names: tuple[str, ...]) -> LoadedModel:
-    found: LoadedModel = origin.again(missing=names)
-    return replace(found, origin=origin, file_name=network.file_name)
+def _with_missing(
+    origin: Origin, file_name: str | None, names: tuple[str, ...], ends: tuple[Any, ...]
+) -> LoadedModel:
+    beyond = {"ends": dict(ends)} if ends else {}
+    found: LoadedModel = origin.again(missing=names, **beyond)
+    return replace(found, origin=origin, file_name=file_name)
 
 
 @checked(output=TEXT.or_none())
@@ -253,6 +281,7 @@ def _read(
     transformer: Any,
     *,
     missing: Collection[str] = (),
+    ends: Ends = MappingProxyType({}),
 ) -> LoadedModel:
     if ends_in_trees(source):
         from milp_verix.tree_reader import behind_table  # networks need no readers of trees
@@ -261,9 +290,10 @@ def _read(
         return tree_network(behind_table.read(source, transformer, example, missing))
     fitted = source if transformer is None else transformer
     if transformer is None:
-        source = table_model(source, None, missing) if missing else as_onnx(source, example)
+        again = missing or ends
+        source = table_model(source, None, missing, ends) if again else as_onnx(source, example)
     else:
-        source = behind_transformer(source, transformer, example, output, missing)
+        source = behind_transformer(source, transformer, example, output, missing, ends)
     path = path_of(source)
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)
@@ -300,6 +330,7 @@ def _read(
         unread=unread,
         joined=joined,
         words=words,
+        ends=dict(ends),
     )
 
 
