@@ -90,7 +90,7 @@ def encoding_of(
     given = list(names or names_of(fitted) or [f"x{number}" for number in range(size)])
     if len(given) != size:
         raise InputError(f"the frame has {len(given)} columns, the pipeline was fitted on {size}")
-    entries, columns = [*map(_Raw, given)], _Columns(missing)
+    entries, columns = list[_Entry](map(_Raw, given)), _Columns(missing)
     for step in leading:
         entries = _through(step, entries, columns)
     sums = [_number(entry, columns) for entry in entries]

@@ -171,9 +171,9 @@ NetworkLike: TypeAlias = LoadedModel | ModelSource | Any
 def loaded(network: NetworkLike, described: Inputs | None = None, **reading: Any) -> LoadedModel:
     """Return a network that was loaded, or what :func:`load_network` makes of it.
 
-    A pipeline is read with the missing words of the inputs ``described``, if it has none of its
-    own, and before a network with their missing numbers. Raises as that does, and ``InputError``
-    for a model that was fitted again since it was loaded, and for numbers that no imputer fills in.
+    A pipeline is read with the missing words of the inputs ``described``, and before a network with
+    their missing numbers. Raises as that does, and ``InputError`` for a model that was fitted again
+    since it was loaded, and for numbers that no imputer fills in.
     """
     features = () if described is None else described.features
     names = tuple(one.name for one in features if one.missing and one.one_hot)
@@ -183,25 +183,27 @@ def loaded(network: NetworkLike, described: Inputs | None = None, **reading: Any
         # a pipeline knows its shape, which is another one with missing words
         reading = {**reading, "input_shape": None} if names else reading
         network = load_network(network, **reading)
-    origin, words = network.origin, names
+    origin = network.origin
     if described is None or origin is None or not hasattr(origin.models[-1], "get_params"):
         return network
-    if names and described.size != network.input_size:
+    if names != network.missing:
         network = _with_missing(origin, network.file_name, names, ())
-    if not isinstance(network, OnnxNetwork):
+    ends = missing_ends(described, network) if isinstance(network, OnnxNetwork) else {}
+    if ends == getattr(network, "ends", {}):
         return network
-    ends = missing_ends(described, network)
-    return (
-        network
-        if ends == network.ends
-        else _with_missing(origin, network.file_name, words, tuple(ends.items()))
-    )
+    return _with_missing(origin, network.file_name, names, tuple(ends.items()))
 
 
 def missing_ends(described: Inputs, network: "OnnxNetwork") -> Ends:
     """Return the ends of the numbers that may be missing, by the coordinates of ``network``."""
     if not described.missing:
         return {}
+    for feature in described.features:
+        if feature.missing and feature.kind == "fixed":
+            raise InputError(
+                f"{feature.name} is fixed and may be missing, which trees read alone: describe it "
+                f"as continuous({feature.name!r}, lower, upper, missing=True), with the radius 0"
+            )
     placed = network.described(described)
     return {place: (last, float(placed.upper[place])) for place, last in placed.missing.items()}
 
@@ -212,7 +214,7 @@ def _with_missing(
 ) -> LoadedModel:
     beyond = {"ends": dict(ends)} if ends else {}
     found: LoadedModel = origin.again(missing=names, **beyond)
-    return replace(found, origin=origin, file_name=file_name)
+    return replace(found, origin=origin, file_name=file_name, missing=names)
 
 
 @checked(output=TEXT.or_none())
@@ -291,9 +293,13 @@ def _read(
     fitted = source if transformer is None else transformer
     if transformer is None:
         again = missing or ends
-        source = table_model(source, None, missing, ends) if again else as_onnx(source, example)
+        source = (
+            table_model(source, missing=missing, ends=ends) if again else as_onnx(source, example)
+        )
     else:
-        source = behind_transformer(source, transformer, example, output, missing, ends)
+        source = behind_transformer(
+            source, transformer, example, output, missing=missing, ends=ends
+        )
     path = path_of(source)
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)

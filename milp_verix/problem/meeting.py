@@ -177,11 +177,12 @@ def with_missing_of(inputs: Inputs, network: LoadedModel) -> LoadedModel:
     if isinstance(network, OnnxNetwork):
         if missing_ends(inputs, network) == network.ends:
             return network
-        name = next((one.name for one in inputs.features if one.missing and not one.one_hot), "")
+        names = [one.name for one in inputs.features if one.missing and not one.one_hot]
         raise InputError(
-            f"{name or 'no number'} may be missing, and {network.name} is a network, which computes "
-            f"with numbers: leave missing out of the description and fill {name} in; trees read "
-            "missing values, and so do pipelines with a SimpleImputer before a network"
+            f"{listed(names) or 'no number'} may be missing, and {network.name} is a network, "
+            "which computes with numbers: leave missing out of the description and fill numbers "
+            "in, or give the pipeline that fills them in by a SimpleImputer; trees read missing "
+            "values"
         )
     from milp_verix.tree_reader.missing_values import with_missing  # it loads all readers of trees
 

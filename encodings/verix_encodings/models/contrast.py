@@ -8,11 +8,13 @@
       Σ_k g_k u_k ≥ G (1 − t)                            the knapsack below
       Σ_k c_k u_k ≤ l                                    a limit, within which the bounds hold
       Σ_{k ∈ A} u_k + t ≥ 1                              for each explanation A that is known
-      t ∈ {0, 1},   u_k ∈ {0, 1} for a choice,   u_k ∈ [0, 1] for an amount
+      x'_i − x_i ≤ s_i u_k + (h⁺_i − s_i) g_i,   u_k ≥ g_i,   where x'_i may be beyond a gap
+      t, g_i ∈ {0, 1},   u_k ∈ {0, 1} for a choice,   u_k ∈ [0, 1] for an amount
 
 Units are choices to minimise the number of features: ``u_k = 1`` lets feature ``k`` move, within
 the room ``h`` in the ball's box. To minimise a distance, coordinates are units: ``h⁺_i`` and
-``h⁻_i`` are the scale ``s_i`` where there is room, so that ``u_k ≥ |x'_i − x_i| / s_i``.
+``h⁻_i`` are the scale ``s_i`` where there is room, so that ``u_k ≥ |x'_i − x_i| / s_i``. A missing
+value has a code beyond a gap, farther away than that, and costs ``u_k = 1``.
 
 ``τ ≥ 0`` is a tolerance, so that no change of the prediction is cut off by rounding. ``t = 1``
 gives up: ``w`` is more than all units cost, and ``M`` is the distance of margin ``j`` from zero at
@@ -46,7 +48,8 @@ class Contrast:
 
     ``bounds`` hold wherever changes of cost ``limit`` can lead; ``unit_of`` is the unit of each
     coordinate, shape (d,); ``costs``, shape (units,), are positive. ``choice`` marks the units
-    that are choices, (units,); ``scales`` are those of the coordinates of the others, (d,).
+    that are choices, (units,); ``scales`` are those of the coordinates of the others, (d,), and
+    ``last`` their largest numbers before a gap, infinite where there is none.
     """
 
     margins: Network
@@ -56,6 +59,7 @@ class Contrast:
     costs: FloatArray
     choice: BoolArray
     scales: FloatArray
+    last: FloatArray
     limit: float
     rival: int
     threshold: float
@@ -164,11 +168,20 @@ def _add_moves(
     down, up = contrast.reach
     owners = moved[contrast.unit_of]
     offset = contrast.centre - x.constant
-    for label, side, room, sign in (("up", up, up, -1.0), ("down", down, down, 1.0)):
+    gapped = ~contrast.choice[contrast.unit_of] & (contrast.bounds[0].upper > contrast.last)
+    gaps = np.flatnonzero(gapped & (up > contrast.scales))
+    beyond = builder.add_columns("gap", gaps, 0.0, 1.0, integer=True)
+    one = np.ones(gaps.size)
+    builder.add_rows("missing", gaps, [(one, owners[gaps]), (-one, beyond)], 0.0, np.inf)
+    near = up.copy()
+    near[gaps] = contrast.scales[gaps]
+    for label, side, room, sign in (("up", up, near, -1.0), ("down", down, down, 1.0)):
         moving = np.flatnonzero(side > 0)
-        one = sp.eye_array(moving.size, format="csr")
-        step = sp.diags_array(sign * np.maximum(room[moving], LEAST_BIG_M), format="csr")
-        terms = [(x.matrix[moving, :], x.columns), (step @ one, owners[moving])]
+        step = sign * np.maximum(room[moving], LEAST_BIG_M)
+        terms = [(x.matrix[moving, :], x.columns), (step, owners[moving])]
+        if sign < 0 and gaps.size:
+            wide = sp.diags_array((near - up) * (1 + 1e-12), format="csr")
+            terms.append((wide[moving][:, gaps], beyond))
         limits = (-np.inf, offset[moving]) if sign < 0 else (offset[moving], np.inf)
         builder.add_rows(label, moving, terms, *limits)
 

@@ -26,6 +26,7 @@ def behind_transformer(
     transformer: Any,
     frame: Any = None,
     output: str | None = None,
+    *,
     missing: Collection[str] = (),
     ends: Ends = MappingProxyType({}),
 ) -> onnx.ModelProto:

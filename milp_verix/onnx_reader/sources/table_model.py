@@ -42,14 +42,19 @@ _ROUNDING = 1e-5
 
 
 def table_model(
-    source: Any, frame: Any = None, missing: Collection[str] = (), ends: Ends = MappingProxyType({})
+    source: Any,
+    frame: Any = None,
+    *,
+    missing: Collection[str] = (),
+    ends: Ends = MappingProxyType({}),
 ) -> onnx.ModelProto:
     """Return the network of a fitted estimator, of a pipeline, or of what a search has chosen.
 
     Its scores are compared with those of the pipeline, and with a DataFrame ``frame`` for its rows,
-    too; words of columns may be ``missing``, and numbers of coordinates with ``ends``. Raises ``InputError`` for a transformer or an argument
-    that is not known, and where no rows can be made and none are given; ``ModelError`` where scores
-    differ; ``UnsupportedOperatorError`` for an estimator such as a forest.
+    too; words of columns may be ``missing``, and numbers of coordinates with ``ends``. Raises
+    ``InputError`` for a transformer or an argument that is not known, and where no rows can be made
+    and none are given; ``ModelError`` where scores differ; ``UnsupportedOperatorError`` for an
+    estimator such as a forest.
     """
     chosen, notes = without_search(source)
     pipeline = flat_pipeline(chosen)
