@@ -79,11 +79,15 @@ class TableEncoding:
 
     @property
     def bends(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """``S, l, R`` of ``z = x P + q + max(x S - l, 0) R``, a column of ``S`` for each end."""
+        """``S, l, R`` of ``z = x P + q + max(x S - l, 0) R``, a column of ``S`` for each end.
+
+        Numbers are divided by a power of two near the gap, which rounds none of them.
+        """
         places, (last, code) = [*self.ends], np.array([*self.ends.values()]).reshape(-1, 2).T
-        rows = (self.jumps[places] - code[:, None] * self.matrix[places]) / (code - last)[:, None]
+        scale = 2.0 ** -np.ceil(np.log2(code - last))
+        rows = self.jumps[places] - code[:, None] * self.matrix[places]
         chosen = np.arange(len(self.matrix))[:, None] == places
-        return chosen.astype(np.float64), last, rows
+        return chosen * scale, last * scale, rows / (scale * (code - last))[:, None]
 
     def encoded(self, rows: FloatArray) -> FloatArray:
         """Return ``z`` of ``rows``, shape (n, coordinates)."""

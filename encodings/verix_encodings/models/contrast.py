@@ -173,16 +173,19 @@ def _add_moves(
     beyond = builder.add_columns("gap", gaps, 0.0, 1.0, integer=True)
     one = np.ones(gaps.size)
     builder.add_rows("missing", gaps, [(one, owners[gaps]), (-one, beyond)], 0.0, np.inf)
-    near = up.copy()
+    near, scale = up.copy(), np.ones(up.size)
     near[gaps] = contrast.scales[gaps]
+    scale[gaps] = 2.0 ** -np.ceil(np.log2(near[gaps]))
     for label, side, room, sign in (("up", up, near, -1.0), ("down", down, down, 1.0)):
         moving = np.flatnonzero(side > 0)
-        step = sign * np.maximum(room[moving], LEAST_BIG_M)
-        terms = [(x.matrix[moving, :], x.columns), (step, owners[moving])]
+        scaled = sp.diags_array(scale, format="csr")[moving]
+        step = sign * np.maximum((scale * room)[moving], LEAST_BIG_M)
+        terms = [(scaled @ x.matrix, x.columns), (step, owners[moving])]
         if sign < 0 and gaps.size:
-            wide = sp.diags_array((near - up) * (1 + 1e-12), format="csr")
+            wide = sp.diags_array(scale * (near - up) * (1 + 1e-12), format="csr")
             terms.append((wide[moving][:, gaps], beyond))
-        limits = (-np.inf, offset[moving]) if sign < 0 else (offset[moving], np.inf)
+        end = (scale * offset)[moving]
+        limits = (-np.inf, end) if sign < 0 else (end, np.inf)
         builder.add_rows(label, moving, terms, *limits)
 
 
