@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.inputs.features import Feature, is_missing, word_of
+from milp_verix.inputs.features import MISSING, Feature, is_missing, word_of
 from milp_verix.inputs.names import listed, shown
 from milp_verix.number_text import exact
 
@@ -33,7 +33,8 @@ def code_in(feature: Feature, cell: Any) -> float:
 
     Raises ``InputError`` that names the feature, the value seen and those expected.
     """
-    if feature.missing and is_missing(cell):
+    blank = isinstance(cell, str) and cell.strip() in ("", MISSING)
+    if feature.missing and (blank or is_missing(cell)):
         return float(feature.codes[-1]) if feature.values else feature.top
     value = plain_cell(feature.name, cell)
     if not feature.values:
