@@ -40,26 +40,28 @@ def made_rows(fitted: Any, encoding: TableEncoding) -> MadeRows:
 
     Raises ``ImportError`` where the table needs pandas, which is not installed.
     """
-    starts = [*accumulate((column.width for column in encoding.columns), initial=0)][:-1]
+    starts = accumulate((column.width for column in encoding.columns), initial=0)
     choices = [
         _choices(encoding, column, start)
-        for column, start in zip(encoding.columns, starts, strict=True)
+        for column, start in zip(encoding.columns, starts, strict=False)
     ]
     count = max([_LEAST, *(2 * len(values) for values in choices)])
     rng = np.random.default_rng(0)
     values, parts = dict[str, Any](), [np.empty((count, 0))]
-    for column, start, listed in zip(encoding.columns, starts, choices, strict=True):
+    for column, listed in zip(encoding.columns, choices, strict=True):
         turns = -(-count // len(listed))
         taken = np.concatenate([rng.permutation(len(listed)) for _ in range(turns)])[:count]
         values[column.name] = listed[taken]
         if column.form == "number":
-            _, code = encoding.ends.get(start, (0.0, 0.0))
-            parts.append(np.nan_to_num(listed[taken], nan=code)[:, None])
+            parts.append(listed[taken][:, None])
         elif column.form == "block":
             parts.append(np.eye(len(listed))[taken])
         else:
             parts.append(taken[:, None].astype(np.float64))
-    return MadeRows(table_of(fitted, values, count), np.concatenate(parts, axis=1))
+    inputs = np.concatenate(parts, axis=1)
+    for place, _, code in encoding.ends:
+        inputs[np.isnan(inputs[:, place]), place] = code
+    return MadeRows(table_of(fitted, values, count), inputs)
 
 
 def _choices(encoding: TableEncoding, column: Column, start: int) -> Any:
@@ -70,9 +72,10 @@ def _choices(encoding: TableEncoding, column: Column, start: int) -> Any:
     found = {0.0, *encoding.typical.get(column.name, ())}
     for output in np.flatnonzero(row)[:_SCALES]:
         found |= {float((z - encoding.offsets[output]) / row[output]) for z in _SCALED}
-    last, _ = encoding.ends.get(start, (np.inf, np.inf))
-    kept = sorted(value for value in found if abs(value) < _LARGEST and value <= last)
-    return np.array([*(kept or [last]), *[np.nan] * (start in encoding.ends)])
+    for place, last, _ in encoding.ends:
+        if place == start:
+            found = {last, np.nan, *(value for value in found if value <= last)}
+    return np.sort([value for value in found if not abs(value) >= _LARGEST])
 
 
 def _kind(column: Column) -> Any:

@@ -29,7 +29,7 @@ from milp_verix.errors import InputError, first_line
 from milp_verix.inputs.features import MISSING, is_missing
 from milp_verix.inputs.fitted import is_pipeline, is_skipped, name_of, names_of, steps_of, width_of
 from milp_verix.inputs.fitted_arguments import require_read
-from milp_verix.inputs.table_map import Column, TableEncoding
+from milp_verix.inputs.table_map import Column, Missing, TableEncoding
 from verix_encodings.arrays import FloatArray
 
 
@@ -60,10 +60,10 @@ _ABSENT = -1
 class _Columns:
     """The columns that were read so far, and numbers that imputers fill in, by name.
 
-    ``missing`` are the names of columns of words that may be missing.
+    ``missing`` has the names of columns of words that may be missing.
     """
 
-    missing: Collection[str]
+    missing: Collection[Any]
     known: dict[str, Column] = field(default_factory=dict)
     typical: dict[str, list[float]] = field(default_factory=dict)
 
@@ -75,15 +75,15 @@ _MISSING = ("nan", "None", "<NA>")
 
 
 def encoding_of(
-    fitted: Any, names: Sequence[str] | None = None, missing: Collection[str] = ()
+    fitted: Any, names: Sequence[str] | None = None, missing: Missing = ()
 ) -> TableEncoding:
     """Return the map of a fitted transformer, or of the leading steps of a ``Pipeline``.
 
     If the pipeline ends in an estimator, steps are taken up to the first that is not known; others
     read the estimator and steps before it. ``names`` are the names of the table's columns, where
-    ``fitted`` saw arrays; ``missing`` are columns whose words may be missing. Raises ``InputError``
-    for another object, one that is not fitted, and for a transformer or an argument of one that is
-    not known, by its name.
+    ``fitted`` saw arrays; ``missing`` are words and numbers that may be missing. Raises
+    ``InputError`` for another object, one that is not fitted, for a transformer or an argument of
+    one that is not known, by its name, and for such a number that no imputer fills in.
     """
     leading = _leading(fitted)
     size = width_of(fitted)
@@ -100,6 +100,7 @@ def encoding_of(
     starts = accumulate((column.width for column in used), initial=0)
     place = {column.name: start for column, start in zip(used, starts, strict=False)}
     matrix, jumps = np.zeros((2, sum(column.width for column in used), len(sums)))
+    ends = tuple(one for one in missing if not isinstance(one, str))
     for number, one in enumerate(sums):
         for (name, coordinate), coefficient in one.terms.items():
             if coordinate != _ABSENT:
@@ -110,7 +111,16 @@ def encoding_of(
                 for word in np.flatnonzero([*map(is_missing, columns.known[name].values)]):
                     matrix[place[name] + word, number] += coefficient
     constants = np.array([one.constant for one in sums])
-    return TableEncoding(used, matrix, constants, len(leading), columns.typical, jumps)
+    numbers = {place[one.name]: one.name for one in used if one.form == "number"}
+    for at in (one[0] for one in ends):
+        if at not in numbers or np.isnan(jumps[at]).any():
+            name = numbers.get(at, "a column of words")
+            raise InputError(
+                f"{name} may be missing, and no imputer of the pipeline fills it in before the "
+                "network, which computes with numbers: put a SimpleImputer in front, or leave "
+                f"{name} out of missing; Inputs.from_pipeline describes missing words"
+            )
+    return TableEncoding(used, matrix, constants, len(leading), columns.typical, jumps, ends)
 
 
 def _leading(fitted: Any) -> list[Any]:

@@ -3,18 +3,17 @@
 :mod:`milp_verix.inputs.table_encoding` reads it, and has its mathematics.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from milp_verix.errors import InputError
 from verix_encodings.arrays import FloatArray
 
-Ends: TypeAlias = Mapping[int, tuple[float, float]]
-"""The last number, and the code of a missing one, of coordinates that may be missing."""
+Missing: TypeAlias = Collection[str | tuple[int, float, float]]
+"""Names of columns of words that may be missing; of numbers that may be, the coordinate, the last
+number and the code of a missing one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class TableEncoding:
     ``columns`` are those that ``z`` depends on, in the table's order; ``matrix`` is ``P``, shape
     (coordinates, size of z), ``offsets`` is ``q``. ``typical`` has the numbers that
     imputers fill in, by the names of columns. ``jumps`` is ``J``, of the shape of ``P``: NaN where
-    a missing number stays one.
+    a missing number stays one. ``ends`` are the numbers that may be missing.
     """
 
     columns: tuple[Column, ...]
@@ -53,29 +52,7 @@ class TableEncoding:
     steps: int
     typical: Mapping[str, Sequence[float]]
     jumps: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
-    ends: Ends = field(default_factory=dict)
-
-    def with_missing(self, ends: Ends) -> "TableEncoding":
-        """Return the map with these ``ends``.
-
-        Raises ``InputError`` for a coordinate of words, and for one that no imputer fills in.
-        """
-        starts = accumulate((column.width for column in self.columns), initial=0)
-        columns = dict(zip(starts, self.columns, strict=False))
-        for place in ends:
-            name = columns[place].name if place in columns else ""
-            if not name or columns[place].form != "number":
-                raise InputError(
-                    f"{name or 'a column'} has words, which the pipeline encodes: describe the "
-                    f"table by Inputs.from_pipeline(pipeline, frame, missing=[{name!r}])"
-                )
-            if np.isnan(self.jumps[place]).any():
-                raise InputError(
-                    f"{name} may be missing, and no imputer of the pipeline fills it in before its "
-                    "network, which computes with numbers: put a SimpleImputer in front, or leave "
-                    f"{name} out of missing"
-                )
-        return replace(self, ends=dict(ends))
+    ends: tuple[tuple[int, float, float], ...] = ()
 
     @property
     def bends(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -83,16 +60,14 @@ class TableEncoding:
 
         Numbers are divided by a power of two near the gap, which rounds none of them.
         """
-        places, (last, code) = [*self.ends], np.array([*self.ends.values()]).reshape(-1, 2).T
-        scale = 2.0 ** -np.ceil(np.log2(code - last))
-        rows = self.jumps[places] - code[:, None] * self.matrix[places]
-        chosen = np.arange(len(self.matrix))[:, None] == places
-        return chosen * scale, last * scale, rows / (scale * (code - last))[:, None]
+        places, last, code = np.array(self.ends).reshape(-1, 3).T
+        at, scale = places.astype(np.intp), 2.0 ** -np.ceil(np.log2(code - last))
+        rows = self.jumps[at] - code[:, None] * self.matrix[at]
+        chosen = (np.arange(len(self.matrix))[:, None] == at) * scale
+        return chosen, last * scale, rows / (scale * (code - last))[:, None]
 
     def encoded(self, rows: FloatArray) -> FloatArray:
         """Return ``z`` of ``rows``, shape (n, coordinates)."""
-        found: FloatArray = rows @ self.matrix + self.offsets
-        if self.ends:
-            chosen, last, bent = self.bends
-            found = found + np.maximum(rows @ chosen - last, 0.0) @ bent
-        return found
+        chosen, last, bent = self.bends
+        bends: FloatArray = np.maximum(rows @ chosen - last, 0.0) @ bent
+        return rows @ self.matrix + self.offsets + bends

@@ -1,12 +1,12 @@
 """A neural network in an ONNX file: the file itself, and its meaning as a network of ReLUs."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 from os import PathLike
 from pathlib import Path
-from types import MappingProxyType, NoneType
+from types import NoneType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ from milp_verix.errors import InputError, ModelError, first_line
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.pipeline import coordinates_of
-from milp_verix.inputs.table_map import Ends
+from milp_verix.inputs.table_map import Missing
 from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
 from milp_verix.onnx_reader.graph import has_trees
 from milp_verix.onnx_reader.known_facts import facts_of
@@ -52,8 +52,7 @@ class OnnxNetwork(LoadedModel):
     tensors of the file, which :meth:`tensors` evaluates; ``model`` and ``signature`` were traced.
     ``facts`` are what the library of a model in memory tells of it; ``columns`` are the names of
     the coordinates, None where the model does not tell. ``joined`` are the inputs of a model with
-    several: its input is a vector of them, one after the other. ``ends`` are, for coordinates whose
-    numbers may be missing, the last number and the code of a missing one.
+    several: its input is a vector of them, one after the other.
     """
 
     input_name: str
@@ -66,7 +65,6 @@ class OnnxNetwork(LoadedModel):
     signature: Signature
     joined: JoinedInputs | None = None
     words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    ends: Ends = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -176,7 +174,7 @@ def loaded(network: NetworkLike, described: Inputs | None = None, **reading: Any
     since it was loaded, and for numbers that no imputer fills in.
     """
     features = () if described is None else described.features
-    names = tuple(one.name for one in features if one.missing and one.one_hot)
+    names: tuple[Any, ...] = tuple(one.name for one in features if one.missing and one.one_hot)
     if isinstance(network, LoadedModel):
         network.require_unchanged()
     else:
@@ -186,35 +184,34 @@ def loaded(network: NetworkLike, described: Inputs | None = None, **reading: Any
     origin = network.origin
     if described is None or origin is None or not hasattr(origin.models[-1], "get_params"):
         return network
-    if names != network.missing:
-        network = _with_missing(origin, network.file_name, names, ())
-    ends = missing_ends(described, network) if isinstance(network, OnnxNetwork) else {}
-    if ends == getattr(network, "ends", {}):
-        return network
-    return _with_missing(origin, network.file_name, names, tuple(ends.items()))
+    if tuple(one for one in network.missing if isinstance(one, str)) != names:
+        network = _with_missing(origin, network.file_name, names)
+    wanted = (*names, *missing_numbers(described, network))
+    same = wanted == network.missing
+    return network if same else _with_missing(origin, network.file_name, wanted)
 
 
-def missing_ends(described: Inputs, network: "OnnxNetwork") -> Ends:
-    """Return the ends of the numbers that may be missing, by the coordinates of ``network``."""
-    if not described.missing:
-        return {}
-    for feature in described.features:
-        if feature.missing and feature.kind == "fixed":
-            raise InputError(
-                f"{feature.name} is fixed and may be missing, which trees read alone: describe it "
-                f"as continuous({feature.name!r}, lower, upper, missing=True), with the radius 0"
-            )
+def missing_numbers(described: Inputs, network: LoadedModel) -> tuple[Any, ...]:
+    """Return the numbers that may be missing before a network; none before trees.
+
+    Raises ``InputError`` for a fixed one.
+    """
+    if not described.missing or not isinstance(network, OnnxNetwork):
+        return ()
+    name = next((f.name for f in described.features if f.missing and f.kind == "fixed"), None)
+    if name is not None:
+        raise InputError(
+            f"{name} is fixed and may be missing, which trees alone read: describe it as "
+            f"continuous({name!r}, lower, upper, missing=True), with the radius 0"
+        )
     placed = network.described(described)
-    return {place: (last, float(placed.upper[place])) for place, last in placed.missing.items()}
+    return tuple((j, last, float(placed.upper[j])) for j, last in placed.missing.items())
 
 
 @lru_cache(maxsize=8)  # each problem about a pipeline asks for the same
-def _with_missing(
-    origin: Origin, file_name: str | None, names: tuple[str, ...], ends: tuple[Any, ...]
-) -> LoadedModel:
-    beyond = {"ends": dict(ends)} if ends else {}
-    found: LoadedModel = origin.again(missing=names, **beyond)
-    return replace(found, origin=origin, file_name=file_name, missing=names)
+def _with_missing(origin: Origin, file_name: str | None, missing: tuple[Any, ...]) -> LoadedModel:
+    found: LoadedModel = origin.again(missing=missing)
+    return replace(found, origin=origin, file_name=file_name, missing=missing)
 
 
 @checked(output=TEXT.or_none())
@@ -282,8 +279,7 @@ def _read(
     output: str | None,
     transformer: Any,
     *,
-    missing: Collection[str] = (),
-    ends: Ends = MappingProxyType({}),
+    missing: Missing = (),
 ) -> LoadedModel:
     if ends_in_trees(source):
         from milp_verix.tree_reader import behind_table  # networks need no readers of trees
@@ -292,14 +288,9 @@ def _read(
         return tree_network(behind_table.read(source, transformer, example, missing))
     fitted = source if transformer is None else transformer
     if transformer is None:
-        again = missing or ends
-        source = (
-            table_model(source, missing=missing, ends=ends) if again else as_onnx(source, example)
-        )
+        source = table_model(source, None, missing) if missing else as_onnx(source, example)
     else:
-        source = behind_transformer(
-            source, transformer, example, output, missing=missing, ends=ends
-        )
+        source = behind_transformer(source, transformer, example, output, missing)
     path = path_of(source)
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)
@@ -336,7 +327,6 @@ def _read(
         unread=unread,
         joined=joined,
         words=words,
-        ends=dict(ends),
     )
 
 

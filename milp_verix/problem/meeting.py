@@ -16,7 +16,7 @@ from milp_verix.inputs.names import listed, shown
 from milp_verix.inputs.one_row import counts, features_among, numbers_by_name
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork, missing_ends
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork, missing_numbers
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain, domain_ends
 from milp_verix.problem.options import Given, InputLike
 
@@ -172,17 +172,17 @@ def refuse_beside(
 def with_missing_of(inputs: Inputs, network: LoadedModel) -> LoadedModel:
     """Return trees with the missing values of a description; a network that knows them as it is.
 
-    Raises ``InputError`` for a network without imputers whose numbers may be missing.
+    Raises ``InputError`` for a network with other numbers that may be missing.
     """
     if isinstance(network, OnnxNetwork):
-        if missing_ends(inputs, network) == network.ends:
+        known = tuple(one for one in network.missing if not isinstance(one, str))
+        if missing_numbers(inputs, network) == known:
             return network
         names = [one.name for one in inputs.features if one.missing and not one.one_hot]
         raise InputError(
             f"{listed(names) or 'no number'} may be missing, and {network.name} is a network, "
             "which computes with numbers: leave missing out of the description and fill numbers "
-            "in, or give the pipeline that fills them in by a SimpleImputer; trees read missing "
-            "values"
+            "in, or give a pipeline with a SimpleImputer; trees read missing values"
         )
     from milp_verix.tree_reader.missing_values import with_missing  # it loads all readers of trees
 

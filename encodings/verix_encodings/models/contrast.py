@@ -14,7 +14,7 @@
 Units are choices to minimise the number of features: ``u_k = 1`` lets feature ``k`` move, within
 the room ``h`` in the ball's box. To minimise a distance, coordinates are units: ``h⁺_i`` and
 ``h⁻_i`` are the scale ``s_i`` where there is room, so that ``u_k ≥ |x'_i − x_i| / s_i``. A missing
-value has a code beyond a gap, farther away than that, and costs ``u_k = 1``.
+value is beyond a gap, farther than that, and costs ``u_k = 1``.
 
 ``τ ≥ 0`` is a tolerance, so that no change of the prediction is cut off by rounding. ``t = 1``
 gives up: ``w`` is more than all units cost, and ``M`` is the distance of margin ``j`` from zero at
@@ -168,24 +168,24 @@ def _add_moves(
     down, up = contrast.reach
     owners = moved[contrast.unit_of]
     offset = contrast.centre - x.constant
-    gapped = ~contrast.choice[contrast.unit_of] & (contrast.bounds[0].upper > contrast.last)
-    gaps = np.flatnonzero(gapped & (up > contrast.scales))
+    amount, high = ~contrast.choice[contrast.unit_of], contrast.bounds[0].upper
+    gaps = np.flatnonzero(amount & (high > contrast.last) & (up > contrast.scales))
+    one, near = np.ones(gaps.size), contrast.scales[gaps]
+    scale = 2.0 ** -np.ceil(np.log2(near))  # which rounds no number
     beyond = builder.add_columns("gap", gaps, 0.0, 1.0, integer=True)
-    one = np.ones(gaps.size)
+    matrix = sp.diags_array(scale, format="csr") @ x.matrix[gaps, :]
+    jump = scale * (near - up[gaps]) * (1 + 1e-12)
+    terms = [(matrix, x.columns), (-scale * near, owners[gaps]), (jump, beyond)]
+    builder.add_rows("beyond", gaps, terms, -np.inf, scale * offset[gaps])
     builder.add_rows("missing", gaps, [(one, owners[gaps]), (-one, beyond)], 0.0, np.inf)
-    near, scale = up.copy(), np.ones(up.size)
-    near[gaps] = contrast.scales[gaps]
-    scale[gaps] = 2.0 ** -np.ceil(np.log2(near[gaps]))
-    for label, side, room, sign in (("up", up, near, -1.0), ("down", down, down, 1.0)):
+    up = up.copy()
+    up[gaps] = 0.0
+    for label, side, room, sign in (("up", up, up, -1.0), ("down", down, down, 1.0)):
         moving = np.flatnonzero(side > 0)
-        scaled = sp.diags_array(scale, format="csr")[moving]
-        step = sign * np.maximum((scale * room)[moving], LEAST_BIG_M)
-        terms = [(scaled @ x.matrix, x.columns), (step, owners[moving])]
-        if sign < 0 and gaps.size:
-            wide = sp.diags_array(scale * (near - up) * (1 + 1e-12), format="csr")
-            terms.append((wide[moving][:, gaps], beyond))
-        end = (scale * offset)[moving]
-        limits = (-np.inf, end) if sign < 0 else (end, np.inf)
+        one = sp.eye_array(moving.size, format="csr")
+        step = sp.diags_array(sign * np.maximum(room[moving], LEAST_BIG_M), format="csr")
+        terms = [(x.matrix[moving, :], x.columns), (step @ one, owners[moving])]
+        limits = (-np.inf, offset[moving]) if sign < 0 else (offset[moving], np.inf)
         builder.add_rows(label, moving, terms, *limits)
 
 
