@@ -276,7 +276,7 @@ class Inputs:
         the network's input has as blocks: columns of words, or prefixes of the columns that
         ``pandas.get_dummies`` makes. Ends are those of ``ranges``, or the least and the
         largest of the data. ``units`` are units by name; ``fixed`` names features that do not move,
-        ``missing`` those whose values may be missing, which trees read, and pipelines of words.
+        ``missing`` those whose values may be missing, which trees and pipelines with imputers read.
         Raises ``InputError`` for names that are no column, for missing values in other columns, and
         for a row of a block that has not one 1.
         """
