@@ -213,6 +213,11 @@ def ask(seed: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_all_questions(seed: int) -> None:
-    assert ask(seed)
+@pytest.mark.parametrize("number", [15, 27, 47])
+def test_all_questions(number: int) -> None:
+    assert ask(number)
+
+
+@pytest.mark.slow
+def test_all_questions_of_more_pipelines(imputed_seed: int) -> None:
+    ask(imputed_seed)
