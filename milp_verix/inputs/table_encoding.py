@@ -304,10 +304,8 @@ def _encoded(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
     found: list[_Entry] = [_Sum({}, float(value)) for value in still]
     for place, (entry, known) in enumerate(zip(entries, step.categories_, strict=True)):
         if not isinstance(entry, _Raw):
-            raise InputError(
-                f"the pipeline has a {name_of(step)} of numbers that another transformer computed: "
-                "encode the column itself"
-            )
+            found = _marks_encoded(step, entry, place, found)
+            continue
         values = _with_missing(entry, known, columns)
         name, fill = entry.name, entry.fill
         rows = np.repeat(first[None], len(values), axis=0)
@@ -321,6 +319,22 @@ def _encoded(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
         _note(column, columns)
         for output in moving:
             found[output] = _looked_up(column, table[:, output])
+    return found
+
+
+def _marks_encoded(step: Any, entry: _Sum, place: int, found: list[_Entry]) -> list[_Entry]:
+    """Return ``found`` with the numbers for a mark of missing values at ``place``, 0 or 1."""
+    if any(coordinate != _ABSENT for _, coordinate in entry.terms):
+        raise InputError(
+            f"the pipeline has a {name_of(step)} of numbers that another transformer computed: "
+            "encode the column itself"
+        )
+    rows = np.array([[values[0] for values in step.categories_]] * 2, dtype=object)
+    rows[1, place] = step.categories_[place][-1]
+    low, high = _run(step, rows)
+    for output in np.flatnonzero(low != high):
+        jump = float(high[output] - low[output])
+        found[output] = _Sum(dict.fromkeys(entry.terms, jump), float(low[output]))
     return found
 
 

@@ -57,7 +57,7 @@ def _words(rng: np.random.Generator) -> Any:
     fill = fills[int(rng.integers(4))]
     if fill is not None and rng.integers(2):
         fill.set_params(add_indicator=True)
-    if fill is not None and fill.add_indicator:
+    if fill is not None and fill.add_indicator and rng.integers(2):
         # the encoder is given the words alone, the mark goes by
         encoder: Any = ColumnTransformer(
             [("w", OneHotEncoder(handle_unknown="ignore"), [0])], remainder="passthrough"
