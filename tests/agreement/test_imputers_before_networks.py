@@ -213,7 +213,7 @@ def ask(seed: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("number", [15, 27, 47])
+@pytest.mark.parametrize("number", [2, 15, 27])
 def test_all_questions(number: int) -> None:
     assert ask(number)
 
