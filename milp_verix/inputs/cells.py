@@ -150,7 +150,7 @@ def refuse_value(feature: Feature, x: NDArray[np.floating]) -> None:
         )
         raise InputError(f"{told}, which is none of its codes: {codes}")
     # NumPy would round the ends to the type of x
-    elif not feature.lower <= float(x[0]) <= feature.last and x[0] != feature.top:
+    elif not feature.lower <= float(x[0]) <= feature.last and float(x[0]) != feature.top:
         raise InputError(_outside(feature, told))
 
 
