@@ -26,11 +26,18 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier, MLPRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    StandardScaler,
+)
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -315,7 +322,8 @@ def fitted(
         "rules": [*rules],
     }
     if pipeline:
-        inputs = mv.Inputs.from_pipeline(model, frame, **given)
+        may = [column.name for column in found if column.missing]
+        inputs = mv.Inputs.from_pipeline(model, frame, **given, missing=may)
         found.sort(key=lambda column: inputs.names.index(column.name))
     else:
         inputs = mv.Inputs.from_frame(
@@ -362,6 +370,35 @@ def _piped(estimator: Callable[[Rng], Any]) -> Callable[[Rng, Path], Case]:
         return fitted(rng, model, columns, frame, pipeline=True)
 
     return make
+
+
+def _imputed(rng: Rng, folder: Path) -> Case:
+    """Return a case of imputers, indicators and encoders before a model read as a network."""
+    columns = drawn_columns(rng, missing=True)
+    frame = drawn_frame(rng, columns)
+    fill = str(rng.choice(["mean", "median", "most_frequent", "constant"]))
+    numbers = make_pipeline(
+        SimpleImputer(strategy=fill, add_indicator=bool(rng.integers(2))),
+        [StandardScaler(), MinMaxScaler(), FunctionTransformer()][rng.integers(3)],
+    )
+    words: Any = OneHotEncoder(handle_unknown="ignore")
+    if rng.random() < 0.7:
+        fill = str(rng.choice(["most_frequent", "constant"]))
+        filled = SimpleImputer(strategy=fill, fill_value="missing" if fill == "constant" else None)
+        words = make_pipeline(filled, words)
+    if rng.integers(2):
+        words = FeatureUnion([("words", words), ("gaps", MissingIndicator(features="all"))])
+    known = _worded(frame)
+    others = [name for name in frame.columns if name not in known]
+    model = [
+        MLPClassifier((int(rng.integers(3, 7)),), max_iter=120, random_state=0),
+        LogisticRegression(max_iter=500),
+        Ridge(),
+        MLPRegressor(hidden_layer_sizes=(4,), max_iter=150, random_state=0),
+        RandomForestClassifier(_few(rng), max_depth=4, random_state=0),
+    ][rng.integers(5)]
+    split = ColumnTransformer([("words", words, known), ("numbers", numbers, others)])
+    return fitted(rng, make_pipeline(split, model), columns, frame, pipeline=True)
 
 
 def _direct(estimator: Callable[[Rng], Any]) -> Callable[[Rng, Path], Case]:
@@ -607,5 +644,6 @@ KINDS: dict[str, Callable[[Rng, Path], Case]] = {
     "array, network": _array("network_array"),
     "image, network": _array("network_image"),
     "array, scikit-learn": _array("fitted_array"),
+    "pipeline, imputers": _imputed,
 }
 """Functions that make a case of each kind of model."""

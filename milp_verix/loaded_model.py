@@ -59,7 +59,8 @@ class LoadedModel(ABC):
     ``content_sha256`` covers all that the predictions depend on. ``input_shape`` has 1 for the
     batch; ``dtype`` is the type of the input. ``facts`` are what the model's library tells of it;
     ``columns`` are the names of the coordinates, None where the model does not tell; ``unread`` are
-    columns of the table that it was fitted on and does not read.
+    columns of the table that it was fitted on and does not read, ``missing`` the words and numbers
+    that were read as ones that may be missing.
     ``file_name`` is the name of the pickle that a model in memory came from, ``origin`` that model.
     """
 
@@ -74,6 +75,7 @@ class LoadedModel(ABC):
     facts: KnownFacts
     columns: tuple[str, ...] | None = None
     unread: tuple[str, ...] = ()
+    missing: tuple[Any, ...] = ()
     file_name: str | None = None
     origin: Origin | None = None
 

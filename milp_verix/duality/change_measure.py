@@ -138,7 +138,8 @@ def _measure(
     room = np.maximum(ball.outer.upper - centre, centre - ball.outer.lower)
     rooms, shares = np.zeros(costs.size), np.zeros(costs.size)
     np.add.at(rooms, unit_of, room)
-    np.add.at(shares, unit_of, np.maximum(room / scales, ball.outer.upper > last))
+    known = np.maximum(np.minimum(ball.outer.upper, last) - centre, centre - ball.outer.lower)
+    np.add.at(shares, unit_of, np.maximum(known / scales, ball.outer.upper > last))
     most = np.where(choice, costs * (rooms > 0), costs * shares)
     whole = np.zeros(centre.size, dtype=bool) if ball.mixed is None else ball.mixed.integral
     steps = np.where(choice[unit_of], 1.0, np.where(whole, 1.0 / scales, 0.0))

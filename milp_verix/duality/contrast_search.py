@@ -282,6 +282,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
             self._measure.costs,
             self._measure.choice,
             self._measure.scales,
+            self._measure.last,
             limit,
             rival,
             needed,

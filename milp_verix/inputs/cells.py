@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.inputs.features import Feature, is_missing, word_of
+from milp_verix.inputs.features import MISSING, Feature, is_missing, word_of
 from milp_verix.inputs.names import listed, shown
 from milp_verix.number_text import exact
 
@@ -33,12 +33,16 @@ def code_in(feature: Feature, cell: Any) -> float:
 
     Raises ``InputError`` that names the feature, the value seen and those expected.
     """
-    if feature.missing and is_missing(cell):
+    blank = isinstance(cell, str) and cell.strip() in ("", MISSING)
+    if feature.missing and (blank or is_missing(cell)):
         return float(feature.codes[-1]) if feature.values else feature.top
     value = plain_cell(feature.name, cell)
     if not feature.values:
         truth = feature.kind == "fixed" or (feature.lower, feature.upper) == (0.0, 1.0)
-        return number_in_cell(feature.name, value, text=True, truth=truth)
+        number = number_in_cell(feature.name, value, text=True, truth=truth)
+        if feature.missing and number > feature.last:  # it is no code
+            raise InputError(_outside(feature, f"{feature.name} is {shown(value)}"))
+        return number
     if isinstance(value, str) and value in feature.values:
         return float(feature.code_of(value))
     readings = {*_by_word(feature, value), *_by_truth(feature, value), *_by_code(feature, value)}
@@ -146,11 +150,15 @@ def refuse_value(feature: Feature, x: NDArray[np.floating]) -> None:
         )
         raise InputError(f"{told}, which is none of its codes: {codes}")
     # NumPy would round the ends to the type of x
-    elif not feature.lower <= float(x[0]) <= feature.top:
-        raise InputError(
-            f"{told}, outside of [{exact(feature.lower)}, {exact(feature.upper)}]: correct it, or "
-            f"widen the range by Inputs.from_frame(…, ranges={{{feature.name!r}: (lower, upper)}})"
-        )
+    elif not feature.lower <= float(x[0]) <= feature.last and float(x[0]) != feature.top:
+        raise InputError(_outside(feature, told))
+
+
+def _outside(feature: Feature, told: str) -> str:
+    return (
+        f"{told}, outside of [{exact(feature.lower)}, {exact(feature.upper)}]: correct it, or "
+        f"widen the range by Inputs.from_frame(…, ranges={{{feature.name!r}: (lower, upper)}})"
+    )
 
 
 def _by_word(feature: Feature, value: Any) -> list[int]:
@@ -159,7 +167,8 @@ def _by_word(feature: Feature, value: Any) -> list[int]:
 
 
 def _by_truth(feature: Feature, value: Any) -> list[int]:
-    meant = [_TRUTH.get(word.strip().casefold()) for word in feature.values]
+    words = feature.values[: len(feature.values) - feature.missing]
+    meant = [_TRUTH.get(word.strip().casefold()) for word in words]
     seen = _TRUTH.get(_word(value).strip().casefold())
     if seen is None or sorted(meant, key=str) != [0, 1]:
         return []

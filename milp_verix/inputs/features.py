@@ -33,8 +33,9 @@ class Feature:
     explanations do not.
     ``values`` are the words behind the whole numbers ``codes``, one each, empty for numbers. With
     ``one_hot`` there is a coordinate for each value, in their order. A value that is ``missing`` is
-    the last word, or the number next to the largest one: any beyond ``last`` stands for NaN. Made
-    by the functions of this module.
+    the last word, or the number next to the largest one: any beyond ``last`` stands for NaN. Before
+    a network that number is ``apart`` from the largest one, by the range. Made by the functions of
+    this module.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Feature:
     deviation: float | None = None
     only: str | None = None
     missing: bool = False
+    apart: bool = False
     width: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -95,6 +97,9 @@ class Feature:
         """The upper end of its coordinates: that of a missing value if there may be one."""
         if not self.missing or self.one_hot:
             return self.upper
+        if self.apart:
+            reach = self.range if 0 < self.range < np.inf else max(abs(self.last), 1.0)
+            return max(self.last + reach, float(np.nextafter(self.last, np.inf)))
         return self.last + 1.0 if self.whole else float(np.nextafter(self.last, np.inf))
 
     @property
@@ -171,8 +176,8 @@ def continuous(
 
     ``deviation`` is its standard deviation, for radii such as ``"0.5sd"``. ``only="up"`` or
     ``"down"`` is the one direction in which contrasts change it. With ``missing`` a value may be
-    NaN, which trees read: with the radius infinity another value may become missing, and a missing
-    one any other; with a finite one neither does.
+    NaN, for trees, and for networks behind an imputer: with the radius infinity another value may
+    become missing, and a missing one any other; with a finite one neither does.
     """
     low, high = _ends(name, lower, upper)
     return Feature(

@@ -91,6 +91,7 @@ ARGUMENTS = {
     "SimpleImputer": _given(
         "copy fill_value keep_empty_features strategy", "add_indicator missing_values"
     ),
+    "MissingIndicator": _given("error_on_new sparse", "features missing_values"),
     "FunctionTransformer": _given(
         "accept_sparse check_inverse feature_names_out inv_kw_args inverse_func kw_args validate",
         refused="func",

@@ -155,12 +155,26 @@ class Inputs:
     def coded(self, x: NDArray[Any]) -> NDArray[Any]:
         """Return ``x``, shape (size,), with numbers for NaN where a value may be missing.
 
-        These are the next ones beyond the last number of the feature.
+        So it does for the next ones beyond the last numbers, where these are not apart.
         """
         if x.dtype.kind != "f" or x.size != self.size or not (missing := self.missing):
             return x
         may = np.isin(np.arange(self.size), list(missing))
-        return np.where(may & np.isnan(x), self.upper, x)
+        near = self.of_coordinates([replace(one, apart=False).top for one in self.features])
+        return np.where(may & (np.isnan(x) | (x == near)), self.upper, x)
+
+    @cached_property
+    def missing_apart(self) -> "Inputs":
+        """These inputs for a network: missing values of numbers are apart from the largest ones."""
+        features = [
+            replace(f, apart=f.missing and f.kind in ("integer", "continuous"))
+            for f in self.features
+        ]
+        if features == [*self.features]:
+            return self
+        found = self.remade(features=features)
+        vars(found)["unread"] = self.unread
+        return found
 
     @property
     def integral(self) -> BoolArray:
@@ -181,7 +195,7 @@ class Inputs:
         for feature, group in zip(self.features, self.groups, strict=True):
             if feature.one_hot:
                 blocks.append(np.sort(group))
-            elif feature.unordered:
+            elif feature.unordered or feature.apart:
                 rules += _gaps(feature, int(group[0]))
         for rule in self.rules:
             rules += rule.clauses
@@ -262,7 +276,7 @@ class Inputs:
         the network's input has as blocks: columns of words, or prefixes of the columns that
         ``pandas.get_dummies`` makes. Ends are those of ``ranges``, or the least and the
         largest of the data. ``units`` are units by name; ``fixed`` names features that do not move,
-        ``missing`` those whose values may be missing, which trees read, and pipelines of words.
+        ``missing`` those whose values may be missing, which trees and pipelines with imputers read.
         Raises ``InputError`` for names that are no column, for missing values in other columns, and
         for a row of a block that has not one 1.
         """
@@ -321,8 +335,9 @@ class Inputs:
         Raises ``InputError`` where ``data`` are no description.
         """
         found = cls(**arguments_in(data))
-        vars(found)["of_domain"] = isinstance(data, Mapping) and data.get("of_domain") is True
-        return found
+        known: Any = data  # a mapping, as arguments_in has seen
+        vars(found)["of_domain"] = known.get("of_domain") is True
+        return found.missing_apart if known.get("missing_apart") is True else found
 
     def to_data(self) -> dict[str, Any]:
         """Return the description as a file in JSON or TOML holds it; :meth:`from_data` reads it."""
@@ -333,6 +348,7 @@ class Inputs:
             **({} if self.passage is None else {"passage": self.passage.to_data()}),
             **({} if self.places is None else {"places": [*self.places]}),
             **({"of_domain": True} if self.of_domain else {}),
+            **({"missing_apart": True} if any(f.apart for f in self.features) else {}),
         }
 
     def row(self, values: Any) -> FloatArray:
@@ -461,10 +477,10 @@ def inputs_of(given: "Inputs | Sequence[Feature] | str | Path | None") -> Inputs
 
 
 def _gaps(feature: Feature, coordinate: int) -> list[Clause]:
-    """Return the clauses that keep a category away from numbers between its codes."""
-    codes, at = sorted(feature.codes), np.array([coordinate], dtype=np.intp)
+    """Return the clauses that keep a feature away from numbers between its codes, or last ones."""
+    at = np.array([coordinate], dtype=np.intp)
     return [
         (HalfSpace(at, np.ones(1), float(low)), HalfSpace(at, -np.ones(1), -float(high)))
-        for low, high in pairwise(codes)
-        if high - low > 1
+        for low, high in pairwise(sorted(feature.codes) or [feature.last, feature.top])
+        if high - low > 1 or feature.apart
     ]

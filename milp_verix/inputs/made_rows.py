@@ -14,7 +14,7 @@ import numpy as np
 from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.fitted import names_of, width_of
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.table_encoding import Column, TableEncoding
+from milp_verix.inputs.table_map import Column, TableEncoding
 from verix_encodings.arrays import FloatArray
 
 _SCALED = (-3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 3.0)
@@ -58,7 +58,10 @@ def made_rows(fitted: Any, encoding: TableEncoding) -> MadeRows:
             parts.append(np.eye(len(listed))[taken])
         else:
             parts.append(taken[:, None].astype(np.float64))
-    return MadeRows(table_of(fitted, values, count), np.concatenate(parts, axis=1))
+    inputs = np.concatenate(parts, axis=1)
+    for place, _, code in encoding.ends:
+        inputs[np.isnan(inputs[:, place]), place] = code
+    return MadeRows(table_of(fitted, values, count), inputs)
 
 
 def _choices(encoding: TableEncoding, column: Column, start: int) -> Any:
@@ -69,7 +72,10 @@ def _choices(encoding: TableEncoding, column: Column, start: int) -> Any:
     found = {0.0, *encoding.typical.get(column.name, ())}
     for output in np.flatnonzero(row)[:_SCALES]:
         found |= {float((z - encoding.offsets[output]) / row[output]) for z in _SCALED}
-    return np.array(sorted(value for value in found if abs(value) < _LARGEST))
+    for place, last, _ in encoding.ends:
+        if place == start:
+            found = {last, np.nan, *(value for value in found if value <= last)}
+    return np.sort([value for value in found if not abs(value) >= _LARGEST])
 
 
 def _kind(column: Column) -> Any:

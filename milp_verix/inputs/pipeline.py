@@ -1,6 +1,6 @@
 """Descriptions of inputs taken from a fitted scikit-learn pipeline and a table of its columns."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from milp_verix.errors import InputError
@@ -15,7 +15,8 @@ from milp_verix.inputs.frame import (
     number_feature,
 )
 from milp_verix.inputs.one_row import refuse_missing_names
-from milp_verix.inputs.table_encoding import Column, encoding_of
+from milp_verix.inputs.table_encoding import encoding_of
+from milp_verix.inputs.table_map import Column, Missing
 
 
 def described_by(
@@ -55,11 +56,11 @@ Names: TypeAlias = tuple[str, ...]
 
 
 def coordinates_of(
-    fitted: Any, missing: Collection[str] = ()
+    fitted: Any, missing: Missing = ()
 ) -> tuple[Names | None, Mapping[int, Names], Names]:
     """Return the names of the coordinates of a fitted estimator's or transformer's rows, and words.
 
-    ``missing`` are columns whose words may be missing.
+    ``missing`` are words and numbers that may be missing.
 
     Names are those of columns, and ``town=Paris`` in a one-hot block; None for any other object,
     and for one that was fitted on arrays. Words are those that coordinates have as 0, 1, ….

@@ -50,7 +50,7 @@ MAKERS: dict[str, Callable[..., Feature]] = {
 Made = TypeVar("Made")
 
 
-_KEYS = ("features", "rules", "class_names", "passage", "places", "of_domain")
+_KEYS = ("features", "rules", "class_names", "passage", "places", "of_domain", "missing_apart")
 
 
 def arguments_in(data: object) -> dict[str, Any]:

@@ -8,7 +8,9 @@ as a one-hot block. ``z`` is what the pipeline's estimator sees.
 - A scaler is affine in a number: ``z = (x - offset) / scale``.
 - An encoder gives each word its row of a table ``T``. With the one-hot block ``b`` of the word,
   ``z = Σ_v b_v T_v``; for two words, ``z = T_0 + b (T_1 - T_0)`` with ``b`` 0 or 1.
-- An imputer leaves complete rows as they are.
+- An imputer leaves complete rows as they are. A missing number adds its row of ``J`` to ``z``, as
+  0 would be without it. With ``b`` for "is missing" and a code ``t`` beyond the ``last`` number,
+  ``z = x P + b (J - t P)`` and ``b = max(x - last, 0) / (t - last)``, one ReLU for each column.
 - A missing value of a column of words is one more word, if the encoder knows it or a caller names
   the column: its row of ``T`` is that of NaN, or of the word that an imputer fills in.
 
@@ -27,68 +29,43 @@ from milp_verix.errors import InputError, first_line
 from milp_verix.inputs.features import MISSING, is_missing
 from milp_verix.inputs.fitted import is_pipeline, is_skipped, name_of, names_of, steps_of, width_of
 from milp_verix.inputs.fitted_arguments import require_read
+from milp_verix.inputs.table_map import Column, Missing, TableEncoding
 from verix_encodings.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table, and its coordinates.
-
-    ``form`` is ``"number"``, or one of three for the ``values`` that an encoder knows: ``"binary"``
-    for 0 and 1, ``"codes"`` for 0, 1, 2, …, ``"block"`` for a one-hot block. ``ordered`` is True if
-    the user gave the encoder their order.
-    """
-
-    name: str
-    form: str = "number"
-    values: tuple[Any, ...] = ()
-    ordered: bool = False
-
-    @property
-    def width(self) -> int:
-        """The number of coordinates."""
-        return len(self.values) if self.form == "block" else 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TableEncoding:
-    """The map ``z = x P + q`` of a transformer, or of the first ``steps`` steps of a pipeline.
-
-    ``columns`` are those that ``z`` depends on, in the table's order; ``matrix`` is ``P``, shape
-    (coordinates, size of z), ``offsets`` is ``q``. ``typical`` has the numbers that
-    imputers fill in, by the names of columns.
-    """
-
-    columns: tuple[Column, ...]
-    matrix: FloatArray
-    offsets: FloatArray
-    steps: int
-    typical: Mapping[str, Sequence[float]]
-
-
-@dataclass(frozen=True, slots=True)
 class _Sum:
-    """An affine expression: a coefficient for each (column, coordinate of it), and a constant."""
+    """An affine expression: a coefficient for each (column, coordinate of it), and a constant.
+
+    The coordinate ``_ABSENT`` is 1 where the column is missing, and its number 0 then.
+    """
 
     terms: Mapping[tuple[str, int], float]
     constant: float = 0.0
 
 
-_Entry: TypeAlias = str | _Sum
-"""A number computed from a row, or the name of a column that no transformer has touched."""
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """A column that no transformer has touched, or one imputer, which fills in ``fill``."""
+
+    name: str
+    fill: Any = None
+
+
+_Entry: TypeAlias = _Raw | _Sum
+_ABSENT = -1
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The columns that were read so far, and what imputers fill in, by name.
+    """The columns that were read so far, and numbers that imputers fill in, by name.
 
-    ``missing`` are the names of columns of words that may be missing.
+    ``missing`` has the names of columns of words that may be missing.
     """
 
-    missing: Collection[str]
+    missing: Collection[Any]
     known: dict[str, Column] = field(default_factory=dict)
     typical: dict[str, list[float]] = field(default_factory=dict)
-    fills: dict[str, Any] = field(default_factory=dict)
 
 
 _Step: TypeAlias = Callable[[Any, list[_Entry], _Columns], list[_Entry]]
@@ -98,34 +75,52 @@ _MISSING = ("nan", "None", "<NA>")
 
 
 def encoding_of(
-    fitted: Any, names: Sequence[str] | None = None, missing: Collection[str] = ()
+    fitted: Any, names: Sequence[str] | None = None, missing: Missing = ()
 ) -> TableEncoding:
     """Return the map of a fitted transformer, or of the leading steps of a ``Pipeline``.
 
     If the pipeline ends in an estimator, steps are taken up to the first that is not known; others
     read the estimator and steps before it. ``names`` are the names of the table's columns, where
-    ``fitted`` saw arrays; ``missing`` are columns whose words may be missing. Raises ``InputError``
-    for another object, one that is not fitted, and for a transformer or an argument of one that is
-    not known, by its name.
+    ``fitted`` saw arrays; ``missing`` are words and numbers that may be missing. Raises
+    ``InputError`` for another object, one that is not fitted, for a transformer or an argument of
+    one that is not known, by its name, and for such a number that no imputer fills in.
     """
     leading = _leading(fitted)
     size = width_of(fitted)
     given = list(names or names_of(fitted) or [f"x{number}" for number in range(size)])
     if len(given) != size:
         raise InputError(f"the frame has {len(given)} columns, the pipeline was fitted on {size}")
-    entries, columns = list[_Entry](given), _Columns(missing)
+    entries, columns = list[_Entry](map(_Raw, given)), _Columns(missing)
     for step in leading:
         entries = _through(step, entries, columns)
     sums = [_number(entry, columns) for entry in entries]
+    for name, _ in (key for one in sums for key in one.terms):
+        columns.known.setdefault(name, Column(name))  # some are marked where missing, no more
     used = tuple(columns.known[name] for name in given if name in columns.known)
     starts = accumulate((column.width for column in used), initial=0)
     place = {column.name: start for column, start in zip(used, starts, strict=False)}
-    matrix = np.zeros((sum(column.width for column in used), len(sums)))
+    matrix, jumps = np.zeros((2, sum(column.width for column in used), len(sums)))
+    ends = tuple(one for one in missing if not isinstance(one, str))
     for number, one in enumerate(sums):
         for (name, coordinate), coefficient in one.terms.items():
-            matrix[place[name] + coordinate, number] = coefficient
+            if coordinate != _ABSENT:
+                matrix[place[name] + coordinate, number] += coefficient
+            elif columns.known[name].form == "number":
+                jumps[place[name], number] = coefficient
+            else:  # a missing word is a word
+                for word in np.flatnonzero([*map(is_missing, columns.known[name].values)]):
+                    matrix[place[name] + word, number] += coefficient
     constants = np.array([one.constant for one in sums])
-    return TableEncoding(used, matrix, constants, len(leading), columns.typical)
+    numbers = {place[one.name]: one.name for one in used if one.form == "number"}
+    for at in (one[0] for one in ends):
+        if at not in numbers or np.isnan(jumps[at]).any():
+            name = numbers.get(at, "a column of words")
+            raise InputError(
+                f"{name} may be missing, and no imputer of the pipeline fills it in before the "
+                "network, which computes with numbers: put a SimpleImputer in front, or leave "
+                f"{name} out of missing; Inputs.from_pipeline describes missing words"
+            )
+    return TableEncoding(used, matrix, constants, len(leading), columns.typical, jumps, ends)
 
 
 def _leading(fitted: Any) -> list[Any]:
@@ -157,8 +152,13 @@ def _through(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
 def _number(entry: _Entry, columns: _Columns) -> _Sum:
     if isinstance(entry, _Sum):
         return entry
-    _note(Column(entry), columns)
-    return _Sum({(entry, 0): 1.0})
+    _note(Column(entry.name), columns)
+    absent = float(entry.fill) if _is_number(entry.fill) else np.nan
+    return _Sum({(entry.name, 0): 1.0, (entry.name, _ABSENT): absent})
+
+
+def _is_number(fill: Any) -> bool:
+    return isinstance(fill, int | float | np.number)
 
 
 def _note(column: Column, columns: _Columns) -> None:
@@ -221,21 +221,39 @@ def _kept(_step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entry]
 
 
 def _imputed(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
-    """Return complete ``entries`` as they are, and 0 for each column that marks missing values."""
+    """Return ``entries`` that are filled in where missing, and those that mark them."""
     empty = any(str(fill) in _MISSING for fill in step.statistics_)
     if empty or str(step.missing_values) not in _MISSING:
         raise InputError(
             "the pipeline has a SimpleImputer that changes complete rows: its missing_values must "
             "be NaN, and no column empty; fill the frame's missing values before the pipeline"
         )
-    marked = step.indicator_.features_ if step.add_indicator else ()
-    for place, (entry, fill) in enumerate(zip(entries, step.statistics_, strict=True)):
-        if isinstance(entry, str) and isinstance(fill, int | float | np.number):
-            if place not in marked:
-                columns.typical.setdefault(entry, []).append(float(fill))
-        elif isinstance(entry, str):
-            columns.fills[entry] = fill
-    return [*entries, *[_Sum({})] * len(marked)]
+    found = list[_Entry]()
+    for entry, fill in zip(entries, step.statistics_, strict=True):
+        if isinstance(entry, _Raw):
+            found.append(entry if entry.fill is not None else _Raw(entry.name, fill))
+            if _is_number(fill):
+                columns.typical.setdefault(entry.name, []).append(float(fill))
+        else:
+            absent = {key: fill - entry.constant for key, c in entry.terms.items() if np.isnan(c)}
+            found.append(_Sum({**entry.terms, **absent}, entry.constant))
+    return found + (_marked(step.indicator_, entries, columns) if step.add_indicator else [])
+
+
+def _marked(step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entry]:
+    """Return 1 for each entry that is missing, and 0 for others."""
+    if str(step.missing_values) not in _MISSING:
+        raise InputError(
+            f"the pipeline has a MissingIndicator of the value {step.missing_values!r}, which is "
+            "not read: write NaN for it in the frame"
+        )
+    found = list[_Entry]()
+    for entry in (entries[place] for place in step.features_):
+        if isinstance(entry, _Raw):
+            found.append(_Sum({(entry.name, _ABSENT): 1.0} if entry.fill is None else {}))
+        else:
+            found.append(_Sum({key: 1.0 for key, c in entry.terms.items() if np.isnan(c)}))
+    return found
 
 
 def _selected(step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entry]:
@@ -285,35 +303,50 @@ def _encoded(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
     still = _run(step, first[None])[0]
     found: list[_Entry] = [_Sum({}, float(value)) for value in still]
     for place, (entry, known) in enumerate(zip(entries, step.categories_, strict=True)):
-        if not isinstance(entry, str):
-            raise InputError(
-                f"the pipeline has a {name_of(step)} of numbers that another transformer computed: "
-                "encode the column itself"
-            )
+        if not isinstance(entry, _Raw):
+            found = _marks_encoded(step, entry, place, found)
+            continue
         values = _with_missing(entry, known, columns)
+        name, fill = entry.name, entry.fill
         rows = np.repeat(first[None], len(values), axis=0)
-        fill = columns.fills.get(entry)
-        rows[:, place] = [fill if fill and is_missing(value) else value for value in values]
+        filled = fill is not None
+        rows[:, place] = [fill if filled and is_missing(value) else value for value in values]
         table = _run(step, rows)
         if not np.isfinite(table[[not is_missing(value) for value in values]]).all():
-            raise InputError(f"the {name_of(step)} gives a value of {entry} a number that is none")
+            raise InputError(f"the {name_of(step)} gives a value of {name} a number that is none")
         moving = np.flatnonzero((table != still).any(axis=0))
-        column = _column(step, entry, values, table[:, moving])
+        column = _column(step, name, values, table[:, moving])
         _note(column, columns)
         for output in moving:
             found[output] = _looked_up(column, table[:, output])
     return found
 
 
-def _with_missing(name: str, known: Any, columns: _Columns) -> list[Any]:
+def _marks_encoded(step: Any, entry: _Sum, place: int, found: list[_Entry]) -> list[_Entry]:
+    """Return ``found`` with the numbers for a mark of missing values at ``place``, 0 or 1."""
+    if any(coordinate != _ABSENT for _, coordinate in entry.terms):
+        raise InputError(
+            f"the pipeline has a {name_of(step)} of numbers that another transformer computed: "
+            "encode the column itself"
+        )
+    rows = np.array([[values[0] for values in step.categories_]] * 2, dtype=object)
+    rows[1, place] = step.categories_[place][-1]
+    low, high = _run(step, rows)
+    for output in np.flatnonzero(low != high):
+        jump = float(high[output] - low[output])
+        found[output] = _Sum(dict.fromkeys(entry.terms, jump), float(low[output]))
+    return found
+
+
+def _with_missing(entry: _Raw, known: Any, columns: _Columns) -> list[Any]:
     """Return the values that an encoder knows, NaN among them if the column may be missing.
 
     NaN stands for the word "missing", too, where an imputer writes it.
     """
     values = [np.nan if v is not None and is_missing(v) else v for v in np.asarray(known).tolist()]
-    if name not in columns.missing or any(map(is_missing, values)):
+    if entry.name not in columns.missing or any(map(is_missing, values)):
         return values
-    return [*(v for v in values if not columns.fills.get(name) == v == MISSING), np.nan]
+    return [*(v for v in values if not entry.fill == v == MISSING), np.nan]
 
 
 def _run(step: Any, rows: Any) -> FloatArray:
@@ -354,6 +387,7 @@ _STEPS: dict[str, _Step] = {
     **dict.fromkeys(_SCALES, _scaled),
     **dict.fromkeys(("OneHotEncoder", "OrdinalEncoder", "TargetEncoder"), _encoded),
     "SimpleImputer": _imputed,
+    "MissingIndicator": _marked,
     "FunctionTransformer": _kept,
     **dict.fromkeys(("SelectKBest", "SelectPercentile", "VarianceThreshold"), _selected),
 }

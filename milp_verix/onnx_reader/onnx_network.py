@@ -1,7 +1,7 @@
 """A neural network in an ONNX file: the file itself, and its meaning as a network of ReLUs."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 from os import PathLike
@@ -19,6 +19,7 @@ from milp_verix.errors import InputError, ModelError, first_line
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.pipeline import coordinates_of
+from milp_verix.inputs.table_map import Missing
 from milp_verix.loaded_model import IN_MEMORY, LoadedModel, as_numbers
 from milp_verix.onnx_reader.graph import has_trees
 from milp_verix.onnx_reader.known_facts import facts_of
@@ -119,6 +120,10 @@ class OnnxNetwork(LoadedModel):
             return self._parts(row, self.joined), notes
         return LoadedModel.placed(self, row)
 
+    def described(self, inputs: Inputs) -> Inputs:
+        """Return ``inputs`` as :meth:`LoadedModel.described` does, with missing values apart."""
+        return LoadedModel.described(self, inputs).missing_apart
+
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         """A copy in another process runs the model that was read here, whatever its file holds."""
         kept = (one.name for one in fields(self) if one.name not in _SESSIONS)
@@ -164,27 +169,49 @@ NetworkLike: TypeAlias = LoadedModel | ModelSource | Any
 def loaded(network: NetworkLike, described: Inputs | None = None, **reading: Any) -> LoadedModel:
     """Return a network that was loaded, or what :func:`load_network` makes of it.
 
-    A pipeline is read with the missing words of the inputs ``described``, if it has none of its
-    own. Raises as that does, and ``InputError`` for a model that was fitted again since it was
-    loaded.
+    A pipeline is read with the missing words of the inputs ``described``, and before a network with
+    their missing numbers. Raises as that does, and ``InputError`` for a model that was fitted again
+    since it was loaded, and for numbers that no imputer fills in.
     """
     features = () if described is None else described.features
-    names = tuple(one.name for one in features if one.missing and one.one_hot)
+    names: tuple[Any, ...] = tuple(one.name for one in features if one.missing and one.one_hot)
     if isinstance(network, LoadedModel):
         network.require_unchanged()
     else:
         # a pipeline knows its shape, which is another one with missing words
         reading = {**reading, "input_shape": None} if names else reading
         network = load_network(network, **reading)
-    if not names or network.origin is None or described.size == network.input_size:  # type: ignore[union-attr]
+    origin = network.origin
+    if described is None or origin is None or not hasattr(origin.models[-1], "get_params"):
         return network
-    return _with_missing(network, network.origin, names)
+    if tuple(one for one in network.missing if isinstance(one, str)) != names:
+        network = _with_missing(origin, network.file_name, names)
+    wanted = (*names, *missing_numbers(described, network))
+    same = wanted == network.missing
+    return network if same else _with_missing(origin, network.file_name, wanted)
+
+
+def missing_numbers(described: Inputs, network: LoadedModel) -> tuple[Any, ...]:
+    """Return the numbers that may be missing before a network; none before trees.
+
+    Raises ``InputError`` for a fixed one.
+    """
+    if not described.missing or not isinstance(network, OnnxNetwork):
+        return ()
+    name = next((f.name for f in described.features if f.missing and f.kind == "fixed"), None)
+    if name is not None:
+        raise InputError(
+            f"{name} is fixed and may be missing, which trees alone read: describe it as "
+            f"continuous({name!r}, lower, upper, missing=True), with the radius 0"
+        )
+    placed = network.described(described)
+    return tuple((j, last, float(placed.upper[j])) for j, last in placed.missing.items())
 
 
 @lru_cache(maxsize=8)  # each problem about a pipeline asks for the same
-def _with_missing(network: LoadedModel, origin: Origin, names: tuple[str, ...]) -> LoadedModel:
-    found: LoadedModel = origin.again(missing=names)
-    return replace(found, origin=origin, file_name=network.file_name)
+def _with_missing(origin: Origin, file_name: str | None, missing: tuple[Any, ...]) -> LoadedModel:
+    found: LoadedModel = origin.again(missing=missing)
+    return replace(found, origin=origin, file_name=file_name, missing=missing)
 
 
 @checked(output=TEXT.or_none())
@@ -252,7 +279,7 @@ def _read(
     output: str | None,
     transformer: Any,
     *,
-    missing: Collection[str] = (),
+    missing: Missing = (),
 ) -> LoadedModel:
     if ends_in_trees(source):
         from milp_verix.tree_reader import behind_table  # networks need no readers of trees

@@ -20,7 +20,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from milp_verix.errors import ModelError, UnsupportedOperatorError
-from milp_verix.inputs.table_encoding import Column, TableEncoding
+from milp_verix.inputs.table_map import Column, TableEncoding
 from milp_verix.loaded_model import KnownFacts
 from milp_verix.onnx_reader.graph import NODES_OF_TREES
 from milp_verix.onnx_reader.outputs import cut

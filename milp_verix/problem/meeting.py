@@ -15,10 +15,8 @@ from milp_verix.inputs.labelled import Labels, values_by_label
 from milp_verix.inputs.names import listed, shown
 from milp_verix.inputs.one_row import counts, features_among, numbers_by_name
 from milp_verix.inputs.placement import refuse_arrays
-from milp_verix.inputs.table_encoding import encoding_of
 from milp_verix.loaded_model import LoadedModel
-from milp_verix.number_text import exact
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork, missing_numbers
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain, domain_ends
 from milp_verix.problem.options import Given, InputLike
 
@@ -172,31 +170,23 @@ def refuse_beside(
 
 
 def with_missing_of(inputs: Inputs, network: LoadedModel) -> LoadedModel:
-    """Return trees with the missing values of a description; a network without any as it is.
+    """Return trees with the missing values of a description; a network that knows them as it is.
 
-    Raises ``InputError`` for a network with numbers that may be missing.
+    Raises ``InputError`` for a network with other numbers that may be missing.
     """
-    numbers = [one.name for one in inputs.features if one.missing and not one.one_hot]
-    if isinstance(network, OnnxNetwork) and not numbers:
-        return network
     if isinstance(network, OnnxNetwork):
+        known = tuple(one for one in network.missing if not isinstance(one, str))
+        if missing_numbers(inputs, network) == known:
+            return network
+        names = [one.name for one in inputs.features if one.missing and not one.one_hot]
         raise InputError(
-            f"{numbers[0]} may be missing, and {network.name} is a network, which computes with "
-            f"numbers: leave missing out of the description, and fill {numbers[0]} in"
-            f"{_filled(numbers[0], network)}; trees read missing values"
+            f"{listed(names) or 'no number'} may be missing, and {network.name} is a network, "
+            "which computes with numbers: leave missing out of the description and fill numbers "
+            "in, or give a pipeline with a SimpleImputer; trees read missing values"
         )
     from milp_verix.tree_reader.missing_values import with_missing  # it loads all readers of trees
 
     return with_missing(network, inputs.missing)
-
-
-def _filled(name: str, network: LoadedModel) -> str:
-    """Return the words for the number that a pipeline fills in for a missing one, if any."""
-    try:
-        known = encoding_of(getattr(network.origin, "models", [None])[-1]).typical.get(name)
-    except InputError:  # a model without a table
-        return ""
-    return f" with {exact(known[0])}, as its imputer does" if known else ""
 
 
 def _refuse_other_words(inputs: Inputs, network: LoadedModel) -> None:

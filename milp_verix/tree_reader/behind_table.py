@@ -5,7 +5,7 @@ Each condition of the trees on a number ``z`` that the steps compute becomes one
 :mod:`milp_verix.tree_reader.table_columns`. Predictions are those of the pipeline.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from milp_verix.inputs.fitted import steps_of, without_search
 from milp_verix.inputs.made_rows import rows_of
 from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.inputs.table_encoding import encoding_of
+from milp_verix.inputs.table_map import Missing
 from milp_verix.tree_reader.branching import Branching, Sides, Words, as_thresholds, plain_sides
 from milp_verix.tree_reader.pulled_back import Conditions
 from milp_verix.tree_reader.read_trees import ReadTrees, Runner
@@ -74,7 +75,7 @@ class Steps:
 
 
 def read(
-    source: Any, transformer: Any = None, frame: Any = None, missing: Collection[str] = ()
+    source: Any, transformer: Any = None, frame: Any = None, missing: Missing = ()
 ) -> ReadTrees:
     """Read trees, a fitted pipeline that ends in trees, a search, or trees and a transformer.
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError, UnsupportedOperatorError
 from milp_verix.inputs.made_rows import table_of
-from milp_verix.inputs.table_encoding import Column, TableEncoding
+from milp_verix.inputs.table_map import Column, TableEncoding
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
 _NEAR = 12

@@ -8,11 +8,13 @@
       Σ_k g_k u_k ≥ G (1 − t)                            the knapsack below
       Σ_k c_k u_k ≤ l                                    a limit, within which the bounds hold
       Σ_{k ∈ A} u_k + t ≥ 1                              for each explanation A that is known
-      t ∈ {0, 1},   u_k ∈ {0, 1} for a choice,   u_k ∈ [0, 1] for an amount
+      x'_i − x_i ≤ s_i u_k + (h⁺_i − s_i) g_i,   u_k ≥ g_i,   where x'_i may be beyond a gap
+      t, g_i ∈ {0, 1},   u_k ∈ {0, 1} for a choice,   u_k ∈ [0, 1] for an amount
 
 Units are choices to minimise the number of features: ``u_k = 1`` lets feature ``k`` move, within
 the room ``h`` in the ball's box. To minimise a distance, coordinates are units: ``h⁺_i`` and
-``h⁻_i`` are the scale ``s_i`` where there is room, so that ``u_k ≥ |x'_i − x_i| / s_i``.
+``h⁻_i`` are the scale ``s_i`` where there is room, so that ``u_k ≥ |x'_i − x_i| / s_i``. A missing
+value is beyond a gap, farther than that, and costs ``u_k = 1``.
 
 ``τ ≥ 0`` is a tolerance, so that no change of the prediction is cut off by rounding. ``t = 1``
 gives up: ``w`` is more than all units cost, and ``M`` is the distance of margin ``j`` from zero at
@@ -46,7 +48,8 @@ class Contrast:
 
     ``bounds`` hold wherever changes of cost ``limit`` can lead; ``unit_of`` is the unit of each
     coordinate, shape (d,); ``costs``, shape (units,), are positive. ``choice`` marks the units
-    that are choices, (units,); ``scales`` are those of the coordinates of the others, (d,).
+    that are choices, (units,); ``scales`` are those of the coordinates of the others, (d,), and
+    ``last`` their largest numbers before a gap, infinite where there is none.
     """
 
     margins: Network
@@ -56,6 +59,7 @@ class Contrast:
     costs: FloatArray
     choice: BoolArray
     scales: FloatArray
+    last: FloatArray
     limit: float
     rival: int
     threshold: float
@@ -164,6 +168,18 @@ def _add_moves(
     down, up = contrast.reach
     owners = moved[contrast.unit_of]
     offset = contrast.centre - x.constant
+    amount, high = ~contrast.choice[contrast.unit_of], contrast.bounds[0].upper
+    gaps = np.flatnonzero(amount & (high > contrast.last) & (up > contrast.scales))
+    one, near = np.ones(gaps.size), contrast.scales[gaps]
+    scale = 2.0 ** -np.ceil(np.log2(near))  # which rounds no number
+    beyond = builder.add_columns("gap", gaps, 0.0, 1.0, integer=True)
+    matrix = sp.diags_array(scale, format="csr") @ x.matrix[gaps, :]
+    jump = scale * (near - up[gaps]) * (1 + 1e-12)
+    terms = [(matrix, x.columns), (-scale * near, owners[gaps]), (jump, beyond)]
+    builder.add_rows("beyond", gaps, terms, -np.inf, scale * offset[gaps])
+    builder.add_rows("missing", gaps, [(one, owners[gaps]), (-one, beyond)], 0.0, np.inf)
+    up = up.copy()
+    up[gaps] = 0.0
     for label, side, room, sign in (("up", up, up, -1.0), ("down", down, down, 1.0)):
         moving = np.flatnonzero(side > 0)
         one = sp.eye_array(moving.size, format="csr")

@@ -1,6 +1,5 @@
 """A network of any library behind a fitted transformer of scikit-learn, as one ONNX model."""
 
-from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ import onnx
 
 from milp_verix.errors import InputError, refusing
 from milp_verix.inputs.table_encoding import encoding_of
+from milp_verix.inputs.table_map import Missing
 from milp_verix.onnx_reader.signature import read_signature
 from milp_verix.onnx_reader.sources.compared import require_equal
 from milp_verix.onnx_reader.sources.conversion import as_onnx
@@ -24,13 +24,14 @@ def behind_transformer(
     transformer: Any,
     frame: Any = None,
     output: str | None = None,
-    missing: Collection[str] = (),
+    missing: Missing = (),
 ) -> onnx.ModelProto:
     """Return the model of rows of a table that ``transformer`` turns into inputs of ``source``.
 
     The numbers that rows become are compared, with a DataFrame ``frame`` those of its rows, too;
-    words of columns may be ``missing``. Raises ``InputError`` for a transformer that is not known,
-    and for a network of another input; ``ModelError`` where numbers differ.
+    words and numbers may be ``missing`` as in :func:`.encoding_of`. Raises ``InputError`` for a
+    transformer that is not known, and for a network of another input; ``ModelError`` where numbers
+    differ.
     """
     encoding = encoding_of(transformer, missing=missing)
     width = encoding.matrix.shape[1]
@@ -38,7 +39,7 @@ def behind_transformer(
         encoding,
         transformer,
         frame,
-        found=lambda rows: rows @ encoding.matrix + encoding.offsets,
+        found=encoding.encoded,
         expected=lambda table: _dense(transformer.transform(table)),
         rounding=_ROUNDING,
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from milp_verix.errors import InputError, ModelError, first_line
 from milp_verix.inputs.made_rows import made_rows, rows_of
-from milp_verix.inputs.table_encoding import TableEncoding
+from milp_verix.inputs.table_map import TableEncoding
 from verix_encodings.arrays import FloatArray
 
 

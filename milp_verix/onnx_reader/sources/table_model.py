@@ -9,7 +9,6 @@ skl2onnx writes the other networks.
 It is compared with the pipeline before it is believed, see :mod:`.compared`.
 """
 
-from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,8 @@ from milp_verix.errors import InputError, ModelError
 from milp_verix.inputs.fitted import name_of, without_search
 from milp_verix.inputs.fitted_arguments import LINEAR_CLASSIFIERS, LINEAR_REGRESSORS
 from milp_verix.inputs.pipeline import fitted_class_names
-from milp_verix.inputs.table_encoding import TableEncoding, encoding_of
+from milp_verix.inputs.table_encoding import encoding_of
+from milp_verix.inputs.table_map import Missing, TableEncoding
 from milp_verix.loaded_model import KnownFacts
 from milp_verix.onnx_reader.known_facts import write_facts
 from milp_verix.onnx_reader.outputs import cut, scores_of
@@ -39,13 +39,14 @@ _ROUNDING = 1e-5
 """Rounding of scores, relative to the largest: a pipeline may compute in float32."""
 
 
-def table_model(source: Any, frame: Any = None, missing: Collection[str] = ()) -> onnx.ModelProto:
+def table_model(source: Any, frame: Any = None, missing: Missing = ()) -> onnx.ModelProto:
     """Return the network of a fitted estimator, of a pipeline, or of what a search has chosen.
 
     Its scores are compared with those of the pipeline, and with a DataFrame ``frame`` for its rows,
-    too; words of columns may be ``missing``. Raises ``InputError`` for a transformer or an argument
-    that is not known, and where no rows can be made and none are given; ``ModelError`` where scores
-    differ; ``UnsupportedOperatorError`` for an estimator such as a forest.
+    too; words and numbers may be ``missing`` as in :func:`.encoding_of`. Raises ``InputError`` for
+    a transformer or an argument that is not known, and where no rows can be made and none are
+    given; ``ModelError`` where scores differ; ``UnsupportedOperatorError`` for an estimator such as
+    a forest.
     """
     chosen, notes = without_search(source)
     pipeline = flat_pipeline(chosen)
@@ -86,8 +87,20 @@ def behind(encoding: TableEncoding, model: onnx.ModelProto, name: str) -> onnx.M
     kind = given.type.tensor_type.elem_type
     graph.initializer.append(numpy_helper.from_array(encoding.matrix, _MATRIX))
     graph.initializer.append(numpy_helper.from_array(encoding.offsets, _OFFSETS))
-    graph.node.insert(0, helper.make_node("Gemm", [_INPUT, _MATRIX, _OFFSETS], [_ENCODED]))
-    graph.node.insert(1, helper.make_node("Cast", [_ENCODED], [name], to=kind))
+    nodes, encoded = [helper.make_node("Gemm", [_INPUT, _MATRIX, _OFFSETS], [_ENCODED])], _ENCODED
+    if encoding.ends:
+        chosen, last, bent = encoding.bends
+        for array, part in ((chosen, "chosen"), (-last, "last"), (bent, "bent")):
+            graph.initializer.append(numpy_helper.from_array(array, f"table_{part}"))
+        encoded = "table_filled"
+        nodes += [
+            helper.make_node("Gemm", [_INPUT, "table_chosen", "table_last"], ["table_beyond"]),
+            helper.make_node("Relu", ["table_beyond"], ["table_missing"]),
+            helper.make_node("MatMul", ["table_missing", "table_bent"], ["table_jumps"]),
+            helper.make_node("Add", [_ENCODED, "table_jumps"], [encoded]),
+        ]
+    for node in (helper.make_node("Cast", [encoded], [name], to=kind), *nodes[::-1]):
+        graph.node.insert(0, node)
     graph.input.remove(given)
     size = encoding.matrix.shape[0]
     graph.input.append(_value(_INPUT, size))

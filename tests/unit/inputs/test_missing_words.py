@@ -137,15 +137,80 @@ def test_rows_with_missing_words_are_counted_and_studied(
     assert (study.done, study.failed) == (8, 0)
 
 
-def test_a_network_says_what_its_imputer_fills_in(table: pd.DataFrame) -> None:
-    pipeline = _fitted(table, MODELS["linear"](), [OneHotEncoder()], marked=False)
-    inputs = mv.Inputs.from_pipeline(pipeline, table, missing=["debt"])
-    row = table[table["debt"].isna()].iloc[0]
-    with pytest.raises(mv.InputError, match=r"fill debt in with 8\.\d+, as its imputer does"):
-        mv.explain(pipeline, row, epsilon="inf", inputs=inputs)
+def test_a_network_without_an_imputer_says_what_to_do(table: pd.DataFrame) -> None:
     unknown = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
     full = table.fillna({"contract": "none", "debt": 9.0})
     coded = _fitted(full, MODELS["linear"](), [unknown], marked=False)
     inputs = mv.Inputs.from_pipeline(coded, full, missing=["contract"])
     with pytest.raises(mv.InputError, match="encoded_missing_value=-1"):
         mv.explain(coded, full.iloc[0], epsilon="inf", inputs=inputs)
+    bare = make_pipeline(StandardScaler(), MODELS["network"]())
+    bare.fit(full[["wage", "debt"]], _labels(table))
+    inputs = mv.Inputs.from_pipeline(bare, table, missing=["debt"])
+    for network in (bare, mv.load_network(bare)):
+        with pytest.raises(mv.InputError, match="no imputer of the pipeline fills it in"):
+            mv.explain(network, full.iloc[0], epsilon="inf", inputs=inputs)
+    with pytest.raises(mv.InputError, match="give a pipeline with a SimpleImputer"):
+        mv.explain(mv.load_network(bare).model, [1.0, 2.0], epsilon="inf", inputs=inputs)
+    still = mv.Inputs([inputs.features[0], mv.fixed("debt", missing=True)])
+    with pytest.raises(mv.InputError, match="with the radius 0"):
+        mv.explain(bare, {"wage": 20, "debt": None}, epsilon="inf", inputs=still)
+
+
+def test_numbers_may_be_missing_before_networks(table: pd.DataFrame, tmp_path: Path) -> None:
+    pipeline = _fitted(
+        table, MODELS["network"](), [*FILLED["frequent"], OneHotEncoder()], marked=True
+    )
+    inputs = mv.Inputs.from_pipeline(pipeline, table, missing=["contract", "debt"])
+    row = table[table["debt"].isna() & table["contract"].notna()].iloc[0]
+    asked: dict[str, Any] = {"epsilon": "inf", "inputs": inputs}
+    found = mv.explain(pipeline, row, **asked)
+    found.to_json(tmp_path / "found.json")
+    again = mv.Explanation.from_json(tmp_path / "found.json")
+    assert again.inputs == found.inputs != inputs
+    assert again.words == found.words == inputs.words(found.input)
+    assert again.replay(mv.load_network(pipeline)) == ()
+    assert again.certify(pipeline).unproven == ()
+    # an array may have NaN, or either code: the next number, or the one of results
+    code = found.input.reshape(-1)
+    for debt in (code[1], inputs.row(row)[1], np.nan):
+        x = np.array([code[0], debt, *code[2:]])
+        assert mv.explain(pipeline, x, **asked).explanation == found.explanation
+    x = np.array([code[0], (inputs.features[1].last + code[1]) / 2, *code[2:]])
+    with pytest.raises(mv.InputError, match="outside of"):
+        mv.explain(pipeline, x, **asked)
+    with pytest.raises(mv.InputError, match="debt is 900, outside of"):
+        mv.explain(pipeline, {**row, "debt": 900}, **asked)
+    told = mv.inflate(pipeline, row, rows=table, **asked).sentence()
+    assert "debt is missing" in told
+    assert "of the 300 rows" in told
+    assert mv.find_rules(pipeline, table, count=1, tries=2, **asked).rows == len(table)
+    table.iloc[:8].to_csv(tmp_path / "rows.csv", index=False)
+    study = mv.explain_many(
+        pipeline, tmp_path / "rows.csv", journal=tmp_path / "study", workers=2, **asked
+    )
+    assert (study.done, study.failed) == (8, 0)
+    near = mv.explain(pipeline, row, epsilon="10%", inputs=inputs)
+    assert 1 in near.still
+
+
+def test_a_network_behind_a_transformer_reads_missing_numbers(table: pd.DataFrame) -> None:
+    numbers = table[["wage", "debt"]]
+    steps = make_pipeline(StandardScaler(), SimpleImputer(add_indicator=True)).fit(numbers)
+    model = MODELS["network"]().fit(steps.transform(numbers), _labels(table))
+    network = mv.load_network(model, transformer=steps)
+    inputs = mv.Inputs.from_pipeline(steps, numbers, missing=["debt"])
+    row = numbers[numbers["debt"].isna()].iloc[0]
+    found = mv.contrastive(network, row, epsilon="inf", inputs=inputs).counterfactual
+    assert found is not None
+    told = inputs.words(found.input)
+    changed = pd.DataFrame([{n: np.nan if v == "missing" else float(v) for n, v in told.items()}])
+    before, after = (model.predict(steps.transform(one))[0] for one in (row.to_frame().T, changed))
+    assert before != after
+
+
+def test_a_truth_value_may_be_missing(table: pd.DataFrame) -> None:
+    frame = table.assign(member=(table["wage"] > 30).astype(object).mask(table["debt"].isna()))
+    inputs = mv.Inputs.from_frame(frame[["member"]], missing=["member"])
+    assert inputs.words({"member": True}) == {"member": "yes"}
+    assert inputs.words({"member": np.nan}) == {"member": "missing"}

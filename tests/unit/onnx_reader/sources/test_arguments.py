@@ -26,7 +26,7 @@ from sklearn.feature_selection import (
     VarianceThreshold,
     f_regression,
 )
-from sklearn.impute import SimpleImputer
+from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge, TweedieRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
@@ -119,6 +119,16 @@ CASES: list[Any] = [
         SimpleImputer(strategy="median"),
         make_pipeline(SimpleImputer(missing_values=None, strategy="most_frequent"),
                       OneHotEncoder()),
+    ),
+    columns(
+        FeatureUnion([("filled", SimpleImputer()), ("gaps", MissingIndicator(features="all"))]),
+        FeatureUnion(
+            [
+                ("gaps", MissingIndicator(missing_values=None)),
+                ("words", make_pipeline(SimpleImputer(missing_values=None,
+                                                      strategy="most_frequent"), OneHotEncoder())),
+            ]
+        ),
     ),
     behind(SelectKBest(k=2), MLPClassifier((3,), max_iter=20, random_state=0)),
     behind(SelectKBest(f_regression, k=4)),
