@@ -6,6 +6,7 @@ from typing import Any
 import lightgbm
 import numpy as np
 import pandas as pd
+import pulp
 import pytest
 import xgboost
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -36,6 +37,9 @@ def test_sentences_tell_that_outputs_stand_before_a_link(name: str) -> None:
         assert answer.sentence().endswith(told)
     found = answers[0].prediction
     assert found == pytest.approx(back(model.predict(row)), rel=1e-5)
+    program = pulp.LpProblem()
+    inside = mv.embed(program, model, pulp.LpVariable.dicts("x", ["a", "b"], 0, 40))
+    assert told == f"O{inside.notes[-1][1:]}."
 
 
 def test_sentences_of_values_themselves_tell_of_no_link() -> None:
