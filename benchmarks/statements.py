@@ -17,7 +17,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,9 @@ def answered(tally: Tally, where: str, ask: Callable[[], Any]) -> Any:
 def judge_texts(
     made: Case, question: Question, texts: list[Told], tally: Tally, where: str
 ) -> None:
-    """Read and judge the texts of one answer."""
+    """Read and judge the texts of one answer; all stand before a link that one of them tells."""
+    if made.sums and any("before the link of " in told.text for told in texts):
+        made = replace(made, predict=made.sums)
     pages: dict[int | None, _Page] = {}
     seen = set[str]()
     trees = list[tuple[Told, Tree]]()

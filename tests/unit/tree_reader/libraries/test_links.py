@@ -37,6 +37,8 @@ def test_sentences_tell_that_outputs_stand_before_a_link(name: str) -> None:
         assert answer.sentence().endswith(told)
     found = answers[0].prediction
     assert found == pytest.approx(back(model.predict(row)), rel=1e-5)
+    compared = problem.compare(task="check", solvers=["highs"], checks=[["a"]])
+    assert told == f"O{compared.runs[0].notes[0][1:]}."
     program = pulp.LpProblem()
     inside = mv.embed(program, model, pulp.LpVariable.dicts("x", ["a", "b"], 0, 40))
     assert told == f"O{inside.notes[-1][1:]}."
