@@ -118,7 +118,8 @@ class Case:
     array (rows, classes). ``rules`` are texts with the rows that satisfy each. A ``message`` is
     asked about by its own problem, and its columns are its words. An array without a description
     is ``given`` with the arguments that say how to read it; ``array`` makes it of a row, and
-    ``places`` are what lists call its columns; a model of ``single`` precision rounds it.
+    ``places`` are what lists call its columns; a model of ``single`` precision rounds it. What
+    a regressor puts through a link to predict are ``sums``.
     """
 
     columns: tuple[Column, ...]
@@ -134,6 +135,7 @@ class Case:
     array: Callable[[pd.DataFrame], NDArray[Any]] | None = None
     places: tuple[tuple[str, str], ...] = ()
     single: bool = False
+    sums: Predict | None = None
     kind: str = ""
 
     @property
@@ -310,7 +312,9 @@ def fitted(
     if regression := not hasattr(model, "predict_proba") and not hasattr(
         model, "decision_function"
     ):
-        model.fit(encoded(frame), 10.0 ** rng.integers(-2, 4) * (score + rng.integers(0, 3)))
+        target = 10.0 ** rng.integers(-2, 4) * (score + rng.integers(0, 3))
+        linked = getattr(model, "objective", None) == "poisson"
+        model.fit(encoded(frame), np.exp(score) if linked else target)
     else:
         cuts = np.quantile(score, np.linspace(0, 1, len(labels) + 1)[1:-1])
         places = np.searchsorted(cuts, score)
@@ -343,7 +347,8 @@ def fitted(
         rules=rules,
     )
     if regression:
-        return made
+        sums = (lambda rows: np.log(made.predict(rows))) if linked else None
+        return replace(made, sums=sums)
     classes, known = tuple(names) or told_classes(model.classes_), [*map(str, model.classes_)]
     scored = getattr(model, "predict_proba", None) or model.decision_function
 
@@ -453,7 +458,10 @@ def _lightgbm(rng: Rng, *, regression: bool = False) -> Any:
 
     make = lightgbm.LGBMRegressor if regression else lightgbm.LGBMClassifier
     trees = int(rng.integers(2, 8))
-    return make(n_estimators=trees, num_leaves=8, min_child_samples=5, verbose=-1, n_jobs=1)
+    given = {"objective": "poisson"} if regression and trees % 2 else {}
+    return make(
+        n_estimators=trees, num_leaves=8, min_child_samples=5, verbose=-1, n_jobs=1, **given
+    )
 
 
 def _xgboost(rng: Rng) -> Any:

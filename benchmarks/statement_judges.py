@@ -126,6 +126,10 @@ class Texts:
         if ends and ends != given:
             refute(f"the domain is {given}, not {ends}")
 
+    def _link(self, tree: Tree) -> None:
+        if self.referee.rows.case.sums is None:
+            refute("the outputs are what the model predicts")
+
     def _scope(self, tree: Tree) -> None:
         self.limits = self.referee.rooms(tree, self.limits)[0]
 

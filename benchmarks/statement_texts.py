@@ -72,13 +72,15 @@ def printed_rows(printed: str, place: str) -> Iterator[Told]:
 
 
 def comparison_texts(found: Any) -> Iterator[Told]:
-    """Yield the runs of a comparison, each cell with the heading of its column, behind the task."""
+    """Yield the runs of a comparison, each cell behind its heading, and their notes."""
     file = io.StringIO()
     Console(file=file, width=_WIDE, highlight=False).print(found.table())
     heads, *runs = (re.split(r" {2,}", line.strip()) for line in file.getvalue().splitlines())
     for cells in runs:
         told = [f"{head}: {cell}" for head, cell in zip(heads, cells, strict=True)]
         yield Told("comparison", "run", " | ".join([found.task, *told]))
+    for note in dict.fromkeys(note for run in found.runs for note in run.notes):
+        yield Told("comparison", "row", f"note: {note}")
 
 
 def fact_rows(pairs: Iterable[tuple[str, str]], place: str) -> Iterator[Told]:

@@ -20,6 +20,8 @@ from verix_encodings.network.network import Network
 
 IN_MEMORY = "the model in memory"
 """The name of a model that has no file."""
+BEFORE_LINK = "outputs are sums of leaves, before the link of "
+"""How a note begins where ``predict`` of a model returns other numbers than its outputs here."""
 
 
 @dataclass(frozen=True, slots=True)

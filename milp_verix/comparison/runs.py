@@ -132,7 +132,7 @@ def answered(
             seconds=seconds,
             inside=clock.time,
             stopped=known.stopped,
-            notes=oracle.notes + problem.notes,
+            notes=problem.network.notes + oracle.notes + problem.notes,
             verdicts=tuple(verdicts),
             handed_over=clock.handed_over,
             handed_to=clock.handed_to,

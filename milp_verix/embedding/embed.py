@@ -177,4 +177,4 @@ def _notes(network: LoadedModel, largest_big_m: float) -> tuple[str, ...]:
             "at a threshold of a tree a solution may have the outputs of either side: check() "
             "tells, and check(repair=True) moves inputs off thresholds, by its tolerance at most"
         )
-    return tuple(notes)
+    return (*notes, *network.notes)

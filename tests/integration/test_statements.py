@@ -143,7 +143,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "no directions of a contrast": (
         {"milp_verix.reporting.words.contrast.directions_of": _always([])},
-        13,
+        9,
     ),
     "held columns that count as free": (
         {
@@ -174,14 +174,18 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "a radius that is too large": (
         {"milp_verix.reporting.words.radius.down": _after(lambda text: nearest(float(text), 1))},
-        22,
+        73,
     ),
     "no domain of an array": (
         {
             "milp_verix.reporting.words.sentences._in_domain": _always(""),
             "milp_verix.reporting.words.radius.bounds_told": _always([]),
         },
-        204,
+        197,
+    ),
+    "no link of a regressor": (
+        {"milp_verix.reporting.words.sentences._link_told": _always([])},
+        39,
     ),
     "another norm": (
         {"milp_verix.reporting.words.sentences.norm_text": _always("L2")},

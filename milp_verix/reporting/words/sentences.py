@@ -11,6 +11,7 @@ import numpy as np
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
+from milp_verix.loaded_model import BEFORE_LINK
 from milp_verix.number_text import down, exact, percent
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.message_words import message_claim
@@ -382,14 +383,25 @@ def open_told(result: Result, unknown: FeatureSet, aim: str = "") -> list[str]:
 
 def bounds_told(result: Result) -> list[str]:
     """Return a sentence on the rules, or on the domain where no radius is told that it cuts."""
-    return rules_told(result) or domain_told(result)
+    limits = _limits_told(result) or domain_told(result)
+    return [*limits, *_link_told(result)]
 
 
 def rules_told(result: Result) -> list[str]:
     """Return a sentence on the rules of the description, if it has any: the rule if it is one.
 
-    Or one on the domain of an array, where its radii or its ends differ by coordinate.
+    Or one on the domain of an array, where its radii or its ends differ by coordinate. Then one on
+    the link of a regression, if ``predict`` returns other numbers than the outputs that are told.
     """
+    return [*_limits_told(result), *_link_told(result)]
+
+
+def _link_told(result: Result) -> list[str]:
+    notes = (note for note in result.notes if note.startswith(BEFORE_LINK))
+    return [f"{note[0].upper()}{note[1:]}." for note in notes]
+
+
+def _limits_told(result: Result) -> list[str]:
     rules = () if result.inputs is None else result.inputs.rules
     if not rules:
         one_for_all = not any(isinstance(end, tuple) for end in result.domain)

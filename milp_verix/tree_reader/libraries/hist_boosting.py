@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.inputs.fitted import names_of, not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
-from milp_verix.loaded_model import KnownFacts
+from milp_verix.loaded_model import BEFORE_LINK, KnownFacts
 from milp_verix.tree_reader.branching import Branching, Sides, as_thresholds, in_column
 from milp_verix.tree_reader.read_trees import ReadTrees, one_row_each
 from milp_verix.tree_reader.rounding import largest_values
@@ -122,8 +122,8 @@ def read(model: Any) -> ReadTrees:
     columns = names_of(model)
     words = {place: kind.words for place, kind in categories.items() if kind.words}
     named = {place: tuple(categories[place].values) for place in words}
-    link = type(getattr(model._loss, "link", None)).__name__
-    linked = not classifier and link != "IdentityLink"
+    link = getattr(model._loss, "link", None)
+    linked = not classifier and type(link).__name__ != "IdentityLink"
     return ReadTrees(
         trees=trees,
         base=base,
@@ -133,7 +133,7 @@ def read(model: Any) -> ReadTrees:
         facts=KnownFacts(
             None if classifier else type(model).__name__,
             tuple(fitted_class_names(model)) if classifier else (),
-            (f"values are the raw ones before the {link} of loss={model.loss!r}",) * linked,
+            (f"{BEFORE_LINK}loss={model.loss!r}",) * linked,
         ),
         library=f"scikit-learn {sklearn.__version__}",
         link="identity" if not classifier else "sigmoid" if base.size == 1 else "softmax",

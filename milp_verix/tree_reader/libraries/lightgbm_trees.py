@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError, first_line
 from milp_verix.inputs.fitted import not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
-from milp_verix.loaded_model import IN_MEMORY, KnownFacts
+from milp_verix.loaded_model import BEFORE_LINK, IN_MEMORY, KnownFacts
 from milp_verix.tree_reader.branching import Branching, Sides, as_thresholds, in_column
 from milp_verix.tree_reader.libraries.lightgbm_files import (
     fields_of,
@@ -80,7 +80,7 @@ def read(source: Any) -> ReadTrees:
     largest = largest_values(trees, scores)
     divisor = rounds / (slope if _LINKS.get(name) == "sigmoid" else 1.0) if classifies else 1.0
     raw = not classifies and (name not in _IDENTITIES or "sqrt" in settings)
-    told = "the user's own objective" if name == "custom" else name
+    told = "the user's own objective" if name == "custom" else " ".join([name, *settings])
     return ReadTrees(
         trees=trees,
         base=np.zeros(scores),
@@ -91,7 +91,7 @@ def read(source: Any) -> ReadTrees:
         facts=KnownFacts(
             None if classifies else type(model).__name__,
             tuple(fitted_class_names(model)) if classifies else (),
-            (f"scores are the raw ones of {told}, before any link function",) * raw,
+            (f"{BEFORE_LINK}{told}",) * raw,
         ),
         library=f"LightGBM {lightgbm.__version__}",
         link=_LINKS.get(name, "identity"),

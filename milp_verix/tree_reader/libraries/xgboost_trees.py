@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError, first_line
 from milp_verix.inputs.fitted import not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
-from milp_verix.loaded_model import IN_MEMORY, KnownFacts
+from milp_verix.loaded_model import BEFORE_LINK, IN_MEMORY, KnownFacts
 from milp_verix.tree_reader.branching import Branching, Sides, as_thresholds, in_column
 from milp_verix.tree_reader.libraries.xgboost_files import refuse_vectors, whole
 from milp_verix.tree_reader.model_files import content_of, path_of
@@ -213,7 +213,7 @@ def _notes(runner: XgboostRunner) -> tuple[str, ...]:
         )
     linked = runner.objective in _LINKS and not runner.classifies
     if linked or runner.objective not in (*_LINKS, *_IDENTITIES):
-        notes.append(f"scores are the raw ones of {runner.objective}, before its link function")
+        notes.append(f"{BEFORE_LINK}{runner.objective}")
     if runner.turn:
         notes.append("predict compares the raw score with 1/2: the score here is less by 1/2")
     return tuple(notes)
