@@ -174,22 +174,22 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "a radius that is too large": (
         {"milp_verix.reporting.words.radius.down": _after(lambda text: nearest(float(text), 1))},
-        73,
+        4,
     ),
     "no domain of an array": (
         {
             "milp_verix.reporting.words.sentences._in_domain": _always(""),
             "milp_verix.reporting.words.radius.bounds_told": _always([]),
         },
-        197,
+        100,
     ),
     "no link of a regressor": (
         {"milp_verix.reporting.words.sentences._link_told": _always([])},
-        39,
+        40,
     ),
     "another norm": (
         {"milp_verix.reporting.words.sentences.norm_text": _always("L2")},
-        934,
+        336,
     ),
     "the radius of another coordinate": (
         {
@@ -197,7 +197,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
                 lambda result, feature: right(result, (feature + 1) % len(result.groups))
             )
         },
-        24,
+        310,
     ),
     "a tie": (
         {
