@@ -24,7 +24,7 @@ from tables import Table, write
 
 import milp_verix
 from milp_verix import Explanation, OnnxNetwork
-from milp_verix.clock import Deadline, elapsed_work
+from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle import oracle
 from milp_verix.oracle.engines import choice
 from milp_verix.oracle.preparation import Preparation

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tables import add_write
 
 from milp_verix import OnnxNetwork
-from milp_verix.input_files import read_input, scale_bytes
+from milp_verix.inputs.input_files import read_input, scale_bytes
 from milp_verix.solvers import open_session
 
 IMAGES = "a .npz file with KEY after a colon; bytes are scaled to [0, 1]"

@@ -24,7 +24,7 @@ from suite_cases import CASES, Case, Request, prepare
 from tables import RESULTS, Table, add_write, commit, measured_now, put
 
 import milp_verix
-from milp_verix.clock import Deadline, elapsed_work
+from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle import oracle
 from milp_verix.oracle.smaller_balls import SmallerBalls
 from verix_encodings import Bounds

@@ -19,7 +19,7 @@ from arguments import add_image, names, parsed, parser, read_image, solver_versi
 from tables import Table, write
 
 import milp_verix
-from milp_verix.errors import MilpVerixError
+from milp_verix.base.errors import MilpVerixError
 from milp_verix.solvers import SOLVERS, Session, SolveResult, SolveStatus, Targets, open_session
 from verix_encodings import Encoding, formulation_named
 

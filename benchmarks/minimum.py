@@ -30,8 +30,8 @@ from tables import ROOT, Table, write
 
 import milp_verix
 from milp_verix import Explanation, OnnxNetwork
-from milp_verix.clock import Deadline, elapsed_work
-from milp_verix.global_search.search_limits import TECHNIQUES, SearchLimits
+from milp_verix.base.clock import Deadline, elapsed_work
+from milp_verix.searches.minimum.search_limits import TECHNIQUES, SearchLimits
 from verix_encodings.work import worked
 
 Images = Sequence[tuple[int, NDArray[Any]]]

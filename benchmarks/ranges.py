@@ -29,13 +29,13 @@ from tables import Table, write
 
 import milp_verix
 from milp_verix import Inputs, Problem, Search, category, integer
-from milp_verix.loaded_model import LoadedModel
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.request import Request
-from milp_verix.ranges.axes import axes_of
-from milp_verix.ranges.regions import Regions, State
-from milp_verix.ranges.search import End, RangesSearch
 from milp_verix.results.public import Ranges
-from milp_verix.results.records.verdict import Verdict
+from milp_verix.searches.ranges.axes import axes_of
+from milp_verix.searches.ranges.regions import Regions, State
+from milp_verix.searches.ranges.search import End, RangesSearch
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.network.batch import batch_values
 

@@ -24,9 +24,9 @@ import numpy as np
 from tables import Table, add_write, write
 
 import milp_verix as mv
-from milp_verix.reporting.words.solver_study import HEADS, meaning, rows
 from milp_verix.study.batch import run_parts
 from milp_verix.study.parts import Part, part_of
+from milp_verix.views.words.solver_study import HEADS, meaning, rows
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = [ROOT / "benchmarks" / name for name in ("solver_study.png", "warm_study.png")]

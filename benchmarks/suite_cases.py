@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from suite_networks import MAKERS, ROOT, SHARED, made
 
 from milp_verix import OnnxNetwork, load_network
-from milp_verix.input_files import read_input, scale_bytes
+from milp_verix.inputs.input_files import read_input, scale_bytes
 
 COLUMNS = "columns"
 

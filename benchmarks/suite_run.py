@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import milp_verix
-from milp_verix.errors import MilpVerixError, SolverUnavailableError
+from milp_verix.base.errors import MilpVerixError, SolverUnavailableError
 
 
 def outcome(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from tables import ROOT, Table, add_write, write
 
 import milp_verix
 from milp_verix import Certificate, Inputs, Problem, integer
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from verix_encodings.arrays import FloatArray
 
 sys.path.insert(0, str(ROOT))

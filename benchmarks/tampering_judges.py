@@ -20,7 +20,7 @@ import numpy as np
 
 import milp_verix
 from milp_verix import continuous, integer
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
+from milp_verix.models.onnx.onnx_network import OnnxNetwork, load_network
 from tests.support.tree_claims import given, is_ruled, keeps, margins_at, points_of
 
 _NEAR = 1e-9

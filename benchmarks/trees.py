@@ -27,7 +27,7 @@ from arguments import parsed, parser
 from tables import Table, write
 
 from milp_verix import Inputs, Problem, Search, continuous, integer, load_network
-from milp_verix.results.records.verdict import Answer
+from milp_verix.oracle.verdict import Answer
 
 _MINIMUM_SECONDS = 2.0
 _LIMIT = 60.0

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import milp_verix as mv
-from milp_verix.clock import NO_LIMIT
+from milp_verix.base.clock import NO_LIMIT
 from milp_verix.solvers import Targets, open_session
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.phase.warm_lp import WarmLp

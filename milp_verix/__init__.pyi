@@ -1,33 +1,8 @@
 """The public names, each from the module that has it: the only list of them."""
 
-from .asking.message import Message as Message
-from .asking.problem import Problem as Problem
-from .auditing.audit import audit as audit
-from .auditing.search import AuditProgress as AuditProgress
-from .certification.certificate import Certificate as Certificate
-from .certification.certify import certify as certify
-from .comparison.compare import compare as compare
-from .comparison.embedded import (
-    EmbeddedComparison as EmbeddedComparison,
-    EmbeddedRun as EmbeddedRun,
-    compare_embedded as compare_embedded,
-)
-from .duality.contrast_search import ContrastiveProgress as ContrastiveProgress
-from .duality.contrastive import contrastive as contrastive
-from .duality.importance import importance as importance
-from .duality.marco import (
-    EnumerationProgress as EnumerationProgress,
-    enumerate_explanations as enumerate_explanations,
-)
-from .duality.relevance import (
-    RelevanceProgress as RelevanceProgress,
-    relevance as relevance,
-)
-from .embedding.embed import embed as embed
-from .embedding.embedded import Embedded as Embedded
-from .embedding.omlt_formulation import VerixFormulation as VerixFormulation
-from .embedding.replay import EmbeddedCheck as EmbeddedCheck
-from .errors import (
+from .api.message import Message as Message
+from .api.problem import Problem as Problem
+from .base.errors import (
     InputError as InputError,
     LicenceLimitError as LicenceLimitError,
     MilpVerixError as MilpVerixError,
@@ -36,9 +11,19 @@ from .errors import (
     SolverUnavailableError as SolverUnavailableError,
     UnsupportedOperatorError as UnsupportedOperatorError,
 )
-from .global_search.minimum import minimum as minimum
-from .global_search.search import MinimumProgress as MinimumProgress
-from .global_search.search_limits import SearchLimits as SearchLimits
+from .base.tolerances import Tolerances as Tolerances
+from .certificates.certificate import Certificate as Certificate
+from .certificates.certify import certify as certify
+from .comparison.compare import compare as compare
+from .comparison.embedded import (
+    EmbeddedComparison as EmbeddedComparison,
+    EmbeddedRun as EmbeddedRun,
+    compare_embedded as compare_embedded,
+)
+from .embedding.embed import embed as embed
+from .embedding.embedded import Embedded as Embedded
+from .embedding.omlt_formulation import VerixFormulation as VerixFormulation
+from .embedding.replay import EmbeddedCheck as EmbeddedCheck
 from .inputs.features import (
     Feature as Feature,
     binary as binary,
@@ -49,22 +34,16 @@ from .inputs.features import (
     ordinal as ordinal,
 )
 from .inputs.inputs import Inputs as Inputs
-from .onnx_reader.onnx_network import (
+from .models.onnx.onnx_network import (
     OnnxNetwork as OnnxNetwork,
     load_network as load_network,
 )
 from .oracle.check_program import encode_check as encode_check
-from .problem.search import Search as Search
-from .radius.robustness import robustness_radius as robustness_radius
-from .radius.search import RadiusProgress as RadiusProgress
-from .radius.sweep import epsilon_sweep as epsilon_sweep
-from .ranges.inflate import inflate as inflate
-from .ranges.search import RangesProgress as RangesProgress
-from .ranges.table_rules import find_rules as find_rules
-from .report import (
-    write_notice as write_notice,
-    write_report as write_report,
+from .oracle.verdict import (
+    Answer as Answer,
+    Verdict as Verdict,
 )
+from .problem.search import Search as Search
 from .results.check import Check as Check
 from .results.comparison import (
     Comparison as Comparison,
@@ -83,23 +62,44 @@ from .results.public import (
 )
 from .results.records.base import Counterfactual as Counterfactual
 from .results.records.comparison import Disagreement as Disagreement
-from .results.records.verdict import (
-    Answer as Answer,
-    Verdict as Verdict,
-)
 from .results.rules import Rules as Rules
+from .searches.audit.audit import audit as audit
+from .searches.audit.search import AuditProgress as AuditProgress
+from .searches.contrast.contrast_search import ContrastiveProgress as ContrastiveProgress
+from .searches.contrast.contrastive import contrastive as contrastive
+from .searches.explain.check import check as check
+from .searches.explain.explain import explain as explain
+from .searches.explain.explain_search import Progress as Progress
+from .searches.importance.importance import importance as importance
+from .searches.importance.marco import (
+    EnumerationProgress as EnumerationProgress,
+    enumerate_explanations as enumerate_explanations,
+)
+from .searches.importance.relevance import (
+    RelevanceProgress as RelevanceProgress,
+    relevance as relevance,
+)
+from .searches.minimum.minimum import minimum as minimum
+from .searches.minimum.search import MinimumProgress as MinimumProgress
+from .searches.minimum.search_limits import SearchLimits as SearchLimits
+from .searches.radius.robustness import robustness_radius as robustness_radius
+from .searches.radius.search import RadiusProgress as RadiusProgress
+from .searches.radius.sweep import epsilon_sweep as epsilon_sweep
+from .searches.ranges.inflate import inflate as inflate
+from .searches.ranges.search import RangesProgress as RangesProgress
+from .searches.ranges.table_rules import find_rules as find_rules
 from .solvers.backends.pyomo_model import to_pyomo as to_pyomo
 from .study.batch import (
     Tally as Tally,
     explain_many as explain_many,
 )
+from .study.report import (
+    write_notice as write_notice,
+    write_report as write_report,
+)
 from .study.results import read_result as read_result
 from .study.solver_study import SolverStudy as SolverStudy, read_solver_study as read_solver_study
 from .study.study_file import run_study as run_study
 from .study.table import read_study as read_study
-from .tolerances import Tolerances as Tolerances
-from .traversal.check import check as check
-from .traversal.explain import explain as explain
-from .traversal.explain_search import Progress as Progress
 
 __version__: str

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.arguments import path_of
-from milp_verix.errors import InputError, refusing
-from milp_verix.stored_numbers import array_in
+from milp_verix.base.arguments import path_of
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.stored_numbers import array_in
 
 _BYTE = 255
 _MOST = 2**31

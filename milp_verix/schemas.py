@@ -94,7 +94,7 @@ def _solvers() -> Schema:
 
 def _certificate() -> Schema:
     """Return the schema of certificates, whose form is that of an independent program."""
-    file = resources.files("milp_verix.certification") / "certificate.json"
+    file = resources.files("milp_verix.certificates") / "certificate.json"
     found: Schema = json.loads(file.read_text(encoding="utf-8"))
     return found
 

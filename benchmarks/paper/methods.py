@@ -11,9 +11,9 @@ from benchmarks.paper.scales import Question
 from benchmarks.paper.workplace import Workplace
 from benchmarks.verix_marabou import Found, verix
 from milp_verix import Problem
-from milp_verix.clock import NO_LIMIT
+from milp_verix.base.clock import NO_LIMIT
+from milp_verix.searches.explain.order import resolve_order
 from milp_verix.study.tasks import network_hash
-from milp_verix.traversal.order import resolve_order
 
 COMPLETE: dict[str, dict[str, Any]] = {
     "complete": {},

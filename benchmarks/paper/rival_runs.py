@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 import milp_verix
 from benchmarks.paper.rivals import FINE, Mask, Predict, anchors_mask, lime_mask
 from milp_verix import OnnxNetwork
-from milp_verix.atomic_write import write_atomically
-from milp_verix.image_shape import image_layout
+from milp_verix.base.atomic_write import write_atomically
+from milp_verix.base.image_shape import image_layout
 
 Images = NDArray[np.float32]
 COUNTS = (10, 100, 500, 1000)

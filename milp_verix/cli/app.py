@@ -15,12 +15,12 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import milp_verix
+from milp_verix.base.printable import printable
 from milp_verix.cli.exit_codes import INTERRUPTED, UNUSABLE
 from milp_verix.cli.help_sections import SectionedCommand
 from milp_verix.cli.loading import loading
 from milp_verix.cli.parameter_groups import with_groups_expanded
 from milp_verix.cli.streams import escaping
-from milp_verix.printable import printable
 
 COMMANDS = {
     "explain": (

@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, get_args
 
-from milp_verix.certification.certificate import Certificate
-from milp_verix.errors import InputError, refusing
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.printable import check_command
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.printable import check_command
+from milp_verix.certificates.certificate import Certificate
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.methods import Certified, Told
 from milp_verix.results.public import (
     Audit,
@@ -67,7 +67,7 @@ def stored_proof(
     Of several ``networks``, the result is about the one with its hash. Returns whether it is
     proven, and words on it. Raises ``InputError`` as :func:`milp_verix.certify` does.
     """
-    from milp_verix.certification.certify import certify  # it loads the checker
+    from milp_verix.certificates.certify import certify  # it loads the checker
 
     result = _stored(path)
     own = [one for one in networks if one.sha256 == result.model.sha256]

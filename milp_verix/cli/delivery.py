@@ -12,13 +12,13 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from milp_verix.base.errors import InputError, MilpVerixError
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
 from milp_verix.cli.options import CertificatePath, JsonPath, PlotPath, Quiet
 from milp_verix.cli.terminal import Terminal
-from milp_verix.errors import InputError, MilpVerixError
-from milp_verix.reporting.figures.parts.writing import plot_format
+from milp_verix.oracle import statistics
 from milp_verix.results.methods import Told
-from milp_verix.results.records import statistics
+from milp_verix.views.figures.parts.writing import plot_format
 
 
 @dataclass(frozen=True, kw_only=True)

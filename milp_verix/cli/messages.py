@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from milp_verix.errors import InputError, ModelError, refusing
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.sources.text_model import is_text_pipeline
+from milp_verix.base.errors import InputError, ModelError, refusing
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.models.onnx.sources.text_model import is_text_pipeline
 
 if TYPE_CHECKING:
-    from milp_verix.asking.message import Message
+    from milp_verix.api.message import Message
 
 _PICKLES = (".joblib", ".pkl", ".pickle")
 
@@ -47,7 +47,7 @@ def message_of(model: Any, given: str, add: str | None) -> "Message | None":
             raise InputError("--add is for words of a message, and this model reads no text")
         return None
     # all searches come with it, and other models need few of them
-    from milp_verix.asking.message import Message
+    from milp_verix.api.message import Message
 
     text = given
     if given.lower().endswith(".txt"):

@@ -5,9 +5,9 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from milp_verix.arguments import number_in, radius_in
+from milp_verix.base.arguments import number_in, radius_in
+from milp_verix.base.errors import InputError
 from milp_verix.cli.help_sections import output_option, question_option, search_option
-from milp_verix.errors import InputError
 from milp_verix.oracle.bound_tightening import BOUNDS
 from milp_verix.problem.ball import NORMS
 from milp_verix.problem.search import WARM

@@ -19,9 +19,9 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from milp_verix.atomic_write import replaceable
-from milp_verix.autosave import Autosave
-from milp_verix.traversal.explain_search import Progress
+from milp_verix.base.atomic_write import replaceable
+from milp_verix.base.autosave import Autosave
+from milp_verix.searches.explain.explain_search import Progress
 
 State = TypeVar("State")
 

@@ -9,7 +9,10 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
-from milp_verix.auditing.feature_sets import groups_for
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.image_shape import image_shape_of
+from milp_verix.base.names import meant
+from milp_verix.base.stored_numbers import json_in
 from milp_verix.cli.messages import message_of, model_in, named
 from milp_verix.cli.options import (
     AddedWords,
@@ -30,9 +33,7 @@ from milp_verix.cli.options import (
     OutputName,
     features_in,
 )
-from milp_verix.errors import InputError, refusing
-from milp_verix.image_shape import image_shape_of
-from milp_verix.input_files import (
+from milp_verix.inputs.input_files import (
     decoded_note,
     file_of,
     read_input,
@@ -42,19 +43,18 @@ from milp_verix.input_files import (
     scaled_note,
 )
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.names import meant
 from milp_verix.inputs.one_row import features_among, row_of
 from milp_verix.inputs.placement import refuse_arrays
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import load_network, loaded
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.models.onnx.onnx_network import load_network, loaded
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.options import AskedAnywhere
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.methods import Told
 from milp_verix.results.public import EpsilonSweep, Explanation
-from milp_verix.stored_numbers import json_in
+from milp_verix.searches.audit.feature_sets import groups_for
+from milp_verix.searches.explain.order import ORDERS
 from milp_verix.study.described_rows import described_inputs
-from milp_verix.traversal.order import ORDERS
 
 _TABLE = re.compile(r"(?P<path>.+\.(?:csv|parquet))(?::(?P<row>\d+))?", re.IGNORECASE | re.DOTALL)
 Noted = TypeVar("Noted", bound=Told)

@@ -16,8 +16,8 @@ from milp_verix.cli.options import (
     Warm,
 )
 from milp_verix.problem.search import EXACTNESS, Search
-from milp_verix.traversal.order import ORDERS, TRANSFORMATIONS
-from milp_verix.traversal.strategies import STRATEGIES
+from milp_verix.searches.explain.order import ORDERS, TRANSFORMATIONS
+from milp_verix.searches.explain.strategies import STRATEGIES
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 OrderName: TypeAlias = Annotated[

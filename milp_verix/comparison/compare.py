@@ -6,18 +6,19 @@ from functools import partial
 from math import inf
 from typing import Unpack
 
-from milp_verix.argument_kinds import TEXT, checked
-from milp_verix.arguments import integer_of
-from milp_verix.clock import Deadline, deadline_in
+from milp_verix.base.argument_kinds import TEXT, checked
+from milp_verix.base.arguments import integer_of
+from milp_verix.base.clock import Deadline, deadline_in
+from milp_verix.base.errors import InputError, SolverError
+from milp_verix.base.names import require_one_of
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.each_check import Relaxations
 from milp_verix.comparison.pairs import fitting_pairs
 from milp_verix.comparison.runs import answered, contrasted, explained, minimised
 from milp_verix.comparison.stored_checks import as_checks, checks_of, hard_checks
-from milp_verix.errors import InputError, SolverError
-from milp_verix.inputs.names import require_one_of
-from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.oracle.engines.choice import misfit
+from milp_verix.oracle.statistics import INTERRUPTED
 from milp_verix.problem.one_liner import one_liner, parted, spelt_out
 from milp_verix.problem.options import (
     Asked,
@@ -32,9 +33,8 @@ from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.comparison import Comparison, Run
 from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.comparison import Pair, Skipped
-from milp_verix.results.records.statistics import INTERRUPTED
-from milp_verix.runner import AnytimeSearch
-from milp_verix.traversal.explain import explain_problem
+from milp_verix.searches.explain.explain import explain_problem
+from milp_verix.searches.runner import AnytimeSearch
 
 TASKS = ("check", "explain", "minimum", "contrastive")
 _MASTERS = ("auto", "tree", "program")

@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from milp_verix.argument_kinds import FLAG, NUMBER, TEXTS, Kind, checked
-from milp_verix.arguments import seconds_of
+from milp_verix.base.argument_kinds import FLAG, NUMBER, TEXTS, Kind, checked
+from milp_verix.base.arguments import seconds_of
+from milp_verix.base.errors import InputError
 from milp_verix.embedding.embedded import Embedded
-from milp_verix.errors import InputError
 
 Builder: TypeAlias = Callable[..., Embedded | Sequence[Embedded]]
 """A function that builds a model and returns the networks in it."""

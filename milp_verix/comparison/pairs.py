@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from milp_verix.errors import InputError, SolverUnavailableError
+from milp_verix.base.errors import InputError, SolverUnavailableError
 from milp_verix.problem.search import resolve_formulation
 from milp_verix.results.records.comparison import Pair, Skipped
 from milp_verix.solvers import CHECKERS, SOLVERS, open_session, resolve_solver

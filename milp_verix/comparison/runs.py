@@ -7,9 +7,8 @@ import numpy as np
 
 from milp_verix.comparison.each_check import CheckWatch, Relaxations
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
-from milp_verix.duality.contrastive import contrastive_of
-from milp_verix.global_search.minimum import minimum_of
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.options import Ordering
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
@@ -19,9 +18,10 @@ from milp_verix.results.public import Explanation
 from milp_verix.results.records.check_record import CheckRecord
 from milp_verix.results.records.comparison import Pair
 from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.verdict import Answer, Verdict
-from milp_verix.runner import stopping
-from milp_verix.traversal.explain import explain_problem
+from milp_verix.searches.contrast.contrastive import contrastive_of
+from milp_verix.searches.explain.explain import explain_problem
+from milp_verix.searches.minimum.minimum import minimum_of
+from milp_verix.searches.runner import stopping
 
 
 def explained(problem: PosedProblem, pair: Pair, search: Search, ordering: Ordering) -> Run:

@@ -14,12 +14,12 @@ import numpy as np
 import onnx
 import scipy.sparse as sp
 
-from milp_verix.clock import deadline_in
-from milp_verix.errors import MilpVerixError, SolverUnavailableError
+from milp_verix.base.clock import deadline_in
+from milp_verix.base.errors import MilpVerixError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.verdict import Answer
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
-from milp_verix.results.records.verdict import Answer
 from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solver, solver_named
 from verix_encodings import Program, ProgramBuilder
 

@@ -11,17 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypedDict
 
-from milp_verix.arguments import indices_of
-from milp_verix.atomic_write import write_atomically
-from milp_verix.errors import InputError, refusing
+from milp_verix.base.arguments import indices_of
+from milp_verix.base.atomic_write import write_atomically
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.stored_kinds import Count, Indices
+from milp_verix.base.stored_numbers import json_in
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.verdict import Answer
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import Search
 from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.kinds import Count, Indices
-from milp_verix.results.records.verdict import Answer
-from milp_verix.stored_numbers import json_in
 
 SCHEMA = 1
 

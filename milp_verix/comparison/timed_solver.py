@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.records.comparison import SolverTime
 from milp_verix.solvers import (
     Session,
@@ -16,7 +17,6 @@ from milp_verix.solvers import (
     open_session,
     resolve_solver,
 )
-from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.argument_kinds import TEXT, TEXTS, Kind, checked
-from milp_verix.arguments import segments_of
-from milp_verix.clock import NO_LIMIT
+from milp_verix.base.argument_kinds import TEXT, TEXTS, Kind, checked
+from milp_verix.base.arguments import segments_of
+from milp_verix.base.clock import NO_LIMIT
+from milp_verix.base.errors import InputError
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.embedding.embedded import Embedded
 from milp_verix.embedding.gurobi_host import GurobiHost
 from milp_verix.embedding.host import Host, named
@@ -16,13 +18,11 @@ from milp_verix.embedding.pairing import sides_of
 from milp_verix.embedding.pulp_host import PulpHost
 from milp_verix.embedding.pyomo_host import PyomoHost
 from milp_verix.embedding.sockets import sockets_of
-from milp_verix.errors import InputError
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.problem.agreement import require_agreement_at
 from milp_verix.problem.search import resolve_formulation
-from milp_verix.tolerances import Tolerances
 from verix_encodings import BoundMethod, Formulation, Interval
 from verix_encodings.arrays import FloatArray
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS

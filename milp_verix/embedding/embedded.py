@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.argument_kinds import FLAG, checked
-from milp_verix.arguments import seconds_of
+from milp_verix.base.argument_kinds import FLAG, checked
+from milp_verix.base.arguments import seconds_of
+from milp_verix.base.errors import InputError, SolverError
+from milp_verix.base.names import same_names
 from milp_verix.embedding.host import Host, Solution, Solved
 from milp_verix.embedding.pairing import Side, paired
 from milp_verix.embedding.replay import EmbeddedCheck, replayed
-from milp_verix.errors import InputError, SolverError
-from milp_verix.inputs.names import same_names
 from milp_verix.inputs.one_row import row_of
-from milp_verix.loaded_model import LoadedModel
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.solvers import Targets, open_session
 from verix_encodings import Bounds, Encoding
 from verix_encodings.arrays import FloatArray

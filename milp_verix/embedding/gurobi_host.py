@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.base.errors import InputError
 from milp_verix.embedding.host import Ends, Host, Solution, Solved, ends_of, named, of_sum
-from milp_verix.errors import InputError
 from milp_verix.solvers.backends.gurobi import add_logic, add_rows, added_columns
 from verix_encodings import Program
 

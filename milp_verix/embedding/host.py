@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from milp_verix.errors import InputError
+from milp_verix.base.errors import InputError
 from milp_verix.inputs.frame import named_frame
 from verix_encodings import Program
 from verix_encodings.arrays import relative_error

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.base.errors import InputError
 from milp_verix.embedding.host import Ends, Host, Pairs, Solution, Solved, ends_of, named, of_sum
-from milp_verix.errors import InputError
 from milp_verix.solvers.backends.pulp_solvers import added_columns, rows_of
 from milp_verix.solvers.session import in_words
 from verix_encodings import Program

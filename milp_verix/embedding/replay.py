@@ -7,10 +7,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.comparable import Compared
-from milp_verix.inputs.names import listed
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.number_text import up
+from milp_verix.base.comparable import Compared
+from milp_verix.base.names import listed
+from milp_verix.base.number_text import up
+from milp_verix.models.loaded_model import LoadedModel
 from verix_encodings import Interval
 from verix_encodings.arrays import FloatArray
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble

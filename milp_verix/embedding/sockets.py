@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.base.errors import InputError
 from milp_verix.embedding.host import Ends, Host
 from milp_verix.embedding.pairing import Side, paired
-from milp_verix.errors import InputError
 from verix_encodings import Interval
 from verix_encodings.arrays import IntArray
 

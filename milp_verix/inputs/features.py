@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.argument_kinds import TEXT, checked
-from milp_verix.arguments import refuse_surrogates
-from milp_verix.errors import InputError
-from milp_verix.inputs.names import listed, meant, require_one_of, shown
-from milp_verix.number_text import exact
+from milp_verix.base.argument_kinds import TEXT, checked
+from milp_verix.base.arguments import refuse_surrogates
+from milp_verix.base.errors import InputError
+from milp_verix.base.names import listed, meant, require_one_of, shown
+from milp_verix.base.number_text import exact
 
 DIRECTIONS = ("up", "down")
 KINDS = ("continuous", "integer", "binary", "category", "ordinal", "fixed")

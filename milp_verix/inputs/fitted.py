@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from milp_verix.errors import InputError
+from milp_verix.base.errors import InputError
 from milp_verix.inputs.fitted_arguments import require_read
 
 

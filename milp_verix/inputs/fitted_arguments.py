@@ -8,7 +8,7 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
-from milp_verix.errors import InputError
+from milp_verix.base.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

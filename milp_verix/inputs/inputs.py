@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError, refusing
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.names import listed, own_names
 from milp_verix.inputs.cells import code_in, refuse_value
 from milp_verix.inputs.features import Feature, class_names_of
-from milp_verix.inputs.names import listed, own_names
 from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.inputs.one_row import named_row, row_of
 from milp_verix.inputs.passage import Passage

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from milp_verix.errors import InputError, refusing
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.names import different_names, listed, meant, same_names, shown
 from milp_verix.inputs.frame import is_frame
-from milp_verix.inputs.names import different_names, listed, meant, same_names, shown
 from milp_verix.inputs.one_row import counts, row_of
 
 _OTHERS = "*"

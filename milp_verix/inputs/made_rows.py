@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import InputError, refusing
+from milp_verix.base.errors import InputError, refusing
 from milp_verix.inputs.fitted import names_of, width_of
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.table_map import Column, TableEncoding

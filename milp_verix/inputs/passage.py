@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from milp_verix.errors import InputError
+from milp_verix.base.errors import InputError
 
 Spans = tuple[tuple[tuple[int, int], ...], ...]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from milp_verix.errors import InputError
+from milp_verix.base.errors import InputError
 from milp_verix.inputs.features import Feature, binary, category, is_missing, ordinal, word_of
 from milp_verix.inputs.fitted import is_pipeline, names_of, without_search
 from milp_verix.inputs.frame import (

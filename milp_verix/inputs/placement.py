@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import InputError
+from milp_verix.base.errors import InputError
+from milp_verix.base.names import different_names, listed, same_names, shown
 from milp_verix.inputs.cells import number_in_cell, plain_cell
 from milp_verix.inputs.features import Feature
-from milp_verix.inputs.names import different_names, listed, same_names, shown
 
 Places = tuple[int, ...] | None
 """The coordinate of each number of a description, feature by feature; None for 0, 1, 2, …."""

@@ -22,12 +22,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.arguments import number_in
-from milp_verix.errors import InputError
+from milp_verix.base.arguments import number_in
+from milp_verix.base.errors import InputError
+from milp_verix.base.names import shown
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.labelled import Labels, values_by_label
-from milp_verix.inputs.names import shown
 from verix_encodings.arrays import FloatArray
 
 Epsilon: TypeAlias = float | str | Mapping[str, float | str] | Sequence[float | str] | NDArray[Any]

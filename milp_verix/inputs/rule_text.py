@@ -10,8 +10,8 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any
 
-from milp_verix.errors import InputError
-from milp_verix.inputs.names import own_names
+from milp_verix.base.errors import InputError
+from milp_verix.base.names import own_names
 from milp_verix.inputs.rules import Quantity, Rule
 
 _COMPARED: dict[type, Callable[[Any, Any], Any]] = {

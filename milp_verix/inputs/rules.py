@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import InputError
+from milp_verix.base.errors import InputError
+from milp_verix.base.names import listed
 from milp_verix.inputs.cells import code_in
 from milp_verix.inputs.features import Feature
-from milp_verix.inputs.names import listed
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace
 
 _MOST_CLAUSES = 10_000

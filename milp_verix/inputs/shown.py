@@ -5,10 +5,10 @@ from html import escape
 
 import numpy as np
 
+from milp_verix.base.number_text import counted
+from milp_verix.base.printable import printable
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.rules import Rule
-from milp_verix.number_text import counted
-from milp_verix.printable import printable
 
 _MOST_WORDS = 8
 _KINDS = {"continuous": "number", "integer": "whole number", "ordinal": "in order"}

@@ -27,8 +27,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from milp_verix.arguments import path_of
-from milp_verix.errors import InputError, refusing
+from milp_verix.base.arguments import path_of
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.names import meant, require_one_of, shown
+from milp_verix.base.stored_numbers import json_in
 from milp_verix.inputs.features import (
     Feature,
     binary,
@@ -38,9 +40,7 @@ from milp_verix.inputs.features import (
     integer,
     ordinal,
 )
-from milp_verix.inputs.names import meant, require_one_of, shown
 from milp_verix.inputs.passage import passage_in
-from milp_verix.stored_numbers import json_in
 
 MAKERS: dict[str, Callable[..., Feature]] = {
     maker.__name__: maker for maker in (continuous, integer, binary, category, ordinal, fixed)

@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from milp_verix.errors import InputError, first_line
+from milp_verix.base.errors import InputError, first_line
 from milp_verix.inputs.features import MISSING, is_missing
 from milp_verix.inputs.fitted import is_pipeline, is_skipped, name_of, names_of, steps_of, width_of
 from milp_verix.inputs.fitted_arguments import require_read

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from milp_verix.oracle.gradient_ascent import frank_wolfe, margins_along
+from milp_verix.oracle.verdict import Stage, Verdict
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.records.verdict import Stage, Verdict
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never

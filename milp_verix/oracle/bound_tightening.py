@@ -13,7 +13,7 @@ Bounds rest on these proofs:
   (``proofs.safe_bound``), so that no tolerance of the solver enters. A solver without duals is
   treated as a MILP solver.
 - MILP: the solver's dual bound, widened by the margin between proof and noise
-  (:meth:`~milp_verix.tolerances.Tolerances.decisive`), and only if the big-Ms can be trusted.
+  (:meth:`~milp_verix.base.tolerances.Tolerances.decisive`), and only if the big-Ms can be trusted.
 
 If a solver fails or runs out of time, the bounds proven by then are kept.
 """
@@ -23,11 +23,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.errors import InputError, SolverError
-from milp_verix.inputs.names import require_one_of
+from milp_verix.base.clock import NO_LIMIT, Deadline
+from milp_verix.base.errors import InputError, SolverError
+from milp_verix.base.names import require_one_of
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import Session, Targets, open_session, resolve_solver
-from milp_verix.tolerances import Tolerances
 from verix_encodings import (
     BoundMethod,
     Bounds,

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypedDict, Unpack
 
-from milp_verix.argument_kinds import checked
-from milp_verix.clock import NO_LIMIT
-from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.base.argument_kinds import checked
+from milp_verix.base.clock import NO_LIMIT
+from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, EncodingOptions, InputLike

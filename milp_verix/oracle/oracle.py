@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.errors import SolverError
+from milp_verix.base.clock import NO_LIMIT, Deadline
+from milp_verix.base.errors import SolverError
 from milp_verix.oracle.attack import attacked
 from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
 from milp_verix.oracle.engines.claim import Claim, unwatched
@@ -25,17 +25,17 @@ from milp_verix.oracle.reuse import Memory, first_memory
 from milp_verix.oracle.room import Room, room_of
 from milp_verix.oracle.smaller_balls import SmallerBalls, named_bounds
 from milp_verix.oracle.stage_clock import StageClock
-from milp_verix.oracle.whole_ball import WholeBall
-from milp_verix.oracle.witness import replayed
-from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.search import USUAL, Search, resolve_formulation
-from milp_verix.results.records.statistics import (
+from milp_verix.oracle.statistics import (
     BOUNDS_ALONE,
     MEMORY_LIMIT,
     TIME_LIMIT,
     SolverStatistics,
 )
-from milp_verix.results.records.verdict import Answer, Effort, Stage, Verdict
+from milp_verix.oracle.verdict import Answer, Effort, Stage, Verdict
+from milp_verix.oracle.whole_ball import WholeBall
+from milp_verix.oracle.witness import replayed
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.search import USUAL, Search, resolve_formulation
 from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.batch import batch_outputs

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.clock import Deadline
+from milp_verix.base.clock import Deadline
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.whole_ball import WholeBall, whole_ball
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.tolerances import Tolerances
 from verix_encodings import BoundMethod, Network, crown_bounds
 
 

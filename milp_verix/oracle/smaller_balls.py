@@ -9,8 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from milp_verix.clock import Deadline
-from milp_verix.errors import InputError
+from milp_verix.base.clock import Deadline
+from milp_verix.base.errors import InputError
 from milp_verix.oracle.bound_tightening import DEEPENED, bounds_within, resolve_bounds
 from milp_verix.oracle.engines.claim import Deeper
 from milp_verix.oracle.whole_ball import WholeBall

@@ -2,7 +2,7 @@
 
 import time
 
-from milp_verix.results.records.verdict import Effort, Stage
+from milp_verix.oracle.verdict import Effort, Stage
 
 
 class StageClock:

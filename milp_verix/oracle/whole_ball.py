@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.clock import NO_LIMIT, Deadline
+from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.bound_tightening import bounds_within
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import (

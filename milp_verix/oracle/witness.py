@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.question import Question
-from milp_verix.results.records.verdict import Answer, Verdict
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend_calls
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import ModelError
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork, session_of
-from milp_verix.onnx_reader.outputs import cut
-from milp_verix.onnx_reader.symbol import Symbol
-from milp_verix.onnx_reader.trace import trace
+from milp_verix.base.errors import ModelError
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.models.onnx.onnx_network import OnnxNetwork, session_of
+from milp_verix.models.onnx.outputs import cut
+from milp_verix.models.onnx.symbol import Symbol
+from milp_verix.models.onnx.trace import trace
 from milp_verix.problem.ball import Ball
 from verix_encodings import Affine, Interval
 from verix_encodings.arrays import FloatArray
@@ -62,8 +62,8 @@ def require_agreement_at(network: LoadedModel, points: NDArray[np.floating]) -> 
     Raises as :func:`require_agreement` does.
     """
     if not isinstance(network, OnnxNetwork):
-        from milp_verix.tree_reader.guard import require_equal
-        from milp_verix.tree_reader.tree_network import TreeNetwork
+        from milp_verix.models.trees.guard import require_equal
+        from milp_verix.models.trees.tree_network import TreeNetwork
 
         assert isinstance(network, TreeNetwork)
         require_equal(network, points.astype(np.float64))

@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.arguments import number_in
-from milp_verix.errors import InputError
-from milp_verix.inputs.names import require_one_of
+from milp_verix.base.arguments import number_in
+from milp_verix.base.errors import InputError
+from milp_verix.base.names import require_one_of
+from milp_verix.base.number_text import exact
 from milp_verix.inputs.nearest_point import nearest_point
-from milp_verix.number_text import exact
 from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.blocks.mixed_domain import mixed_box

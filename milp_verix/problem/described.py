@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError
+from milp_verix.base.errors import InputError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import ends_around, radii_of_coordinates
 from milp_verix.problem.ball import Ball

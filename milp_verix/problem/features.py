@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.arguments import indices_of, refuse_surrogates
-from milp_verix.errors import InputError, refusing
-from milp_verix.image_shape import image_layout, likely_image
+from milp_verix.base.arguments import indices_of, refuse_surrogates
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.image_shape import image_layout, likely_image
+from milp_verix.base.names import listed, meant, require_one_of, same_names
 from milp_verix.inputs.labelled import Labels, features_listed, values_by_label
-from milp_verix.inputs.names import listed, meant, require_one_of, same_names
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
 CostsLike: TypeAlias = ArrayLike | Mapping[str | int, float] | None

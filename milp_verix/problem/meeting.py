@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.errors import InputError
-from milp_verix.image_shape import shape_seen
+from milp_verix.base.errors import InputError
+from milp_verix.base.image_shape import shape_seen
+from milp_verix.base.names import listed, shown
 from milp_verix.inputs.features import continuous
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.labelled import Labels, values_by_label
-from milp_verix.inputs.names import listed, shown
 from milp_verix.inputs.one_row import counts, features_among, numbers_by_name
 from milp_verix.inputs.placement import refuse_arrays
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork, missing_numbers
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.models.onnx.onnx_network import OnnxNetwork, missing_numbers
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain, domain_ends
 from milp_verix.problem.options import Given, InputLike
 
@@ -184,7 +184,7 @@ def with_missing_of(inputs: Inputs, network: LoadedModel) -> LoadedModel:
             "which computes with numbers: leave missing out of the description and fill numbers "
             "in, or give a pipeline with a SimpleImputer; trees read missing values"
         )
-    from milp_verix.tree_reader.missing_values import with_missing  # it loads all readers of trees
+    from milp_verix.models.trees.missing_values import with_missing  # it loads all readers of trees
 
     return with_missing(network, inputs.missing)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.arguments import MOST_UNITS, costs_of, indices_of, whole_unit
-from milp_verix.errors import InputError
+from milp_verix.base.arguments import MOST_UNITS, costs_of, indices_of, whole_unit
+from milp_verix.base.errors import InputError
 from verix_encodings.arrays import BoolArray, FloatArray, relative_error
 
 _ROUNDING = 1e-6  # of a bound on whole costs, in units

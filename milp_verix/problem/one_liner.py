@@ -15,8 +15,8 @@ from functools import wraps
 from inspect import Parameter, Signature, cleandoc, signature
 from typing import Any, ParamSpec, TypeVar, cast
 
-from milp_verix.argument_kinds import Kind, checked
-from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.base.argument_kinds import Kind, checked
+from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
@@ -61,7 +61,7 @@ def one_liner(
     The function has the signature and the documentation of all its options, also those of
     ``others``; where it documents arguments itself, its documentation begins with its own text. It
     raises ``TypeError`` for an option that there is not or that is missing, and ``InputError`` for
-    one of a wrong kind, see :func:`~milp_verix.argument_kinds.checked`.
+    one of a wrong kind, see :func:`~milp_verix.base.argument_kinds.checked`.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

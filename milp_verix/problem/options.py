@@ -11,12 +11,12 @@ from typing import Any, Required, TypeAlias, TypedDict
 
 from numpy.typing import ArrayLike, NDArray
 
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
-from milp_verix.tolerances import Tolerances
 from verix_encodings import BoundMethod, Formulation
 
 InputLike: TypeAlias = ArrayLike | Mapping[str, Any]

@@ -11,19 +11,19 @@ from typing import Any, Self, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.argument_kinds import accepted
-from milp_verix.comparable import comparable
-from milp_verix.errors import InputError, refusing
-from milp_verix.image_shape import image_shape_of, shape_seen
+from milp_verix.base.argument_kinds import accepted
+from milp_verix.base.comparable import comparable
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.image_shape import image_shape_of, shape_seen
+from milp_verix.base.names import same_names, shown
+from milp_verix.base.number_text import counted
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
 from milp_verix.inputs.labelled import Labels
-from milp_verix.inputs.names import same_names, shown
 from milp_verix.inputs.one_row import counts, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.number_text import counted
-from milp_verix.onnx_reader.onnx_network import NetworkLike, loaded
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.ball import Ball, Domain, make_ball
 from milp_verix.problem.described import make_described_ball

@@ -16,9 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError
-from milp_verix.inputs.names import meant
-from milp_verix.loaded_model import LoadedModel, TieRule
+from milp_verix.base.errors import InputError
+from milp_verix.base.names import meant
+from milp_verix.models.loaded_model import LoadedModel, TieRule
 from milp_verix.problem.options import ClassLike, Given
 from verix_encodings import Interval, Network, interval_bounds
 from verix_encodings.arrays import FloatArray

@@ -20,8 +20,8 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from verix_encodings.arrays import FloatArray
 
 _SCORES = re.compile("logit|softmax|score|prob|class|categor|label", re.IGNORECASE)

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
 
-from milp_verix.arguments import LONGEST_CHECK, seconds_of
-from milp_verix.clock import Deadline, Limit, deadline_in
-from milp_verix.errors import InputError
+from milp_verix.base.arguments import LONGEST_CHECK, seconds_of
+from milp_verix.base.clock import Deadline, Limit, deadline_in
+from milp_verix.base.errors import InputError
+from milp_verix.base.memory import bytes_of, holds_more
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
-from milp_verix.resident import bytes_of, holds_more
 from milp_verix.solvers import CHECKERS, Session, open_session
-from milp_verix.tolerances import Tolerances
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, fields
 
-from milp_verix.argument_kinds import accepted
-from milp_verix.arguments import integer_of, seconds_of, segments_of
-from milp_verix.clock import Deadline
-from milp_verix.errors import InputError
-from milp_verix.inputs.names import meant, require_one_of
-from milp_verix.resident import bytes_of
+from milp_verix.base.argument_kinds import accepted
+from milp_verix.base.arguments import integer_of, seconds_of, segments_of
+from milp_verix.base.clock import Deadline
+from milp_verix.base.errors import InputError
+from milp_verix.base.memory import bytes_of
+from milp_verix.base.names import meant, require_one_of
+from milp_verix.base.tolerances import Tolerances, tolerances_of
 from milp_verix.solvers import Solver
-from milp_verix.tolerances import Tolerances, tolerances_of
 from verix_encodings import FORMULATIONS, BoundMethod, Formulation, formulation_named
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 

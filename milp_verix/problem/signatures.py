@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from inspect import Signature, formatannotation
 from typing import Any
 
-from milp_verix.inputs.names import meant
+from milp_verix.base.names import meant
 
 
 class _Told(str):

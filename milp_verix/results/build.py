@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.base.stored_kinds import DomainEnd
+from milp_verix.oracle.statistics import SolverStatistics, Statistics
+from milp_verix.oracle.verdict import Effort, Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.base import Counterfactual, ModelInfo
-from milp_verix.results.records.kinds import DomainEnd
-from milp_verix.results.records.statistics import SolverStatistics, Statistics
-from milp_verix.results.records.verdict import Effort, Verdict
 from verix_encodings.arrays import FloatArray
 
 _NOT_INSTALLED = "not installed as a package"

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from milp_verix.printable import printable
+from milp_verix.base.printable import printable
+from milp_verix.base.stored_kinds import FeatureSet
+from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.json_format import encoded, written_array
-from milp_verix.results.records.kinds import FeatureSet
-from milp_verix.results.records.verdict import Verdict
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,14 +34,14 @@ class Check(Verdict):
 
     def sentence(self) -> str:
         """Return the claim in words, or what refutes it."""
-        from milp_verix.reporting.words.check import check_sentence
+        from milp_verix.views.words.check import check_sentence
 
         return printable(check_sentence(self.about, self, self.free))
 
     def summary(self) -> "Table":
         """Return the facts as a rich table."""
-        from milp_verix.reporting.words.check import check_facts
-        from milp_verix.reporting.words.fact_table import table_of
+        from milp_verix.views.words.check import check_facts
+        from milp_verix.views.words.fact_table import table_of
 
         return table_of(check_facts(self.about, self, self.free))
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from milp_verix.inputs.frame import pandas
-from milp_verix.reporting import comparison_files
+from milp_verix.results import comparison_files
 from milp_verix.results.public import Explanation
 from milp_verix.results.records import comparison
 
@@ -64,13 +64,13 @@ class Comparison(comparison.ComparisonRecord):
 
     def table(self) -> "Table":
         """Return a rich table with a row for each run."""
-        from milp_verix.reporting.words.comparison import table
+        from milp_verix.views.words.comparison import table
 
         return table(self)
 
     def plot(self, path: str | Path | None = None) -> "Figure":
         """Draw how long each run took, and on what; write it to ``path`` if given."""
-        from milp_verix.reporting.figures.comparison_plot import plot_comparison
+        from milp_verix.views.figures.comparison_plot import plot_comparison
 
         return plot_comparison(self, path)
 
@@ -82,6 +82,6 @@ class Comparison(comparison.ComparisonRecord):
         return paths
 
     def _repr_html_(self) -> str:
-        from milp_verix.reporting.pages.notebook import comparison_html
+        from milp_verix.views.pages.notebook import comparison_html
 
         return comparison_html(self)

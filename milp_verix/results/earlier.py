@@ -15,8 +15,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError
-from milp_verix.number_text import down
+from milp_verix.base.errors import InputError
+from milp_verix.base.number_text import down
+from milp_verix.oracle.verdict import Verdict
 from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import shared_fields
@@ -26,7 +27,6 @@ from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.results.records.json_format import load
 from milp_verix.results.records.question import difference_of
-from milp_verix.results.records.verdict import Verdict
 from milp_verix.results.replay import stands
 from verix_encodings.arrays import FloatArray
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.number_text import rounder
+from milp_verix.base.number_text import rounder
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.network.batch import batch_outputs
 
@@ -93,7 +93,7 @@ def in_few_digits(
     """Return a counterfactual like ``point``, (d,), whose moved real numbers have few digits.
 
     Not one of them has fewer digits when it is rounded alone. ``near`` is that of
-    :func:`~milp_verix.number_text.rounder`.
+    :func:`~milp_verix.base.number_text.rounder`.
     """
     moved = _real(problem, point)
     for _ in range(_ROUNDS):

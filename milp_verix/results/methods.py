@@ -8,16 +8,16 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from milp_verix.atomic_write import written
-from milp_verix.printable import printable
+from milp_verix.base.atomic_write import written
+from milp_verix.base.printable import printable
 from milp_verix.results.records.json_format import StoredResult, dump, load
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from milp_verix.certification.certificate import Certificate
-    from milp_verix.loaded_model import LoadedModel
-    from milp_verix.reporting.figures.parts.sheet import Drawing
+    from milp_verix.certificates.certificate import Certificate
+    from milp_verix.models.loaded_model import LoadedModel
+    from milp_verix.views.figures.parts.sheet import Drawing
 
 
 class Told:
@@ -36,14 +36,14 @@ class Told:
 
     def sentence(self) -> str:
         """Return the claim in words, and how far it is proven."""
-        from milp_verix.reporting.words.any_result import sentence
+        from milp_verix.views.words.any_result import sentence
 
         return sentence(cast(StoredResult, self))
 
     def summary(self) -> "Table":
         """Return the facts as a rich table."""
-        from milp_verix.reporting.words.any_result import facts_of
-        from milp_verix.reporting.words.fact_table import table_of
+        from milp_verix.views.words.any_result import facts_of
+        from milp_verix.views.words.fact_table import table_of
 
         return table_of(facts_of(cast(StoredResult, self)))
 
@@ -68,7 +68,7 @@ class Told:
         return type(self).from_json, (self.to_json(),)
 
     def __repr__(self) -> str:
-        from milp_verix.reporting.words.any_result import title
+        from milp_verix.views.words.any_result import title
 
         result = cast(Any, self)
         about = getattr(result, "levels", [result])[0]
@@ -93,12 +93,12 @@ class Drawn(Told):
         Raises ``InputError`` for an ``image_shape`` that does not fit the input, a suffix that
         names no format that there is, and a file that cannot be written.
         """
-        from milp_verix.reporting.figures.any_result import plot
+        from milp_verix.views.figures.any_result import plot
 
         return plot(cast(StoredResult, self), path, image_shape=image_shape)
 
     def _repr_html_(self) -> str:
-        from milp_verix.reporting.pages.notebook import result_html
+        from milp_verix.views.pages.notebook import result_html
 
         return result_html(cast(StoredResult, self), self.plot())
 
@@ -110,6 +110,6 @@ class Certified(Told):
 
     def certify(self, network: "LoadedModel", *, time_limit: float | None = None) -> "Certificate":
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
-        from milp_verix.certification.certify import certify
+        from milp_verix.certificates.certify import certify
 
         return certify(network, cast(Any, self), time_limit=time_limit)

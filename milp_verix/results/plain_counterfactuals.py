@@ -18,7 +18,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from milp_verix.clock import BeyondMemoryError, Deadline, OutOfTimeError
+from milp_verix.base.clock import BeyondMemoryError, Deadline, OutOfTimeError
 from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of

@@ -3,19 +3,19 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from milp_verix.errors import InputError
-from milp_verix.inputs.names import require_one_of
-from milp_verix.number_text import counted
-from milp_verix.power_indices.indices import INDICES
-from milp_verix.printable import printable
+from milp_verix.base import stored_kinds as kinds
+from milp_verix.base.errors import InputError
+from milp_verix.base.names import require_one_of
+from milp_verix.base.number_text import counted
+from milp_verix.base.printable import printable
 from milp_verix.results.methods import Certified, Drawn, Told
+from milp_verix.results.power_indices.indices import INDICES
 from milp_verix.results.records import (
     audit,
     contrast,
     enumeration,
     explanation,
     importance,
-    kinds,
     radius,
     ranges,
     relevance,
@@ -23,7 +23,7 @@ from milp_verix.results.records import (
 )
 
 if TYPE_CHECKING:
-    from milp_verix.loaded_model import LoadedModel
+    from milp_verix.models.loaded_model import LoadedModel
     from milp_verix.problem.problem import PosedProblem
 
 
@@ -59,7 +59,7 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
 
         ``feature`` is an index or a name. Raises ``InputError`` for one without a counterfactual.
         """
-        from milp_verix.reporting.words.sentences import counterfactual_sentence
+        from milp_verix.views.words.sentences import counterfactual_sentence
 
         if feature is None:
             return super().sentence()
@@ -84,8 +84,8 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
         Raises ``InputError`` where ``network`` is missing, or is not the network explained.
         """
         import milp_verix
-        from milp_verix.onnx_reader.onnx_network import loaded
-        from milp_verix.problem.again import asked_in
+        from milp_verix.models.onnx.onnx_network import loaded
+        from milp_verix.results.again import asked_in
 
         if network is None:
             problem = getattr(self, "_problem", None)
@@ -102,8 +102,8 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
         return milp_verix.inflate(network, self.input, self, **{**asked, **options})
 
     def __repr__(self) -> str:
-        from milp_verix.reporting.words.explanation import ball_text
-        from milp_verix.reporting.words.wording import outcome_text
+        from milp_verix.views.words.explanation import ball_text
+        from milp_verix.views.words.wording import outcome_text
 
         return printable(
             f"Explanation({self.model.file}: prediction {self.prediction}, {self.size} of "
@@ -197,7 +197,7 @@ class Audit(Certified, Drawn, audit.AuditRecord):
         return failing_points(self, [(None, others, self.counterexample), *points], network)
 
     def __repr__(self) -> str:
-        from milp_verix.reporting.words.audit import audit_headline, audit_outcome
+        from milp_verix.views.words.audit import audit_headline, audit_outcome
 
         return printable(f"Audit({self.model.file}: {audit_headline(self)}, {audit_outcome(self)})")
 

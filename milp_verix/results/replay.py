@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.problem.again import posed_again
+from milp_verix.base.stored_kinds import FeatureSet
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.results.again import posed_again
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.kinds import FeatureSet
 from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
 

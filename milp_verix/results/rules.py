@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from milp_verix.errors import InputError
-from milp_verix.number_text import counted, percent_of
+from milp_verix.base.errors import InputError
+from milp_verix.base.number_text import counted, percent_of
 from milp_verix.results.public import Ranges
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from milp_verix.loaded_model import LoadedModel
+    from milp_verix.models.loaded_model import LoadedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class Rules:
 
     def sentence(self) -> str:
         """Return ``"These 12 rules prove 71 % of the decisions on 45222 rows."``."""
-        from milp_verix.reporting.words.ranges import rules_sentence
+        from milp_verix.views.words.ranges import rules_sentence
 
         return rules_sentence(self.rules, self.covered, self.rows)
 
     def summary(self) -> "Table":
         """Return a rich table: a row for each rule, with the share of rows that it adds."""
-        from milp_verix.reporting.words.fact_table import table_of
-        from milp_verix.reporting.words.ranges import rules_facts
+        from milp_verix.views.words.fact_table import table_of
+        from milp_verix.views.words.ranges import rules_facts
 
         return table_of(rules_facts(self.rules, self.covered, self.rows))
 

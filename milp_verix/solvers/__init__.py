@@ -5,11 +5,11 @@ A solver has ``name``, ``licence``, ``capabilities``, ``unavailable()`` and ``op
 :class:`~milp_verix.solvers.own_solver.OwnSolver`.
 """
 
+from milp_verix.base.tolerances import Tolerances, tolerances_of
 from milp_verix.solvers.auto import AUTO_ORDER, available, first_of_auto, lacking, why_auto
 from milp_verix.solvers.licence_fallback import LicenceFallback
 from milp_verix.solvers.registry import CHECKERS, SOLVERS, solver_named
 from milp_verix.solvers.session import Session, Solver, SolveResult, SolveStatus, Targets, extend
-from milp_verix.tolerances import Tolerances, tolerances_of
 
 SIZE_LIMITED = frozenset({"gurobi"})
 LICENCE_FALLBACK = "highs"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from milp_verix.errors import InputError, SolverUnavailableError
+from milp_verix.base.errors import InputError, SolverUnavailableError
 from milp_verix.solvers.registry import SOLVERS, solver_named
 from milp_verix.solvers.session import Solver, in_words
 

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from milp_verix.errors import SolverUnavailableError
+from milp_verix.base.errors import SolverUnavailableError
 from milp_verix.solvers.session import Session, SolveStatus, Targets
 from verix_encodings import Program, ProgramBuilder
 

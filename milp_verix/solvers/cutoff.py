@@ -12,8 +12,8 @@ from enum import Enum
 
 import numpy as np
 
-from milp_verix.arguments import LONGEST_CHECK
-from milp_verix.errors import SolverError
+from milp_verix.base.arguments import LONGEST_CHECK
+from milp_verix.base.errors import SolverError
 from milp_verix.solvers.parameters import SolverParameters
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
 from milp_verix.solvers.solver_work import spend_solve

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from milp_verix.errors import LicenceLimitError
+from milp_verix.base.errors import LicenceLimitError
 from milp_verix.solvers.session import Session, SolveResult, Targets, extend, in_words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray

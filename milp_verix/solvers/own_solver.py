@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from milp_verix.errors import SolverUnavailableError
+from milp_verix.base.errors import SolverUnavailableError
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.session import Session
-from milp_verix.tolerances import Tolerances
 
 
 @dataclass(frozen=True, slots=True)

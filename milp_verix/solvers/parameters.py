@@ -1,6 +1,6 @@
 """Parameters and limits of trust of each solver, called directly or through PuLP or Pyomo.
 
-This is the only place where :class:`~milp_verix.tolerances.Tolerances` become a solver's own
+This is the only place where :class:`~milp_verix.base.tolerances.Tolerances` become a solver's own
 parameters; ``docs/solvers.md`` has them as a table. Gaps are zero, presolve, cuts and heuristics
 off: on the programs of checks this is several times faster than the defaults.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from milp_verix.tolerances import Tolerances
+from milp_verix.base.tolerances import Tolerances
 
 Options = dict[str, Any]
 

@@ -12,8 +12,8 @@ from importlib.metadata import entry_points
 from typing import Any, cast
 from urllib.parse import parse_qsl
 
-from milp_verix.errors import InputError, refusing
-from milp_verix.inputs.names import require_one_of
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.names import require_one_of
 from milp_verix.solvers.backends import cbc, gurobi, highs, scip
 from milp_verix.solvers.backends.checkers import checker
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver

@@ -13,9 +13,9 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from milp_verix.clock import Deadline
-from milp_verix.errors import SolverError
-from milp_verix.tolerances import Tolerances
+from milp_verix.base.clock import Deadline
+from milp_verix.base.errors import SolverError
+from milp_verix.base.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.proofs.certificate import Leaf

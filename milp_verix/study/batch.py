@@ -8,20 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, cast
 
-from milp_verix.argument_kinds import SEVERAL, TEXTS, instance_of
-from milp_verix.arguments import path_of
+from milp_verix.base.argument_kinds import SEVERAL, TEXTS, instance_of
+from milp_verix.base.arguments import path_of
+from milp_verix.base.errors import InputError
+from milp_verix.base.names import require_one_of
 from milp_verix.comparison.compare import compare_solvers
-from milp_verix.duality.contrastive import contrastive_of
-from milp_verix.errors import InputError
-from milp_verix.global_search.minimum import MinimumOptions, minimum_of
 from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.inputs.names import require_one_of
 from milp_verix.inputs.radii import Epsilon
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.problem.one_liner import one_liner
 from milp_verix.problem.options import AskedAnywhere, Ordering, TraversalOptions
-from milp_verix.runner import stopping
+from milp_verix.searches.contrast.contrastive import contrastive_of
+from milp_verix.searches.explain.explain import explain_problem
+from milp_verix.searches.minimum.minimum import MinimumOptions, minimum_of
+from milp_verix.searches.runner import stopping
 from milp_verix.study.dask_engine import connected, dask_engine
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Journal, Record, identity
 from milp_verix.study.partial import forget, partial_file, partial_folder
@@ -30,7 +31,6 @@ from milp_verix.study.results import ResultsFolder, default_folder
 from milp_verix.study.run import Outcome
 from milp_verix.study.tasks import Task
 from milp_verix.study.workers import Engine, engine_for
-from milp_verix.traversal.explain import explain_problem
 
 
 @dataclass(frozen=True, slots=True)

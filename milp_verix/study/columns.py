@@ -17,17 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import InputError
-from milp_verix.number_text import nearest
-from milp_verix.reporting.words.columns import ColumnUse, TableUse
-from milp_verix.reporting.words.explanation import domain_parts
-from milp_verix.reporting.words.feature_labels import labels_of
-from milp_verix.reporting.words.wording import norm_told, restrictions
+from milp_verix.base.errors import InputError
+from milp_verix.base.number_text import nearest
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import load
 from milp_verix.results.records.question import difference_of
 from milp_verix.study.page.gallery import StoredTask, stored_results
 from milp_verix.study.page.rows import radius_text, read_rows
+from milp_verix.views.words.columns import ColumnUse, TableUse
+from milp_verix.views.words.explanation import domain_parts
+from milp_verix.views.words.feature_labels import labels_of
+from milp_verix.views.words.wording import norm_told, restrictions
 
 _KINDS = ("minimum", "explain")
 _ALWAYS = 2 / 3

@@ -21,8 +21,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
 
-from milp_verix.errors import InputError, SolverError
-from milp_verix.loaded_model import LoadedModel
+from milp_verix.base.errors import InputError, SolverError
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.solvers.remote.process import give_back, take
 from milp_verix.study.run import Outcome, failed, run_task
 from milp_verix.study.tasks import Task

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError, refusing
+from milp_verix.base.errors import InputError, refusing
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.inputs.one_row import features_among, has_names, row_of

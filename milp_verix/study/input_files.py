@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError
-from milp_verix.image_shape import Shape
-from milp_verix.input_files import PICTURES, decoded_note, read_input, scale_bytes, scaled_note
-from milp_verix.loaded_model import LoadedModel
+from milp_verix.base.errors import InputError
+from milp_verix.base.image_shape import Shape
+from milp_verix.inputs.input_files import (
+    PICTURES,
+    decoded_note,
+    read_input,
+    scale_bytes,
+    scaled_note,
+)
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.study.inputs import Inputs, inputs_of, names_of
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError, refusing
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.stored_numbers import array_in
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.one_row import has_names, in_order, numbers_by_name, row_of
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.stored_numbers import array_in
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.study.tables import number_table
 
 _FORMS = "give a .npy file, a .npz file with KEY after a colon, a .csv or a .parquet file"

@@ -18,11 +18,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from milp_verix.errors import InputError, refusing
-from milp_verix.reporting.words.wording import counted
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.stored_numbers import UnreadableError, parsed
 from milp_verix.results.records.conversion import converted, shown
-from milp_verix.stored_numbers import UnreadableError, parsed
 from milp_verix.study.journal_line import JournalLine
+from milp_verix.views.words.wording import counted
 
 Record: TypeAlias = dict[str, Any]
 """One finished task, as JSON has it."""

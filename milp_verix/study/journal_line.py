@@ -2,8 +2,8 @@
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+from milp_verix.base.stored_kinds import Amount, Cost, Count, Indices, Prediction, Sha256
 from milp_verix.results.records.comparison_file import ComparedChecks
-from milp_verix.results.records.kinds import Amount, Cost, Count, Indices, Prediction, Sha256
 
 
 class TaskSettings(TypedDict, total=False):

@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 from functools import partial as partial_function
 from typing import Any
 
-from milp_verix.errors import MilpVerixError
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.number_text import counted
-from milp_verix.reporting.comparison_files import compared_checks
+from milp_verix.base.errors import MilpVerixError
+from milp_verix.base.number_text import counted
+from milp_verix.base.version import version
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.oracle.statistics import INTERRUPTED
 from milp_verix.results.comparison import Comparison
+from milp_verix.results.comparison_files import compared_checks
 from milp_verix.results.earlier import EarlierResultError
 from milp_verix.results.public import ContrastiveExplanation, Explanation
-from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record
 from milp_verix.study.partial import Partial
 from milp_verix.study.results import packed
 from milp_verix.study.tasks import FUNCTIONS, Task
-from milp_verix.version import version
 
 _ROUNDING = 1e-6
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from milp_verix.argument_kinds import checked
-from milp_verix.arguments import path_of, seconds_of
-from milp_verix.comparable import Compared
-from milp_verix.errors import InputError
+from milp_verix.base.argument_kinds import checked
+from milp_verix.base.arguments import path_of, seconds_of
+from milp_verix.base.comparable import Compared
+from milp_verix.base.errors import InputError
+from milp_verix.base.names import require_one_of
+from milp_verix.base.number_text import counted
 from milp_verix.inputs.frame import pandas
-from milp_verix.inputs.names import require_one_of
-from milp_verix.number_text import counted
-from milp_verix.reporting.comparison_files import EACH_COLUMNS, written_as_csv
+from milp_verix.results.comparison_files import EACH_COLUMNS, written_as_csv
 from milp_verix.results.records.comparison import Pair
 from milp_verix.results.records.solver_study import PairSummary, SolverTimes
 from milp_verix.study.journal import FAILED, Record, best_records
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from milp_verix.reporting.figures.parts.sheet import Drawing
+    from milp_verix.views.figures.parts.sheet import Drawing
 
 ABOUT = ("instance", "model", "index", "epsilon", "norm", "check_time_limit")
 CLOCKS = {"wall": "seconds", "cpu": "cpu_seconds"}
@@ -76,7 +76,7 @@ class SolverStudy(Compared):
 
     def table(self) -> "Table":
         """Return a rich table with a row for each pair."""
-        from milp_verix.reporting.words.solver_study import table
+        from milp_verix.views.words.solver_study import table
 
         return table(self.times)
 
@@ -85,7 +85,7 @@ class SolverStudy(Compared):
 
         Raises ``InputError`` where no check has an answer, and for a path that cannot be written.
         """
-        from milp_verix.reporting.figures.solver_study_plot import plot_solver_study
+        from milp_verix.views.figures.solver_study_plot import plot_solver_study
 
         return plot_solver_study(self.times, path)
 

@@ -10,19 +10,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from milp_verix.argument_kinds import checked
-from milp_verix.arguments import path_of, radius_in
-from milp_verix.errors import InputError, refusing
-from milp_verix.image_shape import image_shape_of
-from milp_verix.input_files import read_numbers
-from milp_verix.inputs.names import meant
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.onnx_reader.onnx_network import load_network
+from milp_verix.base.argument_kinds import checked
+from milp_verix.base.arguments import path_of, radius_in
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.image_shape import image_shape_of
+from milp_verix.base.names import meant
+from milp_verix.base.tolerances import tolerances_of
+from milp_verix.inputs.input_files import read_numbers
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.study.batch import Tally, run_parts
 from milp_verix.study.input_files import stored_inputs
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.tasks import LIMITS
-from milp_verix.tolerances import tolerances_of
 
 _NETWORKS = ("model", "models")
 _QUESTION = (*_NETWORKS, "xs", "columns", "inputs", "indices", "epsilon", "task", "grid")

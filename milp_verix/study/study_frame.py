@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 import pandas as pd
 from pandas.plotting import PlotAccessor
 
-from milp_verix.reporting.comparison_files import harmless
+from milp_verix.results.comparison_files import harmless
 from milp_verix.study.columns import use_of_columns
 
 if TYPE_CHECKING:
-    from milp_verix.reporting.figures.parts.sheet import Drawing
-    from milp_verix.reporting.words.columns import TableUse
+    from milp_verix.views.figures.parts.sheet import Drawing
+    from milp_verix.views.words.columns import TableUse
 
 
 class StudyPlots(PlotAccessor):  # type: ignore[misc]
@@ -61,6 +61,6 @@ class StudyFrame(pd.DataFrame):  # type: ignore[misc]
         self, path: str | Path | None = None, *, results: str | Path | None = None
     ) -> "Drawing":
         """Draw :meth:`columns_used`; write the picture to ``path`` if given."""
-        from milp_verix.reporting.figures.columns_plot import plot_columns
+        from milp_verix.views.figures.columns_plot import plot_columns
 
         return plot_columns(self.columns_used(results), path)

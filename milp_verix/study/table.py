@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from milp_verix.argument_kinds import checked
-from milp_verix.arguments import path_of
+from milp_verix.base.argument_kinds import checked
+from milp_verix.base.arguments import path_of
 from milp_verix.inputs.frame import pandas
 from milp_verix.study.journal import Record, best_records
 

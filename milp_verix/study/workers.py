@@ -15,9 +15,9 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from milp_verix.arguments import integer_of
-from milp_verix.errors import InputError
-from milp_verix.loaded_model import LoadedModel
+from milp_verix.base.arguments import integer_of
+from milp_verix.base.errors import InputError
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.study.run import Outcome, failed, run_task
 from milp_verix.study.tasks import Task
 

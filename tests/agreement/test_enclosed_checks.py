@@ -7,7 +7,7 @@ import onnx
 import pytest
 
 from milp_verix import check
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from tests.support.onnx_models import FLOAT, build, loaded, node
 
 Layer = tuple[list[onnx.NodeProto], dict[str, np.ndarray]]

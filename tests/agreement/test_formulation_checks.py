@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 import milp_verix
 from milp_verix import Answer, Explanation, InputError, OnnxNetwork
+from milp_verix.base.errors import LicenceLimitError, SolverError
 from milp_verix.cli.app import app
-from milp_verix.errors import LicenceLimitError, SolverError
-from milp_verix.reporting.words.explanation import facts
 from milp_verix.solvers import SOLVERS, auto, open_session
+from milp_verix.views.words.explanation import facts
 from tests.support.brute_force_cases import Case, case, permutation
 from tests.support.installed_solvers import SLOW, needs, why_not
 from tests.support.random_networks import cube, dense_network, network_of, random_layers

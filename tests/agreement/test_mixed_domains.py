@@ -9,8 +9,8 @@ import pytest
 
 import milp_verix
 from milp_verix import Inputs, Problem, category, continuous, integer
-from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.base.errors import InputError
+from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.search import Search
 from milp_verix.solvers import CHECKERS, SOLVERS

@@ -22,7 +22,7 @@ from milp_verix import (
     relevance,
     robustness_radius,
 )
-from milp_verix.tree_reader.tree_network import TreeNetwork
+from milp_verix.models.trees.tree_network import TreeNetwork
 from tests.support.certificates import checked
 from tests.support.named_tables import FORMS, KINDS, NamedCase, named_case
 

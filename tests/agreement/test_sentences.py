@@ -14,11 +14,11 @@ import pytest
 
 import milp_verix
 from milp_verix import Inputs, OnnxNetwork
-from milp_verix.power_indices.indices import INDICES
-from milp_verix.reporting.words.any_result import facts_of, title
-from milp_verix.reporting.words.comparison import remarks
-from milp_verix.reporting.words.radius import sweep_facts, sweep_headline
+from milp_verix.results.power_indices.indices import INDICES
 from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.views.words.any_result import facts_of, title
+from milp_verix.views.words.comparison import remarks
+from milp_verix.views.words.radius import sweep_facts, sweep_headline
 from tests.support.mixed_domains import MixedCase, mixed_case
 from tests.support.power_indices import defined_indices
 from tests.support.random_networks import dense_network, random_layers

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Certificate, Inputs, Problem, category, certify, continuous, integer
-from milp_verix.tree_reader.tree_network import TreeNetwork
+from milp_verix.models.trees.tree_network import TreeNetwork
 from tests.support.certificates import changed, checked, mutants_of, numbers_in
 from tests.support.tree_claims import given, keeps, margins_at
 from tests.support.tree_models import LIBRARIES

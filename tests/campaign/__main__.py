@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.tables import commit
-from milp_verix.errors import MilpVerixError
+from milp_verix.base.errors import MilpVerixError
 from milp_verix.solvers import SOLVERS
 from tests.campaign.cases import case
 from tests.campaign.journal import Asked, append, read, seeds, table

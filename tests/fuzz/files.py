@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import milp_verix as mv
-from milp_verix.input_files import read_input
+from milp_verix.inputs.input_files import read_input
 from tests.fuzz.trials import LIMIT
 from tests.support.repository import FIXTURES
 from verix_checker import command

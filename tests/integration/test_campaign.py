@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from milp_verix.onnx_reader import onnx_network  # noqa: F401 - it registers the operators
-from milp_verix.onnx_reader.registry import operators
+from milp_verix.models.onnx import onnx_network  # noqa: F401 - it registers the operators
+from milp_verix.models.onnx.registry import operators
 from tests.campaign import questions
 from tests.campaign.__main__ import asked
 from tests.campaign.cases import FiniteCase

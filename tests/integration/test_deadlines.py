@@ -14,9 +14,9 @@ import pytest
 
 import milp_verix
 from milp_verix import ContrastiveExplanation, Enumeration, Explanation, Problem
-from milp_verix.clock import Deadline, OutOfTimeError, deadline_in
+from milp_verix.base.clock import Deadline, OutOfTimeError, deadline_in
 from milp_verix.oracle.whole_ball import whole_ball
-from milp_verix.traversal.explain import explain
+from milp_verix.searches.explain.explain import explain
 from tests.support.clocks import wall_clock
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from verix_encodings import Bounds, interval_bounds
@@ -203,7 +203,7 @@ def test_ctrl_c_in_the_order_keeps_what_the_bounds_have_proven(
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("milp_verix.traversal.order.sensitivity", interrupted)
+    monkeypatch.setattr("milp_verix.searches.explain.order.sensitivity", interrupted)
     found = explain(network(), images()[0], order="sensitivity", **ROBUST)
     assert found.statistics.stopped == "interrupted"
     assert found.irrelevant == tuple(range(64))

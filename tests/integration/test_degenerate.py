@@ -12,8 +12,8 @@ import pytest
 
 import milp_verix
 from milp_verix import OnnxNetwork
-from milp_verix.global_search.minimum import METHODS
 from milp_verix.problem.ball import NORMS
+from milp_verix.searches.minimum.minimum import METHODS
 from tests.support.random_networks import as_layers, dense_network
 from verix_encodings import Interval, NormBall, ProgramBuilder, l2_tangents, tangent_gaps
 

@@ -25,10 +25,10 @@ from milp_verix import (
     integer,
     write_report,
 )
-from milp_verix.duality.contrastive import contrastive
-from milp_verix.reporting.words.contrast import contrast_facts
-from milp_verix.reporting.words.explanation import facts
-from milp_verix.reporting.words.wording import headline
+from milp_verix.searches.contrast.contrastive import contrastive
+from milp_verix.views.words.contrast import contrast_facts
+from milp_verix.views.words.explanation import facts
+from milp_verix.views.words.wording import headline
 from tests.support.command_line import run_here as run
 from tests.support.random_networks import as_layers, dense_model
 

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from milp_verix.onnx_reader.operators.refusals import refusals
-from milp_verix.onnx_reader.registry import operators
+from milp_verix.models.onnx.operators.refusals import refusals
+from milp_verix.models.onnx.registry import operators
 from tests.support.repository import ROOT
 
 sys.path.append(str(ROOT / "docs"))

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import milp_verix as mv
-from milp_verix.clock import elapsed_work
+from milp_verix.base.clock import elapsed_work
 from tests.support.clocks import WildClock
 from tests.support.digits_example import images, network
 from tests.support.onnx_models import FLOAT, build, node
@@ -24,16 +24,16 @@ from verix_encodings.work import worked
 
 _TIMED = ("seconds", "check_seconds", "stages", "solvers")
 _CLOCKS = (
-    "milp_verix.clock",
+    "milp_verix.base.clock",
     "milp_verix.oracle.engines.portfolio",
     "milp_verix.oracle.stage_clock",
     "milp_verix.problem.request",
     "milp_verix.solvers.session",
     "milp_verix.solvers.cutoff",
     "milp_verix.solvers.remote.remote_session",
-    "milp_verix.global_search.search",
-    "milp_verix.global_search.heuristics.proposals",
-    "milp_verix.radius.sweep",
+    "milp_verix.searches.minimum.search",
+    "milp_verix.searches.minimum.heuristics.proposals",
+    "milp_verix.searches.radius.sweep",
 )
 
 

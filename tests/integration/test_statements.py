@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix.number_text import nearest
+from milp_verix.base.number_text import nearest
 from tests.support.repository import PYTHON_PATH, ROOT
 
 BENCHMARKS = ROOT / "benchmarks"
@@ -115,7 +115,7 @@ def _always(value: Any) -> Callable[[Any], Callable[..., Any]]:
 FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     "names of other columns": (
         {
-            "milp_verix.reporting.words.feature_labels.FeatureLabels.__getitem__": lambda right: (
+            "milp_verix.views.words.feature_labels.FeatureLabels.__getitem__": lambda right: (
                 lambda labels, feature: right(labels, (feature + 1) % len(labels.names))
             )
         },
@@ -127,34 +127,34 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "a rounded end of a range": (
         {
-            "milp_verix.reporting.words.ranges.range_end": lambda right: (
+            "milp_verix.views.words.ranges.range_end": lambda right: (
                 lambda end, x, kind: (nearest(end, 2), False)
             )
         },
         4,
     ),
     "no limits in a sentence": (
-        {"milp_verix.reporting.words.sentences.limit_parts": _always([])},
+        {"milp_verix.views.words.sentences.limit_parts": _always([])},
         3,
     ),
     "no limits of a contrast": (
-        {"milp_verix.reporting.words.contrast.limit_parts": _always([])},
+        {"milp_verix.views.words.contrast.limit_parts": _always([])},
         8,
     ),
     "no directions of a contrast": (
-        {"milp_verix.reporting.words.contrast.directions_of": _always([])},
+        {"milp_verix.views.words.contrast.directions_of": _always([])},
         9,
     ),
     "held columns that count as free": (
         {
             "milp_verix.results.records.base.still_features": _always(()),
-            "milp_verix.reporting.words.sentences._move": _always(np.inf),
+            "milp_verix.views.words.sentences._move": _always(np.inf),
         },
         13,
     ),
     "the name of another class": (
         {
-            "milp_verix.reporting.words.sentences.named_prediction": lambda right: (
+            "milp_verix.views.words.sentences.named_prediction": lambda right: (
                 lambda found, label, *more: (
                     right(found, label ^ 1, *more)
                     if isinstance(label, int)
@@ -166,34 +166,34 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "a share of rows that is too large": (
         {
-            "milp_verix.reporting.words.ranges.percent_of": lambda right: (
+            "milp_verix.views.words.ranges.percent_of": lambda right: (
                 lambda part, whole: right(min(part + 3, whole), whole)
             )
         },
         3,
     ),
     "a radius that is too large": (
-        {"milp_verix.reporting.words.radius.down": _after(lambda text: nearest(float(text), 1))},
+        {"milp_verix.views.words.radius.down": _after(lambda text: nearest(float(text), 1))},
         4,
     ),
     "no domain of an array": (
         {
-            "milp_verix.reporting.words.sentences._in_domain": _always(""),
-            "milp_verix.reporting.words.radius.bounds_told": _always([]),
+            "milp_verix.views.words.sentences._in_domain": _always(""),
+            "milp_verix.views.words.radius.bounds_told": _always([]),
         },
         100,
     ),
     "no link of a regressor": (
-        {"milp_verix.reporting.words.sentences._link_told": _always([])},
+        {"milp_verix.views.words.sentences._link_told": _always([])},
         40,
     ),
     "another norm": (
-        {"milp_verix.reporting.words.sentences.norm_text": _always("L2")},
+        {"milp_verix.views.words.sentences.norm_text": _always("L2")},
         336,
     ),
     "the radius of another coordinate": (
         {
-            "milp_verix.reporting.words.sentences._move": lambda right: (
+            "milp_verix.views.words.sentences._move": lambda right: (
                 lambda result, feature: right(result, (feature + 1) % len(result.groups))
             )
         },

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from tests.support.brute_force import BruteForce
 from tests.support.onnx_models import DOUBLE, FLOAT
 from tests.support.random_networks import Layer, dense_network, random_layers

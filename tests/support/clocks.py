@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from milp_verix.clock import Deadline, elapsed_work
+from milp_verix.base.clock import Deadline, elapsed_work
 from verix_encodings.work import UNITS_PER_SECOND, spend, worked
 
 
@@ -55,7 +55,7 @@ class WallClock:
 def wall_clock(monkeypatch: pytest.MonkeyPatch) -> WallClock:
     """Return the clock that all deadlines go by during a test."""
     clock = WallClock()
-    for module in ("milp_verix.clock", "milp_verix.solvers.session"):
+    for module in ("milp_verix.base.clock", "milp_verix.solvers.session"):
         monkeypatch.setattr(f"{module}.time", clock)
     return clock
 

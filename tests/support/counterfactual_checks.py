@@ -10,7 +10,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from milp_verix import ContrastiveExplanation, Explanation
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from tests.support.brute_force_cases import Case
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from milp_verix.errors import SolverUnavailableError
+from milp_verix.base.errors import SolverUnavailableError
 from milp_verix.solvers import CHECKERS, SOLVERS, open_session
 
 SLOW = frozenset({"cbc", "scip", "pulp", "pyomo"})

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from milp_verix import OnnxNetwork, Problem, Tolerances, Verdict
-from milp_verix.clock import deadline_in
+from milp_verix.base.clock import deadline_in
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.search import Search
 from tests.support.onnx_models import DOUBLE

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix import Problem
-from milp_verix.errors import SolverUnavailableError
+from milp_verix.base.errors import SolverUnavailableError
 from milp_verix.problem.ball import Ball
 from milp_verix.solvers import SOLVERS, Session, SolveResult, SolveStatus, Targets, open_session
 from tests.support.fake_session import Answering, FakeSession

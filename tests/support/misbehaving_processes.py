@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import LicenceLimitError, SolverUnavailableError
+from milp_verix.base.errors import LicenceLimitError, SolverUnavailableError
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import SolveResult, SolveStatus, Targets
 from milp_verix.solvers.backends.highs import HighsSession
-from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 
 

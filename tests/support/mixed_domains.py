@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from milp_verix import Inputs, binary, category, integer, ordinal
 from milp_verix.inputs.features import Feature
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from tests.support.random_networks import Layer, dense_network, random_layers
 
 Array = NDArray[np.float64]

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from milp_verix import Problem
-from milp_verix.clock import Deadline
+from milp_verix.base.clock import Deadline
 from milp_verix.oracle.engines.claim import Claim
 from tests.support.random_networks import dense_network, random_layers
 from verix_encodings import interval_bounds

@@ -10,7 +10,7 @@ import onnx
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from tests.support.onnx_models import DOUBLE, FLOAT, build, loaded, node, weights
 from verix_encodings import (
     SMOOTH_FUNCTIONS,

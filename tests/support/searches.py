@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 
 from milp_verix import Problem
-from milp_verix.clock import Deadline, Limit
-from milp_verix.global_search.branch_and_cut import BranchAndCut, branch_and_cut
-from milp_verix.global_search.explainer import Explainer
-from milp_verix.global_search.heuristics.incumbent import Incumbent
-from milp_verix.global_search.pricing.adversary import Adversary
-from milp_verix.global_search.search import MinimumSearch
-from milp_verix.global_search.search_limits import SearchLimits
+from milp_verix.base.clock import Deadline, Limit
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import Search
+from milp_verix.searches.minimum.branch_and_cut import BranchAndCut, branch_and_cut
+from milp_verix.searches.minimum.explainer import Explainer
+from milp_verix.searches.minimum.heuristics.incumbent import Incumbent
+from milp_verix.searches.minimum.pricing.adversary import Adversary
+from milp_verix.searches.minimum.search import MinimumSearch
+from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.solvers.phase.warm_lp import WarmLp
-from milp_verix.tolerances import Tolerances
 from tests.support.digits_example import images, network
 
 LIMITS = SearchLimits()

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from rich.console import Console
 
-from milp_verix.arguments import radius_in
+from milp_verix.base.arguments import radius_in
+from milp_verix.base.errors import InputError
 from milp_verix.cli.batches.progress import deliver, exit_code, tasks_progress
 from milp_verix.cli.exit_codes import DISAGREEMENT
 from milp_verix.cli.help_sections import output_option, question_option, search_option
 from milp_verix.cli.question import QuestionOptions, arguments_of, network_of
-from milp_verix.errors import InputError
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.study.batch import run_parts
 from milp_verix.study.input_files import stored_inputs

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
+from milp_verix.base.errors import InputError
 from milp_verix.cli.help_sections import output_option, question_option, search_option
 from milp_verix.cli.options import (
     CheckTimeLimit,
@@ -15,10 +16,9 @@ from milp_verix.cli.options import (
     number_of,
 )
 from milp_verix.cli.question import order_of
-from milp_verix.errors import InputError
-from milp_verix.loaded_model import LoadedModel
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.searches.explain.order import ORDERS
 from milp_verix.study.tasks import FUNCTIONS
-from milp_verix.traversal.order import ORDERS
 
 _OfExplain: TypeAlias = Annotated[str | None, search_option(metavar="NAME", help="As of explain.")]
 _OfMinimum: TypeAlias = Annotated[str | None, search_option(metavar="NAME", help="As of minimum.")]

@@ -15,13 +15,13 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from milp_verix.base.errors import InputError
+from milp_verix.base.number_text import counted
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED
 from milp_verix.cli.terminal import Terminal
-from milp_verix.errors import InputError
-from milp_verix.number_text import counted
-from milp_verix.reporting.words.solver_study import meaning
 from milp_verix.study.batch import Tally
 from milp_verix.study.solver_study import SolverStudy, read_solver_study
+from milp_verix.views.words.solver_study import meaning
 
 _SECONDS_BETWEEN_LINES = 10.0
 

@@ -4,8 +4,6 @@ from typing import Annotated, Any
 
 import typer
 
-from milp_verix.auditing.audit import audit_of
-from milp_verix.auditing.search import AuditProgress
 from milp_verix.cli.answering import answered
 from milp_verix.cli.delivery import ProvenDelivery, exit_code
 from milp_verix.cli.exit_codes import NOT_SOUND
@@ -13,9 +11,11 @@ from milp_verix.cli.help_sections import question_option, search_option
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedQuestion, Question
 from milp_verix.cli.search_options import TraversalOptions
-from milp_verix.reporting.words.wording import counted
 from milp_verix.results.public import Audit
-from milp_verix.traversal.order import ORDERS
+from milp_verix.searches.audit.audit import audit_of
+from milp_verix.searches.audit.search import AuditProgress
+from milp_verix.searches.explain.order import ORDERS
+from milp_verix.views.words.wording import counted
 
 EXIT_CODES = """\
 Exit codes: 0 the explanation is sound, proven; 1 it is not, and there is a counterexample; 3

@@ -7,7 +7,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from milp_verix.arguments import radius_in
+from milp_verix.base.arguments import radius_in
+from milp_verix.base.errors import InputError, refusing
 from milp_verix.cli.batches.options import Course, Search, Wanted, parts_of
 from milp_verix.cli.batches.progress import deliver, exit_code, tasks_progress
 from milp_verix.cli.certificates import SECONDS, places_of, stored_proof
@@ -22,7 +23,6 @@ from milp_verix.cli.question import (
     network_of,
     numbers_in,
 )
-from milp_verix.errors import InputError, refusing
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.study.batch import run_parts
 from milp_verix.study.input_files import stored_inputs

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from milp_verix.base.errors import InputError
 from milp_verix.cli.batches.comparing import Many, Solvers
 from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
@@ -18,13 +19,12 @@ from milp_verix.cli.search_options import BoundOptions
 from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.compare import TASKS, compare_solvers
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
-from milp_verix.errors import InputError
-from milp_verix.reporting.figures.parts.writing import plot_format
-from milp_verix.reporting.words.comparison import remarks
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.records.comparison import Pair
+from milp_verix.searches.explain.order import ORDERS
 from milp_verix.solvers import CHECKERS, SOLVERS
-from milp_verix.traversal.order import ORDERS
+from milp_verix.views.figures.parts.writing import plot_format
+from milp_verix.views.words.comparison import remarks
 from verix_encodings import FORMULATIONS
 
 EXIT_CODES = """\

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from milp_verix.base.number_text import down, up
 from milp_verix.cli.answering import answered
 from milp_verix.cli.delivery import DrawnDelivery, exit_code
 from milp_verix.cli.help_sections import question_option, search_option
@@ -11,10 +12,9 @@ from milp_verix.cli.options import Costs, Resume, features_in
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedQuestion, Question, numbers_in
 from milp_verix.cli.search_options import SearchOptions
-from milp_verix.duality.contrast_search import ContrastiveProgress
-from milp_verix.duality.contrastive import MEASURES, contrastive_of
-from milp_verix.number_text import down, up
 from milp_verix.results.public import ContrastiveExplanation
+from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
+from milp_verix.searches.contrast.contrastive import MEASURES, contrastive_of
 
 
 def contrastive(

@@ -10,8 +10,8 @@ from milp_verix.cli.help_sections import question_option
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedQuestion, Question
 from milp_verix.cli.search_options import SearchOptions
-from milp_verix.duality.marco import LIMIT, EnumerationProgress, enumerate_problem
 from milp_verix.results.public import Enumeration
+from milp_verix.searches.importance.marco import LIMIT, EnumerationProgress, enumerate_problem
 
 
 def enumerate_(

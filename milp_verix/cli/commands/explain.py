@@ -11,7 +11,7 @@ from milp_verix.cli.progress import progress_bar
 from milp_verix.cli.question import NamedQuestion, Question, order_of
 from milp_verix.cli.search_options import OrderName, TraversalOptions
 from milp_verix.results.public import Explanation
-from milp_verix.traversal.explain import explain_problem
+from milp_verix.searches.explain.explain import explain_problem
 
 EXIT_CODES = """\
 Exit codes: 0 the explanation is locally minimal; 3 it is sound, but features were left undecided

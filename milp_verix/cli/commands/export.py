@@ -5,21 +5,21 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from milp_verix.atomic_write import replacing, write_atomically
+from milp_verix.base.atomic_write import replacing, write_atomically
+from milp_verix.base.errors import InputError
+from milp_verix.base.printable import printable
+from milp_verix.base.tolerances import Tolerances
+from milp_verix.base.version import version
 from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.help_sections import output_option, question_option
 from milp_verix.cli.options import BoundsName, FormulationName, Segments
 from milp_verix.cli.question import QuestionOptions, files_of, freed_features, question_of
 from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.each_check import Relaxations, size_of
-from milp_verix.errors import InputError
-from milp_verix.loaded_model import LoadedModel
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.check_program import column_map, encode_problem
-from milp_verix.printable import printable
 from milp_verix.problem.search import Search
 from milp_verix.results.records.base import array_hash
-from milp_verix.tolerances import Tolerances
-from milp_verix.version import version
 from verix_encodings import Encoding
 from verix_encodings.arrays import FloatArray
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS

@@ -11,11 +11,11 @@ from milp_verix.cli.options import Resume
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedQuestion, Question, numbers_in
 from milp_verix.cli.search_options import SearchOptions
-from milp_verix.duality.importance import importance_of
-from milp_verix.duality.marco import EnumerationProgress
-from milp_verix.power_indices.indices import INDICES
-from milp_verix.reporting.words.wording import counted
+from milp_verix.results.power_indices.indices import INDICES
 from milp_verix.results.public import Importance
+from milp_verix.searches.importance.importance import importance_of
+from milp_verix.searches.importance.marco import EnumerationProgress
+from milp_verix.views.words.wording import counted
 
 
 def importance(

@@ -16,10 +16,10 @@ from milp_verix.cli.question import NamedQuestion, Question
 from milp_verix.cli.search_options import CheckOptions
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.ranges.inflate import inflate_problem
-from milp_verix.ranges.rows import Numbers
-from milp_verix.ranges.search import RangesProgress
 from milp_verix.results.public import Ranges
+from milp_verix.searches.ranges.inflate import inflate_problem
+from milp_verix.searches.ranges.rows import Numbers
+from milp_verix.searches.ranges.search import RangesProgress
 from milp_verix.study.described_rows import described_inputs
 from milp_verix.study.inputs import inputs_of
 

@@ -12,10 +12,10 @@ from milp_verix.cli.options import Costs, Resume, features_in, number_of
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedQuestion, Question, numbers_in
 from milp_verix.cli.search_options import SearchOptions
-from milp_verix.global_search.minimum import MASTERS, METHODS, minimum_of
-from milp_verix.global_search.search import MinimumProgress
-from milp_verix.reporting.words.explanation import trace_lines
 from milp_verix.results.public import Explanation
+from milp_verix.searches.minimum.minimum import MASTERS, METHODS, minimum_of
+from milp_verix.searches.minimum.search import MinimumProgress
+from milp_verix.views.words.explanation import trace_lines
 
 
 def minimum(

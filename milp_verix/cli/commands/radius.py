@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from milp_verix.base.number_text import down, up
 from milp_verix.cli.answering import answered
 from milp_verix.cli.delivery import ProvenDelivery, exit_code
 from milp_verix.cli.help_sections import question_option, search_option
@@ -11,10 +12,9 @@ from milp_verix.cli.options import number_of, radius_of
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedCase, Question, freed_features
 from milp_verix.cli.search_options import CheckOptions
-from milp_verix.number_text import down, up
-from milp_verix.radius.robustness import radius_of as bracketed_radius
-from milp_verix.radius.search import RadiusProgress
 from milp_verix.results.public import RobustnessRadii
+from milp_verix.searches.radius.robustness import radius_of as bracketed_radius
+from milp_verix.searches.radius.search import RadiusProgress
 
 EXIT_CODES = """\
 Exit codes: 0 every bracket is as narrow as asked for; 3 some are wider, and all are sound (time

@@ -11,9 +11,9 @@ from milp_verix.cli.options import features_in
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedQuestion, Question
 from milp_verix.cli.search_options import SearchOptions
-from milp_verix.duality.relevance import RelevanceProgress, relevance_of
-from milp_verix.reporting.words.wording import counted
 from milp_verix.results.public import Relevance
+from milp_verix.searches.importance.relevance import RelevanceProgress, relevance_of
+from milp_verix.views.words.wording import counted
 
 EXIT_CODES = """\
 Exit codes: 0 both answers are proven; 3 one is left open (time limit, or the solver could not

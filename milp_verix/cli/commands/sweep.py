@@ -11,9 +11,9 @@ from milp_verix.cli.options import radius_of
 from milp_verix.cli.progress import progress_bar
 from milp_verix.cli.question import NamedCase, Question, order_of
 from milp_verix.cli.search_options import CheckOptions, OrderName
-from milp_verix.radius.sweep import sweep_of
 from milp_verix.results.public import EpsilonSweep
-from milp_verix.traversal.strategies import STRATEGIES
+from milp_verix.searches.explain.strategies import STRATEGIES
+from milp_verix.searches.radius.sweep import sweep_of
 
 EXIT_CODES = """\
 Exit codes: 0 each explanation is locally minimal; 3 all are sound, but features were left undecided

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import InputError
+from milp_verix.base.errors import InputError
 from milp_verix.oracle.engines.claim import Candidate, Engine, NotInstalledError
 from milp_verix.oracle.engines.input_split import InputSplit
 from milp_verix.oracle.engines.leaves import Leaves, trees_of

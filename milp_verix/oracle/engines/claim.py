@@ -10,9 +10,9 @@ from typing import Protocol
 
 import numpy as np
 
-from milp_verix.clock import Deadline
-from milp_verix.errors import SolverUnavailableError
-from milp_verix.results.records.verdict import Stage, Verdict
+from milp_verix.base.clock import Deadline
+from milp_verix.base.errors import SolverUnavailableError
+from milp_verix.oracle.verdict import Stage, Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from milp_verix.oracle.engines.claim import Claim, Decision, Deeper
-from milp_verix.results.records.verdict import Answer, Stage, Verdict
+from milp_verix.oracle.verdict import Answer, Stage, Verdict
 from verix_encodings.propagation.alpha import beyond_input
 from verix_encodings.propagation.deepening import Deepening
 

@@ -5,9 +5,9 @@ import numpy as np
 from milp_verix.oracle.engines.box_search import BoxSearch
 from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
+from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.records.statistics import TIME_LIMIT
-from milp_verix.results.records.verdict import Answer, Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.mixed_domain import MixedDomain

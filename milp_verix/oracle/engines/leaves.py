@@ -19,8 +19,8 @@ from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.engines.leaf_reach import Reach
 from milp_verix.oracle.engines.leaf_search import Clique, LeafSearch
 from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
+from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.records.statistics import TIME_LIMIT
 from verix_encodings.arrays import FloatArray, relative_error
 from verix_encodings.kinds.leaf_boxes import Cells, cells_of
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from milp_verix.clock import Deadline, elapsed_work
+from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle.engines.claim import Claim, Decision, Deeper
 from milp_verix.oracle.engines.deepened import MANY, stage_of, staged
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
+from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.verdict import Stage
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.records.statistics import TIME_LIMIT
-from milp_verix.results.records.verdict import Stage
 from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.propagation.alpha import beyond_input

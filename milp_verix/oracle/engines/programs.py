@@ -2,17 +2,17 @@
 
 from dataclasses import replace
 
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.engines.deepened import DeeperBounds, stage_of, staged
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.reopening import ReopeningSession
 from milp_verix.oracle.engines.warm_program import WarmProgram, warm_program
 from milp_verix.oracle.gradient_ascent import climb
+from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.verdict import Answer, Effort, Verdict
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.records.statistics import TIME_LIMIT
-from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from milp_verix.solvers import Solver
-from milp_verix.tolerances import Tolerances
 from verix_encodings import Bounds, Formulation, Network
 from verix_encodings.arrays import FloatArray
 

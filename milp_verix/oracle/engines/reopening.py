@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import Session, Solver, open_session
-from milp_verix.tolerances import Tolerances
 
 
 class ReopeningSession:

@@ -8,9 +8,9 @@ import numpy as np
 
 from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.gradient_ascent import climbs
+from milp_verix.oracle.verdict import Answer, Effort, Verdict
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never

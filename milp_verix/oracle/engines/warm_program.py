@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from milp_verix.errors import InputError
+from milp_verix.base.errors import InputError
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.solvers import Session
 from verix_encodings import Bounds, Encoding, Formulation, Interval, Network, NormBall, encode

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
+from milp_verix.base.stored_kinds import Count, FeatureSet, Index
+from milp_verix.oracle.verdict import Answer
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.kinds import Count, FeatureSet, Index
-from milp_verix.results.records.verdict import Answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.comparable import Compared
-from milp_verix.errors import InputError
-from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.still import still_features
-from milp_verix.loaded_model import LoadedModel
-from milp_verix.results.records.kinds import (
+from milp_verix.base.comparable import Compared
+from milp_verix.base.errors import InputError
+from milp_verix.base.stored_kinds import (
     Amount,
     Count,
     DomainEnd,
@@ -29,7 +26,10 @@ from milp_verix.results.records.kinds import (
     Sha256,
     Shape,
 )
-from milp_verix.results.records.statistics import Statistics
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.still import still_features
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.oracle.statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True, eq=False)

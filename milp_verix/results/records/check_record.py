@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from milp_verix.results.records.verdict import Answer
+from milp_verix.oracle.verdict import Answer
 
 
 @dataclass(frozen=True, slots=True)

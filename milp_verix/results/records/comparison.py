@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from milp_verix.atomic_write import replacing
-from milp_verix.comparable import Compared
-from milp_verix.errors import InputError
-from milp_verix.number_text import counted, exact
+from milp_verix.base.atomic_write import replacing
+from milp_verix.base.comparable import Compared
+from milp_verix.base.errors import InputError
+from milp_verix.base.number_text import counted, exact
+from milp_verix.base.stored_kinds import Prediction
+from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.results.records.check_record import CheckRecord
 from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.kinds import Prediction
-from milp_verix.results.records.verdict import Answer, Verdict
 
 if TYPE_CHECKING:
     from verix_encodings import Encoding

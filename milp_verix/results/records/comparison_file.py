@@ -2,7 +2,7 @@
 
 from typing import Literal, NotRequired, TypedDict
 
-from milp_verix.results.records.kinds import Amount, Count, Indices, Norm, Prediction, Sha256
+from milp_verix.base.stored_kinds import Amount, Count, Indices, Norm, Prediction, Sha256
 
 
 class RunNumbers(TypedDict):

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from milp_verix.base.stored_kinds import Amount, Cost, FeatureSet
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.kinds import Amount, Cost, FeatureSet
 
 NEAREST_GAP = 1e-3
 """A distance counts as proven if no counterfactual is nearer by more than this share of it."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
+from milp_verix.base.stored_kinds import Count, FeatureSet
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.kinds import Count, FeatureSet
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
+from milp_verix.base.stored_kinds import Amount, Cost, Count, FeatureSet, Index, Indices, Points
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.kinds import Amount, Cost, Count, FeatureSet, Index, Indices, Points
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar, Literal, TypeAlias
 
-from milp_verix.power_indices.indices import brackets
-from milp_verix.power_indices.known_game import KnownGame
+from milp_verix.base.stored_kinds import FeatureSet, Index
+from milp_verix.results.power_indices.indices import brackets
+from milp_verix.results.power_indices.known_game import KnownGame
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.enumeration import Contrast
-from milp_verix.results.records.kinds import FeatureSet, Index
 
 IndexName: TypeAlias = Literal["shapley", "holler-packel", "deegan-packel", "responsibility"]
 

@@ -21,7 +21,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError, refusing
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.stored_numbers import json_in, parsed
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import ModelInfo, Result
@@ -35,7 +36,6 @@ from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.results.records.unread_points import array_in, parsed_lazily, read_when_asked
-from milp_verix.stored_numbers import json_in, parsed
 
 SCHEMA = 3
 """Number of the format; 1 and 2 were 0.1.0 and before it."""

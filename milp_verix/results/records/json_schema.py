@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args, get_origin, is_t
 import msgspec
 import numpy as np
 
+from milp_verix.base.stored_kinds import Amount
 from milp_verix.results.records.json_format import SCHEMA, StoredResult, names_of
-from milp_verix.results.records.kinds import Amount
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 
 Schema: TypeAlias = dict[str, Any]

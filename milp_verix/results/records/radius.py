@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from milp_verix.base.stored_kinds import Amount, FeatureSet
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.kinds import Amount, FeatureSet
 
 
 @dataclass(frozen=True, slots=True, eq=False)

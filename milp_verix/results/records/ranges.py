@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.base.stored_kinds import Amount, Count, FeatureSet, Index
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.kinds import Amount, Count, FeatureSet, Index
 
 
 @dataclass(frozen=True, slots=True, eq=False)

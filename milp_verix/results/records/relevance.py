@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Literal
 
 from numpy.typing import NDArray
 
+from milp_verix.base.stored_kinds import FeatureSet, Points
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.kinds import FeatureSet, Points
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

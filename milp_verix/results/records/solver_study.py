@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.comparable import Compared
+from milp_verix.base.comparable import Compared
 from milp_verix.results.records.comparison import Pair
 
 SHIFT = 1.0

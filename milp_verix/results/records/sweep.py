@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
+from milp_verix.base.stored_kinds import Amount
 from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.kinds import Amount
 from milp_verix.results.records.question import difference_of
 
 

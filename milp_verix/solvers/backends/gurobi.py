@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
+from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
@@ -27,7 +28,6 @@ from milp_verix.solvers.session import (
     start_of,
 )
 from milp_verix.solvers.solver_work import spend_solve
-from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND, spend

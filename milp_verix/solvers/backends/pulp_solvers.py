@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.base.errors import SolverError, SolverUnavailableError
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import cbc
 from milp_verix.solvers.control import ask_control
 from milp_verix.solvers.cutoff import Attempt, Outcome, filled, minimise_by_cutoff
@@ -25,7 +26,6 @@ from milp_verix.solvers.parameters import SolverParameters, notes_on, parameters
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import SolveResult, Targets, refuse_beyond
 from milp_verix.solvers.trust import distrust
-from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 

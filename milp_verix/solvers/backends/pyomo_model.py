@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.argument_kinds import checked, instance_of
-from milp_verix.errors import InputError
+from milp_verix.base.argument_kinds import checked, instance_of
+from milp_verix.base.errors import InputError
 from milp_verix.solvers.session import in_words
 from verix_encodings import Encoding, Expressions, Program
 from verix_encodings.arrays import dense

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.base.errors import SolverError, SolverUnavailableError
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends.pyomo_model import program_block
 from milp_verix.solvers.control import ask_control
 from milp_verix.solvers.cutoff import Attempt, Outcome, filled, minimise_by_cutoff
@@ -20,7 +21,6 @@ from milp_verix.solvers.parameters import notes_on, parameters_of
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import SolveResult, Targets, refuse_beyond
 from milp_verix.solvers.trust import TRUSTED, distrust
-from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 

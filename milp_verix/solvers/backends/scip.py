@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import SolverError
+from milp_verix.base.errors import SolverError
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.availability import missing
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSolver
@@ -26,7 +27,6 @@ from milp_verix.solvers.session import (
     start_of,
 )
 from milp_verix.solvers.solver_work import spend_solve, units_of_iteration
-from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.errors import SolverError
+from milp_verix.base.clock import NO_LIMIT, Deadline
+from milp_verix.base.errors import SolverError
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.parameters import HIGHS_DROPS, highs_options
 from milp_verix.solvers.phase.row_differences import NO_REFERENCES, absolute, references, relative
 from milp_verix.solvers.session import SolveStatus
 from milp_verix.solvers.solver_work import spend_solve, units_of_iteration
-from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 

@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from milp_verix.errors import MilpVerixError, SolverError, SolverUnavailableError
+from milp_verix.base.errors import MilpVerixError, SolverError, SolverUnavailableError
 from milp_verix.solvers.interrupt import LONGEST_WAIT
 
 _START_SECONDS = 60.0

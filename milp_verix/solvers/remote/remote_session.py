@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from milp_verix.errors import SolverError
+from milp_verix.base.errors import SolverError
 from milp_verix.solvers.remote.process import SolverProcess, give_back, take
 from milp_verix.solvers.session import (
     Session,

@@ -13,7 +13,7 @@ import sys
 import threading
 from typing import Any, BinaryIO
 
-from milp_verix.errors import MilpVerixError, SolverError
+from milp_verix.base.errors import MilpVerixError, SolverError
 from verix_encodings.work import worked
 
 

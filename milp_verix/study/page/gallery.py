@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from milp_verix.errors import InputError
-from milp_verix.reporting.figures.parts.image_view import image_view
-from milp_verix.reporting.figures.parts.style import typeset
-from milp_verix.reporting.pages.parts import View
-from milp_verix.reporting.pages.result_views import view
-from milp_verix.reporting.words.any_result import outcome, sentence
-from milp_verix.reporting.words.wording import named_prediction, prediction_text, seconds_text
+from milp_verix.base.errors import InputError
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import load
 from milp_verix.study.page.rows import Settings, TaskRow
 from milp_verix.study.results import place, place_of
+from milp_verix.views.figures.parts.image_view import image_view
+from milp_verix.views.figures.parts.style import typeset
+from milp_verix.views.pages.parts import View
+from milp_verix.views.pages.result_views import view
+from milp_verix.views.words.any_result import outcome, sentence
+from milp_verix.views.words.wording import named_prediction, prediction_text, seconds_text
 
 FEW = 4
 """Counterfactuals of an image on a card, if no other number is asked for."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from milp_verix.errors import refusing
+from milp_verix.base.errors import refusing
 from milp_verix.study.page.rows import Settings, TaskRow
 from milp_verix.study.tasks import FUNCTIONS, settings_of
 

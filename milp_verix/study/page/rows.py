@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from milp_verix.number_text import exact
-from milp_verix.results.records.kinds import Prediction
+from milp_verix.base.number_text import exact
+from milp_verix.base.stored_kinds import Prediction
 from milp_verix.study.journal import Record, best_records
 from milp_verix.study.tasks import FUNCTIONS, LIMITS
 

@@ -6,15 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from milp_verix.errors import InputError
-from milp_verix.number_text import down
-from milp_verix.reporting.figures.columns_plot import class_colour
-from milp_verix.reporting.figures.parts.image_view import image_view
-from milp_verix.reporting.figures.parts.style import typeset
-from milp_verix.reporting.pages.parts import Cell, PageTable
-from milp_verix.reporting.pages.rendering import rendered
-from milp_verix.reporting.words.columns import columns_sentence, share_text
-from milp_verix.reporting.words.wording import counted
+from milp_verix.base.errors import InputError
+from milp_verix.base.number_text import down
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.records.base import Result
 from milp_verix.study.columns import use_in
 from milp_verix.study.journal import DONE
@@ -37,7 +31,13 @@ from milp_verix.study.page.rows import (
     value_text,
 )
 from milp_verix.study.page.summary import MOST_GROUPS, distributions, groups, summary, totals
-from milp_verix.tolerances import Tolerances
+from milp_verix.views.figures.columns_plot import class_colour
+from milp_verix.views.figures.parts.image_view import image_view
+from milp_verix.views.figures.parts.style import typeset
+from milp_verix.views.pages.parts import Cell, PageTable
+from milp_verix.views.pages.rendering import rendered
+from milp_verix.views.words.columns import columns_sentence, share_text
+from milp_verix.views.words.wording import counted
 
 _LINES = 200
 _MOST_COLUMNS = 60

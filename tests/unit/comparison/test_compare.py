@@ -12,9 +12,9 @@ import pytest
 
 import milp_verix
 from milp_verix import Answer, InputError, compare
+from milp_verix.base.errors import LicenceLimitError
 from milp_verix.comparison.stored_checks import checks_of
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
-from milp_verix.errors import LicenceLimitError
 from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.comparison import Pair
 from milp_verix.solvers import SOLVERS, Session, SolveResult, Targets, open_session

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from milp_verix import InputError, SearchLimits, compare, contrastive, minimum, write_report
 from milp_verix.cli.app import app
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
-from milp_verix.reporting.words.explanation import facts
+from milp_verix.views.words.explanation import facts
 from tests.support.installed_solvers import why_not
 from tests.support.random_networks import dense_network, random_layers
 

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import milp_verix
-from milp_verix import Embedded, EmbeddedCheck, InputError, number_text
+from milp_verix import Embedded, EmbeddedCheck, InputError
+from milp_verix.base import number_text
 from tests.support.onnx_models import FLOAT, build, node, weights
 
 pyo = pytest.importorskip("pyomo.environ")

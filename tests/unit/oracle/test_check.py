@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Answer, OnnxNetwork, Tolerances, Verdict, check, explain
-from milp_verix.results.records.verdict import Effort
+from milp_verix.oracle.verdict import Effort
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.installed_solvers import each_solver
 from tests.support.known_radius_network import CRITICAL, X, checked, valley

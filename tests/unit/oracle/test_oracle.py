@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix import Answer, InputError, Problem, check, explain
-from milp_verix.errors import LicenceLimitError, SolverError
+from milp_verix.base.errors import LicenceLimitError, SolverError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.search import Search
 from milp_verix.solvers import SolveResult, SolveStatus, Targets

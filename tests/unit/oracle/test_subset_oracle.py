@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix import Problem
-from milp_verix.clock import NO_CHECK_LIMIT, NO_LIMIT, Deadline
+from milp_verix.base.clock import NO_CHECK_LIMIT, NO_LIMIT, Deadline
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.results.records.verdict import Answer, Verdict
+from milp_verix.oracle.verdict import Answer, Verdict
 from tests.support.random_networks import as_layers, dense_network
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given, settings, strategies as st
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError
+from milp_verix.base.errors import InputError
 from milp_verix.problem.ball import Ball, make_ball
 
 DTYPES = (np.float16, np.float32, np.float64)

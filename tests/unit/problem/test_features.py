@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix.errors import InputError
+from milp_verix.base.errors import InputError
 from milp_verix.problem.features import Features, make_features
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix.errors import InputError
+from milp_verix.base.errors import InputError
 from milp_verix.problem.options import Given
 from milp_verix.problem.question import Classification, Regression, make_question
 from tests.support.onnx_models import FLOAT, build, loaded, node, weights

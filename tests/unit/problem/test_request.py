@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from milp_verix import InputError, Problem, Tolerances
-from milp_verix.clock import NO_CHECK_LIMIT, Limit
+from milp_verix.base.clock import NO_CHECK_LIMIT, Limit
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import Search
 from tests.support.digits_example import images, network

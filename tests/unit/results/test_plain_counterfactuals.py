@@ -96,7 +96,7 @@ def test_contrasts_are_as_near_as_those_of_the_search(
     network, options = case.network(tmp_path), {"epsilon": case.epsilon, "inputs": case.inputs}
     plain = milp_verix.contrastive(network, case.point, **options)
     monkeypatch.setattr(
-        "milp_verix.duality.contrastive.plain_counterfactual", lambda _, one, *__: one
+        "milp_verix.searches.contrast.contrastive.plain_counterfactual", lambda _, one, *__: one
     )
     raw = milp_verix.contrastive(network, case.point, **options)
     assert plain.replay(network)

@@ -9,7 +9,7 @@ import pytest
 
 import milp_verix
 from milp_verix import InputError, SolverUnavailableError
-from milp_verix.errors import LicenceLimitError
+from milp_verix.base.errors import LicenceLimitError
 from milp_verix.solvers import (
     SOLVERS,
     Session,

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from milp_verix.errors import LicenceLimitError
+from milp_verix.base.errors import LicenceLimitError
 from milp_verix.solvers import SOLVERS, Session, SolveStatus, Targets, open_session
 from milp_verix.solvers.licence_fallback import LicenceFallback
 from tests.support.fake_session import FakeSession

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from milp_verix.errors import SolverError
+from milp_verix.base.errors import SolverError
 from milp_verix.solvers import SolveResult, SolveStatus, Targets
 from milp_verix.solvers.cutoff import Attempt, Outcome, minimise_by_cutoff
 from milp_verix.solvers.parameters import CBC, HIGHS, UNKNOWN

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from milp_verix import InputError, check
-from milp_verix.errors import LicenceLimitError
+from milp_verix.base.errors import LicenceLimitError
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import (
     Session,
     SolveResult,
@@ -21,7 +22,6 @@ from milp_verix.solvers import (
 from milp_verix.solvers.named_options import OWN, SHARED, WORDS, read_options
 from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.remote.remote_session import RemoteSession
-from milp_verix.tolerances import Tolerances
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import why_not
 from tests.support.random_networks import cube, network_of, random_layers

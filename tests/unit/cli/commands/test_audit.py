@@ -11,7 +11,7 @@ from PIL import Image
 import milp_verix
 from milp_verix import Audit
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.results.records.verdict import Answer, Verdict
+from milp_verix.oracle.verdict import Answer, Verdict
 from tests.support.command_line import SEVEN, run_here
 from tests.support.digits_example import EPSILON, MODEL, explained, images, network
 from tests.support.random_networks import as_layers, dense_network

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from milp_verix.base.errors import SolverError
 from milp_verix.cli.app import app
 from milp_verix.comparison.self_test import report_on, self_test
-from milp_verix.errors import SolverError
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.backends import highs
 from tests.support.installed_solvers import each_solver, hide, why_not

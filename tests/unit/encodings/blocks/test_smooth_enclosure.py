@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
-from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.base.errors import InputError
+from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.oracle.gradient_ascent import climb
-from milp_verix.results.records.verdict import Answer
-from milp_verix.traversal.check import check
-from milp_verix.traversal.explain import explain
+from milp_verix.oracle.verdict import Answer
+from milp_verix.searches.explain.check import check
+from milp_verix.searches.explain.explain import explain
 from tests.support.exact_values import seeds
 from tests.support.onnx_models import FLOAT, loaded
 from tests.support.random_networks import (

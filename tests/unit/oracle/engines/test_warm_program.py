@@ -11,14 +11,14 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix import InputError, Problem, explain
-from milp_verix.clock import deadline_in
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.base.clock import deadline_in
+from milp_verix.base.tolerances import Tolerances
+from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.warm_program import WarmProgram, warm_program
-from milp_verix.results.records.verdict import Answer
+from milp_verix.oracle.verdict import Answer
 from milp_verix.solvers import open_session
 from milp_verix.solvers.phase.warm_lp import WarmLp
-from milp_verix.tolerances import Tolerances
 from tests.support import digits_example as digits
 from tests.support.random_networks import (
     convolutional,

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from milp_verix import Enumeration, Explanation, InputError, explain
-from milp_verix.reporting.figures.any_result import plot
-from milp_verix.reporting.words.explanation import facts
 from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import dump, load
+from milp_verix.views.figures.any_result import plot
+from milp_verix.views.words.explanation import facts
 from tests.support.described_results import described
 from tests.support.digits_example import explained, images, network
 from tests.support.random_networks import as_layers, dense_network

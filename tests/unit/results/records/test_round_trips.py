@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from milp_verix import Explanation, InputError
-from milp_verix.stored_numbers import parsed
+from milp_verix.base.stored_numbers import parsed
 from tests.support.handmade_results import made
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.base.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers import SolveResult, SolveStatus, Targets, open_session
 from milp_verix.solvers.backends import cbc
 from tests.support.command_line import commands

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Answer, Tolerances, check, explain
-from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
+from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.solvers import SolveStatus, Targets
 from milp_verix.solvers.remote import process, remote_session as remote

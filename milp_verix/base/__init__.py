@@ -1,0 +1,1 @@
+"""What all rooms stand on: errors, deadlines, tolerances, files, memory, numbers as texts."""

@@ -1,1 +1,0 @@
-"""Contrastive explanations, MARCO and hitting sets."""

@@ -1,0 +1,1 @@
+"""Models that were loaded: networks of ReLUs in ONNX, trees of libraries."""

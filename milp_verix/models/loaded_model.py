@@ -1,0 +1,208 @@
+"""The interface of a model that was loaded: what questions ask of networks and of trees alike."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from milp_verix.base.argument_kinds import detached
+from milp_verix.base.errors import InputError
+from milp_verix.base.image_shape import shape_seen
+from milp_verix.inputs.frame import is_frame, named_frame
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.one_row import in_order, names_for, numbers_in, row_of
+from milp_verix.models.origin import Origin
+from verix_encodings.network.network import Network
+
+IN_MEMORY = "the model in memory"
+"""The name of a model that has no file."""
+BEFORE_LINK = "outputs are sums of leaves, before the link of "
+"""How a note begins where ``predict`` of a model returns other numbers than its outputs here."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFacts:
+    """Facts on a model that its library knows.
+
+    ``regressor`` is the name of the class of a regressor, None for any other model. ``class_names``
+    are the names of a classifier's classes, empty if it has numbers alone. ``notes`` tell
+    a reader of a result how the model was read.
+    """
+
+    regressor: str | None = None
+    class_names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TieRule:
+    """A rule of a model for ties: of several classes the first wins.
+
+    A single score at its threshold is class 1 if ``upper``. Scores are exact multiples of ``step``
+    where that is above zero, so that a tie can be told from a near one; it is 0 where sums are
+    rounded.
+    """
+
+    upper: bool
+    step: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class LoadedModel(ABC):
+    """A model that can be reasoned about (``ir``) and run (:meth:`evaluate`).
+
+    ``ir`` computes the scores in real arithmetic, without the final Softmax or Sigmoid that the
+    model may have (``softmax_stripped``, ``sigmoid_stripped``). ``path`` is the file's, None for a
+    model in memory; ``sha256`` is that of the file, or of the model's content, and
+    ``content_sha256`` covers all that the predictions depend on. ``input_shape`` has 1 for the
+    batch; ``dtype`` is the type of the input. ``facts`` are what the model's library tells of it;
+    ``columns`` are the names of the coordinates, None where the model does not tell; ``unread`` are
+    columns of the table that it was fitted on and does not read, ``missing`` the words and numbers
+    that were read as ones that may be missing.
+    ``file_name`` is the name of the pickle that a model in memory came from, ``origin`` that model.
+    """
+
+    path: Path | None
+    sha256: str
+    content_sha256: str
+    ir: Network
+    input_shape: tuple[int, ...]
+    dtype: np.dtype[np.floating]
+    softmax_stripped: bool
+    sigmoid_stripped: bool
+    facts: KnownFacts
+    columns: tuple[str, ...] | None = None
+    unread: tuple[str, ...] = ()
+    missing: tuple[Any, ...] = ()
+    file_name: str | None = None
+    origin: Origin | None = None
+
+    @property
+    def name(self) -> str:
+        """The model's name in a result: its file's name, or a word for a model in memory."""
+        return (self.file_name or IN_MEMORY) if self.path is None else self.path.name
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for readers of a result on how the model was read and run."""
+        return self.facts.notes
+
+    @property
+    def runtime(self) -> dict[str, str]:
+        """The name and version of the library that runs the model, where it is no usual package."""
+        return {}
+
+    @property
+    def tie_rule(self) -> TieRule | None:
+        """The model's rule for ties; None where no claim may rest on one."""
+        return None
+
+    @property
+    def classifies(self) -> bool:
+        """True if the model itself says that its outputs are scores of classes."""
+        return self.softmax_stripped or self.sigmoid_stripped
+
+    @property
+    def words(self) -> Mapping[int, tuple[str, ...]]:
+        """For coordinates that hold the codes 0, 1, … of words known to the model, these words."""
+        return {}
+
+    @property
+    def input_size(self) -> int:
+        """Number of input coordinates ``d``."""
+        return self.ir.input_size
+
+    @property
+    def output_size(self) -> int:
+        """Number of scores ``m``."""
+        return self.ir.output_size
+
+    def require_unchanged(self, *, wholly: bool = False) -> None:
+        """Raise ``InputError`` as :meth:`.Origin.require_unchanged` does of a model in memory."""
+        if self.origin is not None:
+            self.origin.require_unchanged(wholly=wholly)
+
+    @abstractmethod
+    def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Run the model in its own runtime at ``x`` and return its scores, shape (m,).
+
+        ``x`` is taken as by :meth:`as_input`, and raises as there; ``ModelError`` where the runtime
+        fails.
+        """
+
+    def scores(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return the scores that ``ir`` stands for, shape (m,), as the model's runtime has them.
+
+        Where no output of the runtime tells them, they are those of ``ir``, in float64. Raises as
+        :meth:`evaluate` does.
+        """
+        if self.softmax_stripped or self.sigmoid_stripped:
+            return self.ir.evaluate(self.as_input(x))
+        return self.evaluate(x)
+
+    def evaluate_many(self, xs: ArrayLike) -> NDArray[np.floating]:
+        """Run the model at each row of ``xs``, shape (n, d), and return the outputs, shape (n, m).
+
+        ``xs`` may be a DataFrame, whose rows are taken as by :meth:`placed`.
+        Raises as :meth:`evaluate` does.
+        """
+        table = named_frame(xs).to_dict("records") if is_frame(xs) else as_numbers(xs)
+        rows = [self.evaluate(x) for x in table]
+        return np.stack(rows) if rows else np.empty((0, self.output_size), dtype=self.dtype)
+
+    def as_input(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return ``x`` rounded to ``dtype`` and in ``input_shape``.
+
+        ``x`` is flat with ``d`` entries, or has the input's shape up to dimensions of 1; a flat
+        input is taken from an image of one channel as well, row by row, and from a row of a table
+        as by :meth:`placed`. Raises ``InputError`` for any other shape.
+        """
+        row = row_of(x)
+        array = as_numbers(x) if row is None else np.array(self.placed(row)[0])
+        shape_seen(array.shape, self.input_shape)
+        with np.errstate(over="ignore"):  # too large for the dtype is infinite
+            return array.astype(self.dtype).reshape(self.input_shape)
+
+    def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
+        """Return the numbers of a row of a table, by the names of ``columns``, and notes on these.
+
+        Other names are left out. Without ``columns``, or names in the row, numbers are taken in the
+        row's order; so they are if LightGBM numbers the columns, and the row has other names.
+        ``InputError`` for a name that is missing, and for a value that is no number.
+        """
+        try:
+            chosen, notes = in_order([*row], self.columns, "the row")
+        except InputError as error:
+            way = "inputs=Inputs.from_pipeline(pipeline, frame) takes words"
+            raise InputError(f"{error} The names are the model's; {way}.") from error
+        return numbers_in({name: row[name] for name in chosen}), notes
+
+    def columns_for(self, names: Collection[str]) -> tuple[str, ...] | None:
+        """Return the names of the coordinates to which ``names`` belong; None if there are none.
+
+        LightGBM numbers the columns of arrays. These numbers are names only if some are given.
+        """
+        return None if names_for(self.columns, names) is None else self.columns
+
+    def described(self, inputs: Inputs) -> Inputs:
+        """Return ``inputs`` with their coordinates in the order of this model's columns, by name.
+
+        Features that the model was fitted with and does not read are left out. Raises
+        ``InputError`` where the model's columns have other names than those described.
+        """
+        return inputs.placed(self.columns_for(inputs.names), self.unread)
+
+
+def as_numbers(x: ArrayLike) -> NDArray[Any]:
+    """Return ``x`` as an array of numbers; ``InputError`` for anything else."""
+    try:
+        array = np.asarray(detached(x))
+    except ValueError as error:
+        raise InputError(f"the input is not an array: {error}") from error
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"the input has type {array.dtype}, expected numbers")
+    return array

@@ -1,0 +1,370 @@
+"""A neural network in an ONNX file: the file itself, and its meaning as a network of ReLUs."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache, partial
+from os import PathLike
+from pathlib import Path
+from types import NoneType
+from typing import Any, TypeAlias
+
+import numpy as np
+import onnx
+import onnxruntime
+from numpy.typing import ArrayLike, NDArray
+
+from milp_verix.base.argument_kinds import TEXT, checked
+from milp_verix.base.errors import InputError, ModelError, first_line
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.one_row import in_order
+from milp_verix.inputs.pipeline import coordinates_of
+from milp_verix.inputs.table_map import Missing
+from milp_verix.models.loaded_model import IN_MEMORY, LoadedModel, as_numbers
+from milp_verix.models.onnx.graph import has_trees
+from milp_verix.models.onnx.known_facts import facts_of
+from milp_verix.models.onnx.outputs import cut
+from milp_verix.models.onnx.room import require_room
+from milp_verix.models.onnx.signature import Signature, read_signature
+from milp_verix.models.onnx.sources.behind_transformer import behind_transformer
+from milp_verix.models.onnx.sources.conversion import as_onnx
+from milp_verix.models.onnx.sources.external_data import embed
+from milp_verix.models.onnx.sources.model_file import ModelSource, path_of, read_model, serialised
+from milp_verix.models.onnx.sources.several_inputs import JoinedInputs, join_inputs
+from milp_verix.models.onnx.sources.table_model import table_model
+from milp_verix.models.onnx.trace import Anchor, trace
+from milp_verix.models.origin import Origin
+from milp_verix.models.trees.registry import ends_in_trees
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class OnnxNetwork(LoadedModel):
+    """A network that can be reasoned about (``ir``) and run (:meth:`evaluate`).
+
+    ``ir`` computes the scores in real arithmetic, without the final Softmax or Sigmoid that the
+    file may have (``softmax_stripped``, ``sigmoid_stripped``). ``path`` is the file's, None for a
+    model in memory; ``sha256`` is that of the file, or of the serialised model; weights stored
+    beside a file are not covered. ``content_sha256`` covers these, too, and how the file was read.
+    ``input_shape`` has 1 for the batch;
+    ``dtype`` is the type of the input. ``scores_name`` is the tensor that is evaluated: the output
+    ``output_name``, unless that holds labels or a map of them; then it is the tensor of scores that
+    they are made from, and the file is run that far. ``anchors`` are the values of ``ir`` that are
+    tensors of the file, which :meth:`tensors` evaluates; ``model`` and ``signature`` were traced.
+    ``facts`` are what the library of a model in memory tells of it; ``columns`` are the names of
+    the coordinates, None where the model does not tell. ``joined`` are the inputs of a model with
+    several: its input is a vector of them, one after the other.
+    """
+
+    input_name: str
+    output_name: str
+    scores_name: str
+    session: Any
+    anchors: tuple[Anchor, ...]
+    anchor_session: Any
+    model: onnx.ModelProto
+    signature: Signature
+    joined: JoinedInputs | None = None
+    words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for readers of a result on how the file was run."""
+        if self.scores_name == self.output_name:
+            return self.facts.notes
+        return (
+            *self.facts.notes,
+            f"the output {self.output_name!r} holds labels or a map; the file was run as far as "
+            f"{self.scores_name!r}, the scores that they are made from",
+        )
+
+    def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Run the file in onnxruntime at ``x`` and return its scores, shape (m,).
+
+        ``x`` is taken as by :meth:`as_input`, and raises as there; ``ModelError`` where onnxruntime
+        fails.
+        """
+        return self._run(self.session, [self.scores_name], x)[0]
+
+    def scores(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return the scores before the final Softmax or Sigmoid, from the file if it has them."""
+        if self.softmax_stripped or self.sigmoid_stripped:
+            for anchor, tensor in zip(self.anchors, self.tensors(x), strict=True):
+                if anchor.value == len(self.ir.nodes):
+                    return tensor
+        return LoadedModel.scores(self, x)  # slots: the class of super() is not this one
+
+    def tensors(self, x: ArrayLike) -> list[NDArray[Any]]:
+        """Run the file in onnxruntime at ``x``; return the tensors that ``anchors`` name, flat.
+
+        Raises as :meth:`evaluate` does.
+        """
+        return self._run(self.anchor_session, [anchor.tensor for anchor in self.anchors], x)
+
+    def _run(self, session: Any, names: list[str], x: ArrayLike) -> list[NDArray[Any]]:
+        point = self.as_input(x)
+        try:
+            outputs = session.run(names, {self.input_name: point})
+        except Exception as error:  # onnxruntime's exceptions share no base class but this
+            raise ModelError(
+                f"onnxruntime cannot run {self.path or self.name}: {first_line(error)}"
+            ) from error
+        return [output.reshape(-1) for output in outputs]
+
+    def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
+        """Return the numbers of a row of a table, or the parts of several inputs, and notes.
+
+        Raises as :meth:`LoadedModel.placed` does.
+        """
+        if self.joined is not None and {*self.joined.names} <= {*row}:
+            notes = in_order([*row], self.joined.names, "the row")[1]
+            return self._parts(row, self.joined), notes
+        return LoadedModel.placed(self, row)
+
+    def described(self, inputs: Inputs) -> Inputs:
+        """Return ``inputs`` as :meth:`LoadedModel.described` does, with missing values apart."""
+        return LoadedModel.described(self, inputs).missing_apart
+
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+        """A copy in another process runs the model that was read here, whatever its file holds."""
+        kept = (one.name for one in fields(self) if one.name not in _SESSIONS)
+        return _reopened, ({name: getattr(self, name) for name in kept},)
+
+    def _parts(self, row: Mapping[str, Any], joined: JoinedInputs) -> list[float]:
+        """Return the entries of all inputs, given an array for each by its name."""
+        entries: list[float] = []
+        for name, size in zip(joined.names, joined.sizes, strict=True):
+            part = as_numbers(row[name])
+            if part.size != size:
+                raise InputError(f"input {name!r} has {size} entries, got {part.size}")
+            entries += part.reshape(-1).tolist()
+        return entries
+
+    def __repr__(self) -> str:
+        counts = {"ReLUs": 0} | dict(sorted(self.ir.counts.items()))
+        neurons = ", ".join(f"{count} {plural}" for plural, count in counts.items())
+        return (
+            f"OnnxNetwork({self.name!r}: input {self.input_shape} {self.dtype} -> "
+            f"{self.output_size} scores, {neurons})"
+        )
+
+
+_SESSIONS = ("session", "anchor_session")
+
+
+def _reopened(kept: dict[str, Any]) -> OnnxNetwork:
+    """Return the network with these fields, in sessions of this process."""
+    path, model, scores = kept["path"], kept["model"], kept["scores_name"]
+    run = model if scores == kept["output_name"] else cut(model, [scores])
+    return OnnxNetwork(
+        **kept,
+        session=session_of(path, run),
+        anchor_session=_anchor_session(path, model, kept["anchors"], scores),
+    )
+
+
+NetworkLike: TypeAlias = LoadedModel | ModelSource | Any
+"""A network that was loaded, or what :func:`load_network` takes."""
+
+
+def loaded(network: NetworkLike, described: Inputs | None = None, **reading: Any) -> LoadedModel:
+    """Return a network that was loaded, or what :func:`load_network` makes of it.
+
+    A pipeline is read with the missing words of the inputs ``described``, and before a network with
+    their missing numbers. Raises as that does, and ``InputError`` for a model that was fitted again
+    since it was loaded, and for numbers that no imputer fills in.
+    """
+    features = () if described is None else described.features
+    names: tuple[Any, ...] = tuple(one.name for one in features if one.missing and one.one_hot)
+    if isinstance(network, LoadedModel):
+        network.require_unchanged()
+    else:
+        # a pipeline knows its shape, which is another one with missing words
+        reading = {**reading, "input_shape": None} if names else reading
+        network = load_network(network, **reading)
+    origin = network.origin
+    if described is None or origin is None or not hasattr(origin.models[-1], "get_params"):
+        return network
+    if tuple(one for one in network.missing if isinstance(one, str)) != names:
+        network = _with_missing(origin, network.file_name, names)
+    wanted = (*names, *missing_numbers(described, network))
+    same = wanted == network.missing
+    return network if same else _with_missing(origin, network.file_name, wanted)
+
+
+def missing_numbers(described: Inputs, network: LoadedModel) -> tuple[Any, ...]:
+    """Return the numbers that may be missing before a network; none before trees.
+
+    Raises ``InputError`` for a fixed one.
+    """
+    if not described.missing or not isinstance(network, OnnxNetwork):
+        return ()
+    name = next((f.name for f in described.features if f.missing and f.kind == "fixed"), None)
+    if name is not None:
+        raise InputError(
+            f"{name} is fixed and may be missing, which trees alone read: describe it as "
+            f"continuous({name!r}, lower, upper, missing=True), with the radius 0"
+        )
+    placed = network.described(described)
+    return tuple((j, last, float(placed.upper[j])) for j, last in placed.missing.items())
+
+
+@lru_cache(maxsize=8)  # each problem about a pipeline asks for the same
+def _with_missing(origin: Origin, file_name: str | None, missing: tuple[Any, ...]) -> LoadedModel:
+    found: LoadedModel = origin.again(missing=missing)
+    return replace(found, origin=origin, file_name=file_name, missing=missing)
+
+
+@checked(output=TEXT.or_none())
+def load_network(
+    source: ModelSource | Any,
+    *,
+    example: ArrayLike | None = None,
+    input_shape: Sequence[int] | None = None,
+    output: str | None = None,
+    transformer: Any = None,
+) -> LoadedModel:
+    """Read a model: the ONNX file at the path ``source``, its bytes, or a model in memory.
+
+    A model in memory is an ``onnx.ModelProto``, a ``torch.nn.Module``, a fitted scikit-learn
+    estimator, pipeline or search of its parameters, or a Keras model. The exporters of these
+    libraries turn it into ONNX: PyTorch's for the module's behaviour in evaluation, skl2onnx, and
+    ``model.export`` of Keras. A model of scikit-learn is compared with its network before it is
+    returned. The input of a ``Pipeline`` is a row of its table before scaling and encoding, which
+    :meth:`milp_verix.Inputs.from_pipeline` describes.
+
+    A model with several inputs is read as one whose input is a vector, the inputs one after the
+    other: give ``x`` as such a vector, or as a dict with an array for each input.
+
+    A model in memory may be fitted again, or changed in place: questions about what was read before
+    are refused then.
+
+    Trees, forests and boosted trees of scikit-learn, XGBoost and LightGBM, files of the last two,
+    and ONNX files that end in trees are read from their own structures, alone or at the end of a
+    pipeline. Their own library runs them; it is compared with the trees before these are returned.
+
+    Args:
+        source: the model.
+        example: an input for a ``torch.nn.Module``, which needs its shape, the batch of one
+            included, or a tuple of them for several; or a DataFrame for a scikit-learn
+            ``Pipeline``, for whose rows the network's scores are compared with the pipeline's,
+            beside rows made from what it was fitted on. Other models do not use it.
+        input_shape: the shape of the input, where it has more than one dynamic dimension.
+        output: the name of the output to explain, where there are several.
+        transformer: a fitted ``ColumnTransformer`` or other transformer of scikit-learn, whose
+            output the model takes. The network's input is then a row of its table, as for a
+            ``Pipeline``, and ``example`` a DataFrame whose numbers are compared.
+
+    Raises:
+        ModelError: the model cannot be read or exported.
+        UnsupportedOperatorError: it holds something that cannot be encoded exactly.
+        InputError: an argument does not fit it, or an exporter is not installed.
+    """
+    read = partial(_read, source, example, input_shape, output, transformer)
+    network = read()
+    models = [one for one in (source, transformer) if not isinstance(one, _UNCHANGING)]
+    if not models:
+        return network
+    origin = Origin(models, read, network.content_sha256)
+    return replace(network, origin=origin)
+
+
+_UNCHANGING = (str, PathLike, bytes, NoneType)
+"""Sources of a model that stay as they are, once they are read."""
+
+
+def _read(
+    source: Any,
+    example: ArrayLike | None,
+    input_shape: Sequence[int] | None,
+    output: str | None,
+    transformer: Any,
+    *,
+    missing: Missing = (),
+) -> LoadedModel:
+    if ends_in_trees(source):
+        from milp_verix.models.trees import behind_table  # networks need no readers of trees
+        from milp_verix.models.trees.guard import tree_network
+
+        return tree_network(behind_table.read(source, transformer, example, missing))
+    fitted = source if transformer is None else transformer
+    if transformer is None:
+        source = table_model(source, None, missing) if missing else as_onnx(source, example)
+    else:
+        source = behind_transformer(source, transformer, example, output, missing)
+    path = path_of(source)
+    model, sha256 = read_model(source)
+    embed(model, None if path is None else path.parent)
+    joined = join_inputs(model)
+    signature = read_signature(model.graph, input_shape=input_shape, output=output)
+    if has_trees(model.graph):
+        from milp_verix.models.onnx.tree_models import read_onnx_trees
+        from milp_verix.models.trees.guard import tree_network
+
+        trees = read_onnx_trees(model, signature, path, sha256)
+        return tree_network(replace(trees, columns=None if joined is None else joined.columns))
+    require_room(model, signature)
+    traced = trace(model, signature)
+    columns, words, unread = (joined.columns, {}, ()) if joined else coordinates_of(fitted, missing)
+    return OnnxNetwork(
+        path=path,
+        sha256=sha256,
+        content_sha256=_content_hash(sha256, model, signature),
+        ir=traced.network,
+        input_name=signature.input_name,
+        output_name=signature.output_name,
+        scores_name=signature.scores_name,
+        input_shape=signature.input_shape,
+        dtype=signature.dtype,
+        softmax_stripped=traced.stripped in ("Softmax", "LogSoftmax"),
+        sigmoid_stripped=traced.stripped == "Sigmoid",
+        session=_session(path, model, signature, joined),
+        anchors=traced.anchors,
+        anchor_session=_anchor_session(path, model, traced.anchors, signature.scores_name),
+        model=model,
+        signature=signature,
+        facts=facts_of(model, max(traced.network.output_size, 2)),
+        columns=columns if columns and len(columns) == traced.network.input_size else None,
+        unread=unread,
+        joined=joined,
+        words=words,
+    )
+
+
+def _content_hash(sha256: str, model: onnx.ModelProto, signature: Signature) -> str:
+    """Return a SHA-256 of a file, the weights stored beside it, and the way it is read."""
+    hashed = hashlib.sha256(f"{sha256} {signature.input_shape} {signature.output_name}".encode())
+    for part in (*model.graph.initializer, *model.graph.node):
+        hashed.update(part.SerializeToString(deterministic=True))
+    return hashed.hexdigest()
+
+
+def _session(
+    path: Path | None, model: onnx.ModelProto, signature: Signature, joined: JoinedInputs | None
+) -> Any:
+    if signature.scores_name == signature.output_name:
+        return session_of(path, model if path is None or joined else None)
+    return session_of(path, cut(model, [signature.scores_name]))
+
+
+def _anchor_session(
+    path: Path | None, model: onnx.ModelProto, anchors: Sequence[Anchor], scores_name: str
+) -> Any:
+    return session_of(path, cut(model, [one.tensor for one in anchors] or [scores_name]))
+
+
+def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:
+    """Return a session of onnxruntime for ``model``, or for the file at ``path`` if that is None.
+
+    Errors name ``path`` in either case. Raises ``ModelError`` where onnxruntime cannot load it.
+    """
+    options = onnxruntime.SessionOptions()
+    # One thread: single inputs are too small to share, and results must not depend on scheduling.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # errors are raised; fatal ones alone are worth a line
+    source = path if model is None else serialised(model)
+    try:
+        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's exceptions share no base class but this
+        raise ModelError(
+            f"onnxruntime cannot load {path or IN_MEMORY}: {first_line(error)}"
+        ) from error

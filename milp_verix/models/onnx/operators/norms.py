@@ -1,0 +1,96 @@
+"""Norms over dimensions of a tensor, and tensors divided by them."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from milp_verix.models.onnx.builder import Builder
+from milp_verix.models.onnx.node import NodeContext
+from milp_verix.models.onnx.operators.products import quotient
+from milp_verix.models.onnx.operators.reductions import REDUCTION, reduced
+from milp_verix.models.onnx.registry import operator
+from milp_verix.models.onnx.symbol import (
+    Symbol,
+    Tensor,
+    add,
+    as_symbol,
+    centred,
+    dot,
+    times,
+)
+from verix_encodings.arrays import IntArray
+from verix_encodings.bounds.curves import EXP, LOG, SQUARE
+
+
+def summed(x: Symbol, columns: IntArray) -> Symbol:
+    """Return the sums of the elements of ``x`` at ``columns``, along its last axis."""
+    return dot(x, columns, np.ones(columns.shape[-1]))
+
+
+def norm(builder: Builder, x: Symbol, columns: IntArray, form: str) -> Symbol:
+    """Return a norm of the elements at ``columns``, along its last axis.
+
+    It is L1, L2 or MAX, the greatest element, as ONNX has it for its Normalizer.
+    """
+    if form == "MAX":
+        return builder.maximum(x, columns)
+    if form == "L2":
+        return builder.root(summed(builder.smooth(x, SQUARE), columns))
+    return summed(builder.absolute(x), columns)
+
+
+def by_norm(node: NodeContext, x: Symbol, form: str, axis: int) -> Symbol:
+    """Return ``x`` divided by its norm along ``axis``."""
+    if not -x.ndim <= axis < x.ndim:
+        raise node.malformed(f"axis {axis} is not one of a tensor of shape {x.shape}")
+    if form not in ("L1", "L2", "MAX"):
+        raise node.malformed(f"norm is {form!r}")
+    columns = np.moveaxis(np.expand_dims(x.indices, -1), axis % x.ndim, -1)
+    columns = np.moveaxis(columns, -2, axis % x.ndim)
+    lengths = norm(node.builder, x, columns, form)
+    return quotient(node.builder, x, lengths)
+
+
+@operator("LpNormalization", attributes=("axis", "p"))
+def lp_normalization(node: NodeContext, x: Tensor) -> Tensor:
+    """The values divided by their norm along ``axis``."""
+    p = node.integer("p", 2)
+    return by_norm(node, as_symbol(x), f"L{p}", node.integer("axis", -1))
+
+
+_REDUCED: dict[str, Callable[[Builder, Symbol, IntArray], Symbol]] = {
+    "ReduceL1": lambda builder, x, columns: norm(builder, x, columns, "L1"),
+    "ReduceL2": lambda builder, x, columns: norm(builder, x, columns, "L2"),
+    "ReduceSumSquare": lambda builder, x, columns: summed(builder.smooth(x, SQUARE), columns),
+    "ReduceLogSum": lambda builder, x, columns: builder.smooth(summed(x, columns), LOG),
+    "ReduceLogSumExp": lambda builder, x, columns: builder.smooth(
+        summed(builder.smooth(x, EXP), columns), LOG
+    ),
+}
+
+
+@operator(*_REDUCED, attributes=REDUCTION)
+def reduce_norm(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
+    """A norm, or another sum, of the values over ``axes``."""
+    form = _REDUCED[node.operator]
+    return reduced(node, x, axes, lambda x, columns: form(node.builder, x, columns), single=True)
+
+
+def standardised(
+    builder: Builder, x: Symbol, axes: tuple[int, ...], epsilon: float, *, centre: bool = True
+) -> Symbol:
+    """Return ``(x − mean) / √(variance + ε)`` over ``axes``; without ``centre``, by the squares."""
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    shape = tuple(1 if axis in axes else x.shape[axis] for axis in range(x.ndim))
+    columns = x.indices.transpose(*kept, *axes).reshape(*shape, -1)
+    weights = np.full(columns.shape[-1], 1.0 / columns.shape[-1])
+    x = centred(x, axes) if centre else x
+    variance = dot(builder.smooth(x, SQUARE), columns, weights)
+    shifted = add(variance, as_symbol(np.array(epsilon)))
+    return quotient(builder, x, builder.root(shifted))
+
+
+def affine_by(x: Symbol, gain: Tensor | None, shift: Tensor | None) -> Symbol:
+    """Return ``gain x + shift`` of constants, broadcast."""
+    result = x if gain is None else times(x, np.asarray(gain))
+    return result if shift is None else add(result, as_symbol(shift))

@@ -1,0 +1,181 @@
+"""Operators that take tensors apart and put them together: every element is one of the inputs'."""
+
+from math import prod
+
+import numpy as np
+
+from milp_verix.models.onnx.node import NodeContext
+from milp_verix.models.onnx.operators.tails import concatenated
+from milp_verix.models.onnx.registry import operator
+from milp_verix.models.onnx.symbol import (
+    Symbol,
+    Tensor,
+    as_symbol,
+    broadcast,
+    check_elements,
+    join,
+    rearrange,
+)
+from verix_encodings.arrays import IntArray
+
+_PAD_MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}
+
+
+@operator("Concat", attributes=("axis",), of_scores=concatenated)
+def concat(node: NodeContext, *xs: Tensor) -> Tensor:
+    """The tensors one after the other along ``axis``."""
+    axis = node.integer("axis", 1)
+    return join([as_symbol(x) for x in xs], lambda indices: np.concatenate(indices, axis))
+
+
+@operator("Split", attributes=("axis", "split", "num_outputs"))
+def split(node: NodeContext, x: Tensor, split: Tensor | None = None) -> tuple[Tensor, ...]:
+    """The parts of the tensor along ``axis``: of the sizes given, or equal but for the last."""
+    x, axis = as_symbol(x), _axis(node, x, 0)
+    size, count = x.shape[axis], len(node.outputs)
+    parts = node.constant_integers("split", split)
+    if parts is None:
+        length = -(-size // count)
+        parts = [min(length, size - k * length) for k in range(count)]
+    if len(parts) != count or sum(parts) != size or min(parts) < 0:
+        raise node.malformed(f"parts of sizes {parts} do not make up {size} in {count} outputs")
+    starts = np.cumsum([0, *parts])
+    return tuple(
+        _taken(x, np.arange(start, start + length), axis)
+        for start, length in zip(starts, parts, strict=False)
+    )
+
+
+@operator("Slice", attributes=("starts", "ends", "axes"))
+def slice_(  # noqa: PLR0917 (the inputs of the node)
+    node: NodeContext,
+    x: Tensor,
+    starts: Tensor | None = None,
+    ends: Tensor | None = None,
+    axes: Tensor | None = None,
+    steps: Tensor | None = None,
+) -> Tensor:
+    """Every ``steps``-th element from ``starts`` to before ``ends`` along ``axes``."""
+    x = as_symbol(x)
+    first, last = node.constant_integers("starts", starts), node.constant_integers("ends", ends)
+    if first is None or last is None:
+        raise node.malformed("it has no starts or no ends")
+    along = node.constant_integers("axes", axes) or list(range(len(first)))
+    step = node.constant_integers("steps", steps) or [1] * len(first)
+    if not len(first) == len(last) == len(along) == len(step):
+        raise node.malformed(f"{len(first)} starts, {len(last)} ends, {len(along)} axes")
+    for axis, start, end, stride in zip(along, first, last, step, strict=True):
+        if not -x.ndim <= axis < x.ndim or not stride:
+            raise node.malformed(f"axis {axis} with step {stride} of a tensor of shape {x.shape}")
+        x = _taken(x, _range(x.shape[axis], start, end, stride), axis)
+    return x
+
+
+def _range(size: int, start: int, end: int, step: int) -> IntArray:
+    """Return the indices that a slice takes; unlike Python's, an end may be before the first."""
+    lowest, highest = (0, size) if step > 0 else (-1, size - 1)
+    first = start + size if start < 0 else start
+    last = end + size if end < 0 else end
+    return np.arange(np.clip(first, max(lowest, 0), highest), np.clip(last, lowest, highest), step)
+
+
+@operator("Gather", attributes=("axis",))
+def gather(node: NodeContext, x: Tensor, indices: Tensor) -> Tensor:
+    """The elements at ``indices`` along ``axis``."""
+    if isinstance(indices, Symbol) or not isinstance(x, Symbol):
+        raise node.unsupported("its indices depend on the network's input")
+    if indices.dtype.kind not in "iu":
+        raise node.malformed("its indices are not integers")
+    return _taken(x, indices, _axis(node, x, 0))
+
+
+@operator("Pad", attributes=("mode", "pads", "value", "paddings"))
+def pad(
+    node: NodeContext,
+    x: Tensor,
+    pads: Tensor | None = None,
+    value: Tensor | None = None,
+    axes: Tensor | None = None,
+) -> Tensor:
+    """The tensor with a constant, its edge or its mirror image around it; cut where negative."""
+    x, mode = as_symbol(x), node.text("mode", "constant")
+    along = [a % x.ndim for a in node.constant_integers("axes", axes) or range(x.ndim)]
+    given = node.constant_integers("pads", pads)
+    if given is None or len(given) != 2 * len(along) or mode not in _PAD_MODES:
+        raise node.malformed(f"pads {given} in mode {mode!r} do not fit an input {x.shape}")
+    sides = [(0, 0)] * x.ndim
+    for axis, before, after in zip(along, given, given[len(along) :], strict=False):
+        sides[axis] = (before, after)
+    check_elements(tuple(n + sum(side) for n, side in zip(x.shape, sides, strict=True)))
+    grown = [(max(before, 0), max(after, 0)) for before, after in sides]
+    cut = tuple(
+        slice(max(-before, 0), n - max(-after, 0))
+        for n, (before, after) in zip(x.shape, sides, strict=True)
+    )
+    if mode != "constant":
+        return rearrange(x, lambda index: np.pad(index[cut], grown, mode=_PAD_MODES[mode]))  # type: ignore[call-overload]
+    filling = as_symbol(np.array(node.number("value", 0.0)) if value is None else value)
+    if filling.size != 1 or filling.terms:
+        raise node.unsupported("its filling is not one constant number")
+    return join(
+        [x, filling],
+        lambda indices: np.pad(indices[0][cut], grown, constant_values=indices[1].item()),
+    )
+
+
+@operator("Expand")
+def expand(node: NodeContext, x: Tensor, shape: Tensor) -> Tensor:
+    """The tensor broadcast together with ``shape``."""
+    x, dims = as_symbol(x), node.constant_integers("shape", shape) or []
+    check_elements(tuple(dims))
+    return broadcast(x, np.broadcast_shapes(x.shape, tuple(dims)))
+
+
+@operator("Tile")
+def tile(node: NodeContext, x: Tensor, repeats: Tensor) -> Tensor:
+    """The tensor repeated along each dimension."""
+    x, counts = as_symbol(x), node.constant_integers("repeats", repeats) or []
+    if len(counts) != x.ndim or min(counts, default=1) < 1:
+        raise node.malformed(f"repeats {counts} do not fit an input {x.shape}")
+    check_elements((x.size * prod(counts),))
+    return rearrange(x, lambda index: np.tile(index, counts))
+
+
+@operator("DepthToSpace", attributes=("blocksize", "mode"))
+def depth_to_space(node: NodeContext, x: Tensor) -> Tensor:
+    """Channels moved into blocks of pixels."""
+    x, block = as_symbol(x), node.integer("blocksize", 0)
+    if x.ndim != 4 or block < 1 or x.shape[1] % block**2:
+        raise node.malformed(f"blocks of {block} do not fit an input {x.shape}")
+    n, c, h, w = x.shape
+    c //= block**2
+    if node.text("mode", "DCR") == "CRD":
+        shape, order = (n, c, block, block, h, w), (0, 1, 4, 2, 5, 3)
+    else:
+        shape, order = (n, block, block, c, h, w), (0, 3, 4, 1, 5, 2)
+    result = (n, c, h * block, w * block)
+    return rearrange(x, lambda index: index.reshape(shape).transpose(order).reshape(result))
+
+
+@operator("SpaceToDepth", attributes=("blocksize",))
+def space_to_depth(node: NodeContext, x: Tensor) -> Tensor:
+    """Blocks of pixels moved into channels."""
+    x, block = as_symbol(x), node.integer("blocksize", 0)
+    if x.ndim != 4 or block < 1 or x.shape[2] % block or x.shape[3] % block:
+        raise node.malformed(f"blocks of {block} do not fit an input {x.shape}")
+    n, c, h, w = x.shape
+    shape, order = (n, c, h // block, block, w // block, block), (0, 3, 5, 1, 2, 4)
+    result = (n, c * block**2, h // block, w // block)
+    return rearrange(x, lambda index: index.reshape(shape).transpose(order).reshape(result))
+
+
+def _axis(node: NodeContext, x: Symbol, default: int) -> int:
+    axis = node.integer("axis", default)
+    if not -x.ndim <= axis < x.ndim:
+        raise node.malformed(f"axis {axis} is not one of a tensor of shape {x.shape}")
+    return axis
+
+
+def _taken(x: Symbol, indices: IntArray, axis: int) -> Symbol:
+    check_elements((x.size // max(x.shape[axis], 1) * indices.size,))
+    return rearrange(x, lambda index: np.take(index, indices, axis))

@@ -1,0 +1,138 @@
+"""The table of operators that the reader knows, and the rules that hold for all of them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from inspect import Parameter, signature
+from math import inf
+from typing import TypeAlias
+
+import numpy as np
+
+from milp_verix.base.errors import ModelError, UnsupportedOperatorError
+from milp_verix.models.onnx.masks import GIVEN, READERS, masked, with_masks
+from milp_verix.models.onnx.node import NodeContext
+from milp_verix.models.onnx.operators.refusals import refusals
+from milp_verix.models.onnx.symbol import Symbol, Tensor
+
+OperatorFunction: TypeAlias = Callable[..., Tensor | tuple[Tensor, ...]]
+TailFunction: TypeAlias = Callable[..., Symbol | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator's function and the conditions that the registry checks before calling it.
+
+    ``required`` and ``accepted`` count its inputs; ``attributes`` are those it understands.
+    ``keeps_scores`` says that it changes neither the order nor the values of class scores, so that
+    it may follow a Softmax. ``of_scores``, if any, is its function for scores whose Softmax or
+    Sigmoid was left out.
+    """
+
+    function: OperatorFunction
+    required: int
+    accepted: float
+    attributes: frozenset[str]
+    keeps_scores: bool
+    of_scores: TailFunction | None
+
+
+operators: dict[str, Operator] = {}
+
+
+def operator(
+    *names: str,
+    attributes: Sequence[str] = (),
+    keeps_scores: bool = False,
+    of_scores: TailFunction | None = None,
+) -> Callable[[OperatorFunction], OperatorFunction]:
+    """Register a function as the meaning of the ONNX operators ``names``.
+
+    The function takes the :class:`NodeContext` and one parameter for each input, with ``None`` as
+    the default of an optional one; ``*inputs`` takes any number. At least one of the inputs is a
+    :class:`Symbol`. It returns the first output, or a tuple of all outputs that it computes; a
+    model that uses another output is refused. ``of_scores`` is called in the same way, instead of
+    the function, if a Softmax or Sigmoid was left out of an input. If it returns None, a Sigmoid
+    becomes a node of the network and a Softmax is refused.
+    """
+
+    def register(function: OperatorFunction) -> OperatorFunction:
+        inputs = list(signature(function).parameters.values())[1:]
+        required = sum(parameter.default is Parameter.empty for parameter in inputs)
+        variadic = any(parameter.kind is Parameter.VAR_POSITIONAL for parameter in inputs)
+        accepted = inf if variadic else len(inputs)
+        understood = frozenset(attributes)
+        entry = Operator(function, required, accepted, understood, keeps_scores, of_scores)
+        operators.update(dict.fromkeys(names, entry))
+        return function
+
+    return register
+
+
+def apply(node: NodeContext, inputs: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
+    """Compute the outputs of ``node``, of whose ``inputs`` at least one is a symbol.
+
+    Raises ``UnsupportedOperatorError`` where the operator, one of its attributes or its place
+    after a Softmax is not supported, ``ModelError`` where the node is malformed.
+    """
+    entry = operators.get(node.operator)
+    if entry is None:
+        if node.operator in refusals:
+            raise node.unsupported(refusals[node.operator])
+        raise UnsupportedOperatorError(
+            f"{node} is not supported; supported operators are {', '.join(sorted(operators))}"
+        )
+    inputs = [with_masks(x) for x in inputs] if node.operator in GIVEN else inputs
+    _check_form(entry, node, inputs)
+    tail = next((x.tail for x in inputs if isinstance(x, Symbol) and x.tail), None)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # refused below, for sparse ones too
+            if tail is None or entry.keeps_scores:
+                results = entry.function(node, *inputs)
+            else:
+                found = None if entry.of_scores is None else entry.of_scores(node, *inputs)
+                # what the function makes of scores says itself what is left out of them
+                tail = None
+                results = entry.function(node, *_applied(node, inputs)) if found is None else found
+    except (ValueError, IndexError, ArithmeticError) as error:
+        raise ModelError(f"{node}: {error}") from error
+    outputs = results if isinstance(results, tuple) else (results,)
+    if not all(x.finite for x in outputs if isinstance(x, Symbol)):
+        raise ModelError(f"{node}: its weights overflow, combined with those of the nodes before")
+    return tuple(replace(x, tail=x.tail or tail) if isinstance(x, Symbol) else x for x in outputs)
+
+
+def _applied(node: NodeContext, inputs: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Return the inputs with the Sigmoid left out of them put back, as a node of the network."""
+    applied: list[Tensor | None] = []
+    for x in inputs:
+        if not isinstance(x, Symbol) or x.tail is None:
+            applied.append(x)
+        elif x.tail.axes is not None:
+            applied.append(node.builder.normalised(x, x.tail))
+        elif x.tail.function is None:
+            raise UnsupportedOperatorError(
+                f"{x.tail.label} is not supported before {node}: a {x.tail.operator} can only end "
+                "the network, where it is left out because it does not change the predicted class"
+            )
+        else:
+            applied.append(node.builder.smooth(x, x.tail.function))
+    return applied
+
+
+def _check_form(entry: Operator, node: NodeContext, inputs: Sequence[Tensor | None]) -> None:
+    unknown = sorted(set(node.attributes) - entry.attributes)
+    if unknown:
+        raise node.unsupported(f"attribute {unknown[0]!r} of opset {node.opset} is not understood")
+    given = [x is not None for x in inputs]
+    needed = max(entry.required, len(given)) if entry.accepted == inf else entry.required
+    if len(given) > entry.accepted or sum(given[:needed]) < needed:
+        most = f"to {entry.accepted}" if entry.accepted < inf else "or more"
+        raise node.malformed(f"it has the inputs {node.inputs}, expected {entry.required} {most}")
+    for name, x in zip(node.inputs, inputs, strict=True):
+        if isinstance(x, np.ndarray) and not np.isfinite(x).all():
+            raise ModelError(f"{name!r}, an input of {node}, holds NaN or infinite values")
+        reads = node.operator in READERS or (isinstance(x, Symbol) and x.tail is not None)
+        if isinstance(x, Symbol) and not reads and masked(x).any():
+            raise node.unsupported(
+                f"{name!r}, an input of it, holds scores of −∞, which a Softmax alone reads"
+            )

@@ -1,0 +1,185 @@
+"""A fitted estimator or pipeline of scikit-learn as a network of a row of its table.
+
+The leading steps are one ``Gemm`` in front of the network of the others: ``z = x P + q`` of
+:mod:`milp_verix.inputs.table_encoding`. All numbers are float64, as scikit-learn computes: a whole
+number is whole at the network's input, and scores differ from the pipeline's by rounding alone. A
+linear model is ``z Cᵀ + d``, for a classifier its decision function with one score for two classes;
+skl2onnx writes the other networks.
+
+It is compared with the pipeline before it is believed, see :mod:`.compared`.
+"""
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+from milp_verix.base.errors import InputError, ModelError
+from milp_verix.inputs.fitted import name_of, without_search
+from milp_verix.inputs.fitted_arguments import LINEAR_CLASSIFIERS, LINEAR_REGRESSORS
+from milp_verix.inputs.pipeline import fitted_class_names
+from milp_verix.inputs.table_encoding import encoding_of
+from milp_verix.inputs.table_map import Missing, TableEncoding
+from milp_verix.models.loaded_model import KnownFacts
+from milp_verix.models.onnx.known_facts import write_facts
+from milp_verix.models.onnx.outputs import cut, scores_of
+from milp_verix.models.onnx.sources.compared import require_equal
+from milp_verix.models.onnx.sources.estimators import flat_pipeline, require_exportable
+from milp_verix.models.onnx.sources.model_file import serialised
+from verix_encodings.arrays import FloatArray
+
+_INPUT, _ENCODED = "table_row", "table_encoded"
+_MATRIX, _OFFSETS = "table_encoding", "table_offsets"
+_OPSET, _IR_VERSION = 17, 8
+_FIRST_IR_VERSION = 4
+"""From this one on, a stored tensor need not be an input."""
+_ROUNDING = 1e-5
+"""Rounding of scores, relative to the largest: a pipeline may compute in float32."""
+
+
+def table_model(source: Any, frame: Any = None, missing: Missing = ()) -> onnx.ModelProto:
+    """Return the network of a fitted estimator, of a pipeline, or of what a search has chosen.
+
+    Its scores are compared with those of the pipeline, and with a DataFrame ``frame`` for its rows,
+    too; words and numbers may be ``missing`` as in :func:`.encoding_of`. Raises ``InputError`` for
+    a transformer or an argument that is not known, and where no rows can be made and none are
+    given; ``ModelError`` where scores differ; ``UnsupportedOperatorError`` for an estimator such as
+    a forest.
+    """
+    chosen, notes = without_search(source)
+    pipeline = flat_pipeline(chosen)
+    estimator = pipeline.steps[-1][1]
+    encoding = encoding_of(pipeline, missing=missing)
+    rest = pipeline[encoding.steps :]
+    width = encoding.matrix.shape[1]
+    require_exportable(step for _, step in rest.steps[:-1])
+    classifier = hasattr(estimator, "classes_")
+    if classifier and np.ndim(rest.predict(np.zeros((1, width)))) > 1:
+        raise InputError("the pipeline gives a row several labels at once: fit one for each label")
+    if classifier and len(estimator.classes_) < 2:
+        raise InputError("the classifier has seen one class alone, which it always predicts")
+    model = _model_of(rest, width)
+    if encoding.steps:
+        model = behind(encoding, model, "encoded")
+    require_equal(
+        encoding,
+        pipeline,
+        frame,
+        found=lambda rows: _run(model, rows),
+        expected=lambda table: _scores(pipeline, table),
+        rounding=_ROUNDING,
+    )
+    facts = KnownFacts(
+        None if classifier else type(estimator).__name__,
+        tuple(fitted_class_names(estimator)),
+        notes,
+    )
+    write_facts(model, facts)
+    return model
+
+
+def behind(encoding: TableEncoding, model: onnx.ModelProto, name: str) -> onnx.ModelProto:
+    """Put ``encoding`` in front of the input ``name`` of ``model``, and return ``model``."""
+    graph = model.graph
+    (given,) = (value for value in graph.input if value.name == name)
+    kind = given.type.tensor_type.elem_type
+    graph.initializer.append(numpy_helper.from_array(encoding.matrix, _MATRIX))
+    graph.initializer.append(numpy_helper.from_array(encoding.offsets, _OFFSETS))
+    nodes, encoded = [helper.make_node("Gemm", [_INPUT, _MATRIX, _OFFSETS], [_ENCODED])], _ENCODED
+    if encoding.ends:
+        chosen, last, bent = encoding.bends
+        for array, part in ((chosen, "chosen"), (-last, "last"), (bent, "bent")):
+            graph.initializer.append(numpy_helper.from_array(array, f"table_{part}"))
+        encoded = "table_filled"
+        nodes += [
+            helper.make_node("Gemm", [_INPUT, "table_chosen", "table_last"], ["table_beyond"]),
+            helper.make_node("Relu", ["table_beyond"], ["table_missing"]),
+            helper.make_node("MatMul", ["table_missing", "table_bent"], ["table_jumps"]),
+            helper.make_node("Add", [_ENCODED, "table_jumps"], [encoded]),
+        ]
+    for node in (helper.make_node("Cast", [encoded], [name], to=kind), *nodes[::-1]):
+        graph.node.insert(0, node)
+    graph.input.remove(given)
+    size = encoding.matrix.shape[0]
+    graph.input.append(_value(_INPUT, size))
+    model.ir_version = max(model.ir_version, _FIRST_IR_VERSION)
+    return model
+
+
+def _model_of(rest: Any, width: int) -> onnx.ModelProto:
+    """Return the network of the last steps of a pipeline, with the input ``encoded``."""
+    steps, estimator = [step for _, step in rest.steps[:-1]], rest.steps[-1][1]
+    if name_of(estimator) not in LINEAR_CLASSIFIERS | LINEAR_REGRESSORS:
+        return _exported(rest, width)
+    model = _exported(rest[:-1], width) if steps else _nothing(width)
+    return _with_linear(model, estimator)
+
+
+def _exported(rest: Any, width: int) -> onnx.ModelProto:
+    from skl2onnx import to_onnx
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    model: onnx.ModelProto = to_onnx(
+        rest,
+        initial_types=[("encoded", DoubleTensorType([None, width]))],
+        options={"zipmap": False} if hasattr(rest, "predict_proba") else None,
+    )
+    return model
+
+
+def _nothing(width: int) -> onnx.ModelProto:
+    """Return a model whose output is its input."""
+    value = _value("encoded", width)
+    graph = helper.make_graph([], "linear model", [value], [value])
+    return helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION
+    )
+
+
+def _with_linear(model: onnx.ModelProto, estimator: Any) -> onnx.ModelProto:
+    """Put the linear ``estimator`` behind the only output of ``model``, and return ``model``."""
+    graph = model.graph
+    (before,) = (value.name for value in graph.output)
+    coefficients = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
+    count = len(coefficients)
+    constants = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), count)
+    graph.initializer.append(numpy_helper.from_array(coefficients, "coefficients"))
+    graph.initializer.append(numpy_helper.from_array(constants, "constants"))
+    inputs = [before, "coefficients", "constants"]
+    graph.node.append(helper.make_node("Gemm", inputs, ["scores"], transB=1))
+    del graph.output[:]
+    graph.output.append(_value("scores", count))
+    return model
+
+
+def _value(name: str, size: int) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, onnx.TensorProto.DOUBLE, [None, size])
+
+
+def _run(model: onnx.ModelProto, rows: FloatArray) -> FloatArray:
+    name = scores_of(model.graph, None)[1]
+    quiet = onnxruntime.SessionOptions()
+    quiet.log_severity_level = 4
+    session = onnxruntime.InferenceSession(serialised(cut(model, [name])), quiet)
+    scores: FloatArray = session.run([name], {model.graph.input[0].name: rows})[0]
+    return scores
+
+
+def _scores(pipeline: Any, table: Any) -> FloatArray:
+    """Return the scores, or the values, that scikit-learn has for each row of ``table``."""
+    estimator = pipeline.steps[-1][1]
+    if not hasattr(estimator, "classes_"):
+        return np.asarray(pipeline.predict(table), dtype=np.float64)
+    linear = name_of(estimator) in LINEAR_CLASSIFIERS
+    scores: FloatArray = (pipeline.decision_function if linear else pipeline.predict_proba)(table)
+    each = scores if scores.ndim > 1 else np.stack([-scores, scores], axis=1)
+    chosen = np.searchsorted(estimator.classes_, pipeline.predict(table))
+    short = each.max(axis=1) - each[np.arange(len(each)), chosen]
+    if (short > _ROUNDING * np.abs(each).max()).any():
+        raise ModelError(
+            f"the {type(estimator).__name__} does not predict the class of the greatest score: "
+            "nothing would be proven about its predictions; please report it"
+        )
+    return scores

@@ -1,0 +1,226 @@
+"""The walk through an ONNX graph that turns it into a network."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import onnx
+
+from milp_verix.base.errors import ModelError, UnsupportedOperatorError, first_line
+from milp_verix.models.onnx.builder import Builder
+from milp_verix.models.onnx.constants import Known, stored
+from milp_verix.models.onnx.folding import fold
+from milp_verix.models.onnx.graph import nodes_for, producers_of
+from milp_verix.models.onnx.node import NodeContext
+from milp_verix.models.onnx.operators import (  # noqa: F401 (they register their operators)
+    activations,
+    affine,
+    attention,
+    convolution,
+    curves,
+    normalisation,
+    norms,
+    pooling,
+    recurrent,
+    reductions,
+    resize,
+    selection,
+    shape,
+    steps,
+    tails,
+)
+from milp_verix.models.onnx.operators.refusals import refusals
+from milp_verix.models.onnx.registry import apply, operators
+from milp_verix.models.onnx.signature import Signature
+from milp_verix.models.onnx.symbol import Symbol, Tensor, exact_value
+from verix_encodings.network.network import Network
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A value of the network that is a tensor of the file: the output of the node ``node``."""
+
+    value: int
+    tensor: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The network read from a graph, and the operator that was left out at its end, if any.
+
+    ``anchors`` are in the order of their values.
+    """
+
+    network: Network
+    stripped: str | None
+    anchors: tuple[Anchor, ...]
+
+
+# They do more with constants than to add them or to multiply by them.
+_MAGNIFYING = frozenset(("BatchNormalization", "PRelu", "Resize", "Upsample"))
+
+Watch: TypeAlias = Callable[[str, str, Symbol], None]
+"""Called with the node, the name and the symbol of each tensor that depends on the input."""
+
+
+def trace(model: onnx.ModelProto, signature: Signature, watch: Watch | None = None) -> Trace:
+    """Return the network that computes ``signature.scores_name``.
+
+    Only nodes that this output depends on are read, and only weights in ``model`` itself. Raises
+    ``UnsupportedOperatorError`` or another ``ModelError`` that names the node, the tensor or the
+    initializer in question.
+    """
+    builder = Builder(signature.input_shape)
+    tensors = _Tensors(model.graph, signature.input_name, builder.input)
+    opset = _opset(model)
+    computed: list[tuple[str, str, object, int | None]] = []
+    functions = {(function.domain, function.name) for function in model.functions}
+    protos = nodes_for(model.graph, [signature.scores_name])
+    last = {name: place for place, proto in enumerate(protos) for name in proto.input}
+    last[signature.scores_name] = len(protos)
+    for place, proto in enumerate(protos):
+        node = context_of(proto, opset, builder)
+        # of operators that are refused on purpose, the reason says more than the domain
+        named = node.operator in operators or node.operator in refusals
+        standard = proto.domain in ("", "ai.onnx") or named
+        if not standard or (proto.domain, proto.op_type) in functions:
+            raise node.unsupported(
+                f"it belongs to the domain {proto.domain!r} or is defined in the model itself; "
+                "export with standard ONNX operators only"
+            )
+        inputs = [tensors.read(name, f"{node} reads") if name else None for name in proto.input]
+        if any(isinstance(x, Symbol) for x in inputs):
+            # an operator may compute more outputs than the node names, or fewer
+            for name, x in zip(node.outputs, apply(node, _bare(node, inputs)), strict=False):
+                tensors.known[name] = _held(x)
+                if name and isinstance(x, Symbol) and x.tail is None:
+                    computed.append((name, str(node), x.token, exact_value(x)))
+                    if watch is not None:
+                        watch(str(node), name, x)
+        else:
+            constants = {
+                name: x for name, x in zip(proto.input, inputs, strict=True) if isinstance(x, Known)
+            }
+            results = fold(node, proto, constants)
+            tensors.known.update(zip(filter(None, node.outputs), results, strict=True))
+        for name in {*proto.input, *proto.output}:
+            if last.get(name, place) <= place:
+                tensors.known.pop(name, None)  # nothing reads it any more
+    output = tensors.read(signature.scores_name, "the model returns")
+    return _finished(builder, signature, output, computed)
+
+
+class _Tensors:
+    """The tensors known so far by name; stored weights are decoded when first read."""
+
+    def __init__(self, graph: onnx.GraphProto, input_name: str, source: Symbol) -> None:
+        self.known: dict[str, Symbol | Known] = {input_name: source}
+        self._graph = graph
+        self._producers = producers_of(graph)
+        self._stored = {tensor.name: tensor for tensor in graph.initializer}
+        self._sparse = {tensor.values.name for tensor in graph.sparse_initializer}
+
+    def read(self, name: str, reader: str) -> Symbol | Known:
+        """Return the tensor ``name``; ``reader`` says in errors who reads it."""
+        if name not in self.known:
+            if name not in self._stored:
+                raise self._missing(name, reader)
+            self.known[name] = stored(self._stored[name])
+        return self.known[name]
+
+    def _missing(self, name: str, reader: str) -> ModelError:
+        if name in self._sparse:
+            return UnsupportedOperatorError(
+                f"{reader} the sparse initializer {name!r}, which is not supported; store it dense"
+            )
+        if name not in self._producers:
+            return ModelError(f"{reader} {name!r}, which nothing in the model defines")
+        producer = self._graph.node[self._producers[name]]
+        return UnsupportedOperatorError(
+            f"{reader} {name!r}, the output {list(producer.output).index(name) + 1} of "
+            f"{producer.op_type} {producer.name!r}, which is not supported"
+        )
+
+
+def _bare(node: NodeContext, inputs: Sequence[Symbol | Known | None]) -> list[Tensor | None]:
+    """Return the inputs of an operator, constants as plain arrays without their rounding."""
+    if node.operator in _MAGNIFYING and any(isinstance(x, Known) and x.error for x in inputs):
+        raise node.unsupported(
+            "constants that it reads are computed and rounded, and it may magnify that; store "
+            "their values in the model instead"
+        )
+    return [x.array if isinstance(x, Known) else x for x in inputs]
+
+
+def _held(x: Tensor) -> Symbol | Known:
+    return x if isinstance(x, Symbol) else Known(x, x.dtype)
+
+
+def _finished(
+    builder: Builder,
+    signature: Signature,
+    output: Symbol | Known,
+    computed: Iterable[tuple[str, str, object, int | None]],
+) -> Trace:
+    name = signature.scores_name
+    if not isinstance(output, Symbol):
+        raise ModelError(f"output {name!r} does not depend on the input")
+    if not output.size or sum(dim > 1 for dim in output.shape) > 1:
+        raise ModelError(
+            f"output {name!r} has shape {output.shape} for an input of shape "
+            f"{signature.input_shape}; expected one vector of scores. Where the model fixes its "
+            "batch size, export it with batch size 1"
+        )
+    network = builder.network(output)
+    anchors: dict[int, Anchor] = {}
+    for tensor, node, token, exact in computed:
+        value = builder.known(token, exact)
+        if value:
+            anchors.setdefault(value, Anchor(value, tensor, node))
+    in_order = tuple(anchors[value] for value in sorted(anchors))
+    return Trace(network, output.tail.operator if output.tail else None, in_order)
+
+
+def _opset(model: onnx.ModelProto) -> int:
+    versions: list[int] = [
+        entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")
+    ]
+    if not versions:
+        raise ModelError(
+            "the model does not say which version of the ONNX operators it uses (opset_import)"
+        )
+    return max(versions)
+
+
+def context_of(proto: onnx.NodeProto, opset: int, builder: Builder) -> NodeContext:
+    """Return the context of the node ``proto`` for its operator.
+
+    Raises ``ModelError`` where an attribute has no value.
+    """
+    attributes = {}
+    for attribute in proto.attribute:
+        try:
+            value = onnx.helper.get_attribute_value(attribute)
+        except ValueError as error:
+            raise ModelError(
+                f"attribute {attribute.name!r} of {proto.op_type} {proto.name!r}: "
+                f"{first_line(error)}"
+            ) from error
+        attributes[attribute.name] = _plain(value)
+    standard = proto.domain in ("", "ai.onnx")
+    return NodeContext(
+        proto.op_type if standard else f"{proto.domain}.{proto.op_type}",
+        proto.name,
+        opset,
+        attributes,
+        tuple(proto.input),
+        tuple(proto.output),
+        builder,
+    )
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,260 @@
+"""ONNX files that end in trees: ``TreeEnsembleClassifier``, ``-Regressor`` and ``TreeEnsemble``.
+
+Sums are those of ONNX's specification, as onnxruntime computes them: in float32 for inputs of
+float32. What stands before the trees must compute each of their numbers from one entry of the
+input, as scalers do; thresholds are pulled back to the input through onnxruntime's own numbers. Of
+what stands behind them, casts, shapes and labels are understood.
+
+Of two classes with weights for the first alone, ``s``, the scores are ``(1 − s, s)`` if no weight
+is negative, else ``(−s, s)``; and these where each leaf has ``−v`` and ``v`` for the two.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+from numpy.typing import NDArray
+
+from milp_verix.base.errors import ModelError, UnsupportedOperatorError
+from milp_verix.inputs.table_map import Column, TableEncoding
+from milp_verix.models.loaded_model import KnownFacts
+from milp_verix.models.onnx.graph import NODES_OF_TREES
+from milp_verix.models.onnx.outputs import cut
+from milp_verix.models.onnx.signature import Signature
+from milp_verix.models.onnx.sources.model_file import serialised
+from milp_verix.models.onnx.stored_trees import StoredEnsemble, ensemble_of
+from milp_verix.models.onnx.trace import trace
+from milp_verix.models.trees.branching import as_thresholds
+from milp_verix.models.trees.pulled_back import Conditions
+from milp_verix.models.trees.read_trees import Link, ReadTrees
+from milp_verix.models.trees.rounding import largest_values, single_precision
+from milp_verix.models.trees.table_columns import TableColumns
+from verix_encodings.arrays import FloatArray, IntArray, relative_error
+
+_BEHIND = ("ArrayFeatureExtractor", "Cast", "Flatten", "Identity", "Reshape", "Squeeze", "ZipMap")
+_LINKED = 1e-6
+"""A distance of scores, from which on a float32 sigmoid or softmax tells them apart."""
+
+
+def read_onnx_trees(
+    model: onnx.ModelProto, signature: Signature, path: Path | None, sha256: str
+) -> ReadTrees:
+    """Read a model whose scores are those of one node of trees.
+
+    Raises ``UnsupportedOperatorError`` that names what is not read.
+    """
+    node = _only(model.graph, signature)
+    classes = _classes(node)
+    count = len(classes) or next((a.i for a in node.attribute if a.name == "n_targets"), 1)
+    columns = _Entries(model, signature, node.input[0])
+    stored = ensemble_of(node, columns.precision, max(count, 1))
+    matrix, shift, link = _combined(node, stored, len(classes))
+    average = 1.0 / len(stored.trees) if stored.average else 1.0
+    trees = tuple(
+        as_thresholds(replace(tree, value=tree.value @ matrix.T * average))
+        for tree in Conditions(columns, stored.trees).trees()
+    )
+    base = np.asarray(matrix @ np.broadcast_to(stored.base, count) + shift)
+    reach = np.abs(base) + largest_values(trees, base.size) + 1.0
+    unit = single_precision if columns.precision == np.float32 else relative_error
+    return ReadTrees(
+        trees=trees,
+        base=base,
+        inputs=columns.size,
+        rounding=unit(len(trees) + 8) * reach + _LINKED * (link != "identity"),
+        runner=_runner(model, node, signature, link, classes),
+        facts=KnownFacts(
+            "TreeEnsembleRegressor" if node.op_type == "TreeEnsembleRegressor" else None,
+            () if classes == tuple(map(str, range(len(classes)))) else classes,
+        ),
+        library=f"onnxruntime {onnxruntime.__version__}",
+        link=link,
+        path=path,
+        sha256=sha256,
+    )
+
+
+def _only(graph: onnx.GraphProto, signature: Signature) -> onnx.NodeProto:
+    """Return the node of trees that the scores come from."""
+    producers = {name: node for node in graph.node for name in node.output}
+    node: onnx.NodeProto | None = producers.get(signature.scores_name)
+    while node is not None and node.op_type not in NODES_OF_TREES and node.op_type in _BEHIND:
+        node = producers.get(node.input[0])
+    if node is None or node.op_type not in NODES_OF_TREES:
+        told = "what computes the scores" if node is None else f"{node.op_type} {node.name!r}"
+        raise UnsupportedOperatorError(
+            f"{told} behind trees is not read: give the model of its own library, or the file of "
+            "the trees alone"
+        )
+    if sum(other.op_type in NODES_OF_TREES for other in graph.node) > 1:
+        raise UnsupportedOperatorError(
+            "the file has several nodes of trees: give the model of its own library"
+        )
+    return node
+
+
+def _classes(node: onnx.NodeProto) -> tuple[str, ...]:
+    for attribute in node.attribute:
+        if attribute.name == "classlabels_int64s" and attribute.ints:
+            return tuple(map(str, attribute.ints))
+        if attribute.name == "classlabels_strings" and attribute.strings:
+            return tuple(word.decode() for word in attribute.strings)
+    return ()
+
+
+def _combined(
+    node: onnx.NodeProto, stored: StoredEnsemble, classes: int
+) -> tuple[FloatArray, FloatArray, Link]:
+    """Return ``W``, ``c`` and the link: the scores are ``W s + c`` of the sums ``s``."""
+    label = f"{node.op_type} {node.name!r}"
+    count = stored.trees[0].value.shape[1]
+    read = ("NONE", "SOFTMAX", "LOGISTIC") if classes else ("NONE",)
+    if stored.post not in read:
+        raise UnsupportedOperatorError(
+            f"{label} has post_transform {stored.post}, which is not read: export scores with NONE"
+        )
+    if stored.base.size not in (1, count):
+        raise ModelError(f"{label} is malformed: it has {stored.base.size} base_values")
+    if classes != 2:
+        if classes and stored.lowest < 0 and not stored.given.any(axis=0).all():
+            raise UnsupportedOperatorError(
+                f"{label} gives some classes no score at some inputs: write a weight for each class"
+            )
+        link: Link = "softmax" if stored.post == "SOFTMAX" else "identity"
+        return np.eye(count), np.zeros(count), link
+    half, first = stored.lowest >= 0, stored.targets == (0,)
+    if stored.base.size > 1 or (stored.base.any() and not first):
+        raise UnsupportedOperatorError(
+            f"{label} has base_values that onnxruntime adds to the scores of two classes otherwise "
+            "than ONNX says: add them to the leaves of a tree, or give the model of its own library"
+        )
+    # onnxruntime's label turns elsewhere than its scores in all other cases
+    opposed = stored.given.all() and all(
+        np.array_equal(tree.value[:, 0], -tree.value[:, 1]) for tree in stored.trees
+    )
+    second = stored.targets == (1,) and not half
+    if not (first or second or opposed) or (half and stored.post != "NONE"):
+        raise UnsupportedOperatorError(
+            f"{label} has two classes whose label and scores do not agree in onnxruntime: give the "
+            "model of its own library"
+        )
+    chosen = np.eye(2)[1 if opposed else stored.targets[0]]
+    if stored.post == "LOGISTIC":
+        return chosen[None], np.zeros(1), "sigmoid"
+    link = "softmax" if not first and stored.post == "SOFTMAX" else "identity"
+    if not first and not opposed:
+        return np.stack([0 * chosen, chosen]), np.zeros(2), link
+    return np.stack([-chosen, chosen]), np.array([float(half), 0.0]), link
+
+
+class _Entries(TableColumns):
+    """The steps before the trees, as functions of single entries of the input."""
+
+    def __init__(self, model: onnx.ModelProto, signature: Signature, tensor: str) -> None:
+        size = int(np.prod(signature.input_shape))
+        if tensor == signature.input_name:
+            self._session, matrix, offsets = None, np.eye(size), np.zeros(size)
+            self.precision = signature.dtype
+        else:
+            before = Signature(
+                signature.input_name, signature.input_shape, signature.dtype, tensor, tensor
+            )
+            traced = trace(model, before)
+            if len(traced.network.nodes) != 1 or traced.stripped:
+                raise UnsupportedOperatorError(
+                    "what stands before the trees is no affine map of the input: give the model "
+                    "of its own library"
+                )
+            zero = traced.network.evaluate(np.zeros(size))
+            matrix = np.stack([traced.network.evaluate(one) - zero for one in np.eye(size)])
+            offsets = zero
+            self._session = _Session(cut(model, [tensor]), signature)
+            made = self._session.run([tensor], np.zeros((1, size)))[0]
+            self.precision = np.dtype(made.dtype.type)
+        names = tuple(Column(f"x{place}") for place in range(size))
+        super().__init__(None, TableEncoding(names, matrix, offsets, 0, {}), lambda rows: rows)
+        self._tensor, self._dtype = tensor, signature.dtype
+
+    def numbers(self, rows: FloatArray) -> FloatArray:
+        """Return the numbers that the trees read."""
+        with np.errstate(over="ignore"):
+            if self._session is None:
+                return rows.astype(self._dtype).astype(np.float64)
+        return self._session.run([self._tensor], rows)[0].astype(np.float64)
+
+
+class _Session:
+    """A model in onnxruntime, run at rows; it can be pickled."""
+
+    def __init__(self, model: onnx.ModelProto, signature: Signature) -> None:
+        self._content, self._signature = serialised(model), signature
+        self._open: Any = None
+        shape = model.graph.input[0].type.tensor_type.shape.dim
+        self._single = bool(shape and shape[0].dim_value)
+
+    def run(self, names: Sequence[str], rows: FloatArray) -> list[NDArray[Any]]:
+        """Return the tensors ``names``, with a row for each of ``rows``."""
+        if self._open is None:
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = options.inter_op_num_threads = 1
+            options.log_severity_level = 4
+            self._open = onnxruntime.InferenceSession(
+                self._content, options, providers=["CPUExecutionProvider"]
+            )
+        with np.errstate(over="ignore"):
+            given = rows.astype(self._signature.dtype)
+        shape = self._signature.input_shape
+        name = self._signature.input_name
+        if not self._single:
+            return list(self._open.run(names, {name: given.reshape(-1, *shape[1:])}))
+        each = [self._open.run(names, {name: row.reshape(shape)}) for row in given]
+        return [np.concatenate(part) for part in zip(*each, strict=True)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_open": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnnxTreesRunner:
+    """A file of trees, run by onnxruntime: its scores, and its labels if it has any."""
+
+    session: _Session
+    names: tuple[str, ...]
+    link: Link
+    labels: tuple[str, ...]
+
+    def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return the scores, or the probability of the second of two classes."""
+        found: NDArray[np.floating] = self.session.run(self.names[:1], rows)[0]
+        return found[:, 1:] if self.link == "sigmoid" else found
+
+    def classes(self, rows: FloatArray) -> IntArray | None:
+        """Return the numbers of the labels; those of the largest scores in a file without any."""
+        if not self.labels:
+            return None
+        found = [str(label) for label in self.session.run(self.names[1:], rows)[0]]
+        return np.array([self.labels.index(label) for label in found], dtype=np.intp)
+
+
+def _runner(
+    model: onnx.ModelProto,
+    node: onnx.NodeProto,
+    signature: Signature,
+    link: Link,
+    labels: tuple[str, ...],
+) -> OnnxTreesRunner:
+    names = (node.output[1], node.output[0]) if labels else (node.output[0],)
+    copy = cut(model, names)
+    if link == "identity":  # sigmoids of several classes keep their order
+        for other in copy.graph.node:
+            for attribute in other.attribute if other.op_type in NODES_OF_TREES else ():
+                if attribute.name == "post_transform" and attribute.s == b"LOGISTIC":
+                    attribute.s = b"NONE"
+    return OnnxTreesRunner(_Session(copy, signature), names, link, labels)

@@ -1,0 +1,204 @@
+"""Trees as libraries store them, and as trees of thresholds alone.
+
+A node of a library may decide by a set of categories, or treat a number in the middle of others as
+missing. Along one coordinate each such decision is constant between some ends::
+
+    x ≤ e_1: side s_0,  e_1 < x ≤ e_2: side s_1,  …,  e_k < x: side s_k
+
+A tree of thresholds decides the same by binary search between the ends. A decision by the words of
+a one-hot block asks for one word after the other. The branches that go to one side each get their
+own copy of what follows; on the way the interval of each coordinate is known, so that copies keep
+no decision that is taken already.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from milp_verix.base.errors import UnsupportedOperatorError
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.kinds.tree_ensemble import Tree
+
+_MOST_NODES = 200_000
+"""Nodes of one tree of thresholds; a tree that would grow beyond is refused."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """A decision along one coordinate: ``left[i]`` for ``ends[i-1] < x <= ends[i]``.
+
+    ``ends`` is ascending, shape (k,); ``left``, shape (k + 1,), is True where the node goes left.
+    """
+
+    ends: FloatArray
+    left: BoolArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """A decision along a one-hot block that begins at ``start``: ``left[v]`` for the word ``v``."""
+
+    start: int
+    left: BoolArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branching:
+    """One tree: ``x[feature] <= threshold`` goes left, but for nodes in ``sides``.
+
+    ``feature`` is -1 at leaves; all arrays have an entry for each node, ``value`` a row; node 0 is
+    the root. ``missing_left`` says where a missing value goes.
+    """
+
+    feature: IntArray
+    threshold: FloatArray
+    left: IntArray
+    right: IntArray
+    value: FloatArray
+    missing_left: BoolArray
+    sides: Mapping[int, Sides | Words] = field(default_factory=dict)
+
+
+def as_thresholds(tree: Branching) -> Tree:
+    """Return the tree with thresholds alone; equal to ``tree`` wherever no value is missing.
+
+    Raises ``UnsupportedOperatorError`` where it would have more than 200,000 nodes.
+    """
+    if not tree.sides:
+        return Tree(tree.feature, tree.threshold, tree.left, tree.right, tree.value)
+    return _Unfolded(tree).result()
+
+
+_Known: TypeAlias = Mapping[int, tuple[float, float]]
+_HALF = 0.5
+
+
+class _Unfolded:
+    """Nodes of the tree of thresholds, appended parents first."""
+
+    def __init__(self, tree: Branching) -> None:
+        self._tree = tree
+        self._origin: list[int] = []
+        self._threshold: list[float] = []
+        self._feature: list[int] = []
+        self._children: list[tuple[int, int]] = []
+        self._build(0, {})
+
+    def result(self) -> Tree:
+        """Return the tree."""
+        children = np.array(self._children)
+        return Tree(
+            np.array(self._feature),
+            np.array(self._threshold),
+            children[:, 0],
+            children[:, 1],
+            self._tree.value[np.array(self._origin)],
+        )
+
+    def _build(self, node: int, known: _Known) -> int:
+        """Append what ``node`` becomes where each coordinate is in its interval ``(low, high]``."""
+        tree, feature = self._tree, int(self._tree.feature[node])
+        if feature < 0:
+            return self._append(node, 0.0, -1)
+        sides = tree.sides.get(node) or plain_sides(tree.threshold[node])
+        if isinstance(sides, Words):
+            return self._by_words(node, sides, known)
+        low, high = known.get(feature, (-np.inf, np.inf))
+        first = np.searchsorted(sides.ends, low, side="right")
+        last = np.searchsorted(sides.ends, high, side="left")
+        here = sides.left[first : last + 1]
+        jumps = first + np.flatnonzero(here[1:] != here[:-1])
+        if not jumps.size:
+            return self._build(self._next(node, bool(here[0])), known)
+        return self._split(node, feature, float(sides.ends[jumps[jumps.size // 2]]), known)
+
+    def _by_words(self, node: int, words: Words, known: _Known) -> int:
+        """Append the choice between words that are still possible, one word after the other."""
+        coordinates = words.start + np.arange(words.left.size)
+        ends = [known.get(int(place), (-np.inf, np.inf)) for place in coordinates]
+        chosen = np.array([low >= _HALF for low, _ in ends])
+        open_ = chosen if chosen.any() else np.array([high > _HALF for _, high in ends])
+        left = words.left[open_]
+        if left.all() or not left.any():
+            return self._build(self._next(node, bool(left[0]) if left.size else False), known)
+        rarer = left.sum() * 2 <= left.size
+        place = int(coordinates[open_][np.argmax(left == rarer)])
+        return self._split(node, place, _HALF, known)
+
+    def _split(self, node: int, feature: int, end: float, known: _Known) -> int:
+        """Append ``x[feature] <= end``, and what ``node`` becomes on each side."""
+        low, high = known.get(feature, (-np.inf, np.inf))
+        place = self._append(node, end, feature)
+        self._children[place] = (
+            self._build(node, {**known, feature: (low, end)}),
+            self._build(node, {**known, feature: (end, high)}),
+        )
+        return place
+
+    def _next(self, node: int, left: bool) -> int:
+        return int((self._tree.left if left else self._tree.right)[node])
+
+    def _append(self, node: int, threshold: float, feature: int) -> int:
+        if len(self._origin) == _MOST_NODES:
+            raise UnsupportedOperatorError(
+                f"a tree's decisions by sets of categories, or on missing values, need more than "
+                f"{_MOST_NODES} thresholds: encode the categories of many words otherwise, let "
+                "fewer columns be missing, or grow the trees less"
+            )
+        self._origin.append(node)
+        self._threshold.append(threshold)
+        self._feature.append(feature)
+        self._children.append((-1, -1))
+        return len(self._origin) - 1
+
+
+def with_missing(tree: Branching, last: Mapping[int, float]) -> Branching:
+    """Return the tree in which numbers beyond ``last``, by coordinate, go as missing values do."""
+    sides = dict(tree.sides)
+    for node in np.flatnonzero(np.isin(tree.feature, list(last))).tolist():
+        old, end = tree.sides.get(node), last[int(tree.feature[node])]
+        left = bool(tree.missing_left[node])
+        assert not isinstance(old, Words)
+        if old is not None or left or tree.threshold[node] >= end:
+            sides[node] = beyond(old or plain_sides(tree.threshold[node]), end, left)
+    return replace(tree, sides=sides)
+
+
+def plain_sides(threshold: float) -> Sides:
+    """Return the sides of ``x <= threshold``."""
+    return Sides(np.array([threshold]), np.array([True, False]))
+
+
+def beyond(sides: Sides, end: float, left: bool) -> Sides:
+    """Return ``sides`` up to ``end``; larger numbers go left if ``left``."""
+    below = sides.ends[sides.ends < end]
+    return Sides(np.append(below, end), np.append(sides.left[: below.size + 1], left))
+
+
+def reached(left: IntArray, right: IntArray, told: str) -> IntArray:
+    """Return the nodes below node 0, it first; a negative child is none.
+
+    Raises ``ValueError``, which begins with ``told``, unless each has one parent that is a node.
+    """
+    level, found = np.zeros(1, dtype=np.int64), [np.zeros(1, dtype=np.int64)]
+    seen = np.zeros(len(left), dtype=bool)
+    seen[:1] = True
+    while level.size:
+        level = level[left[level] >= 0]
+        level = np.concatenate([left[level], right[level]])
+        if not ((level >= 0) & (level < len(left))).all():
+            raise ValueError(f"{told} has a child that is no node")
+        if seen[level].any() or np.unique(level).size < level.size:
+            raise ValueError(f"{told} has a node with two parents")
+        seen[level] = True
+        found.append(level)
+    return np.concatenate(found)
+
+
+def in_column(values: FloatArray, column: int, columns: int) -> FloatArray:
+    """Return ``values``, shape (n,), as one column among zeros, shape (n, columns)."""
+    placed = np.zeros((len(values), columns))
+    placed[:, column] = values
+    return placed

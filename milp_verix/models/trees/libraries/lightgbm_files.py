@@ -1,0 +1,134 @@
+"""Files of LightGBM, checked before the library loads them.
+
+The library trusts what stands in a file: a child that is no node, or a list of parameters that is
+cut off, can end the process. It gets the trees, and of what stands behind them the columns and
+words of categories alone.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from milp_verix.base.errors import UnsupportedOperatorError
+from milp_verix.models.trees.branching import reached
+from milp_verix.models.trees.model_files import MOST, damage_told, require, text_of
+
+_EACH_INNER = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
+_WITH_EACH_INNER = ("split_gain", "internal_value", "internal_weight", "internal_count")
+_WITH_EACH_LEAF = ("leaf_weight", "leaf_count")
+_BARE = ("", "tree", "average_output", "feature_names", "feature_infos")
+"""Lines of a header without a value, and facts that may be empty."""
+_COLUMNS = re.compile(r"^\[categorical_feature: [\d,]*\]$", re.MULTILINE)
+
+
+def whole(content: bytes, path: Path | None) -> str:
+    """Return the text that the library loads: a file's, whatever its encoding and line ends are.
+
+    Raises ``ModelError`` unless its trees are trees, and its lists fit together.
+    """
+    with damage_told("LightGBM", path):
+        lines = text_of(content).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        text = "\n".join(line.strip(" \t") for line in lines)
+        trees, end, behind = text.partition("\nend of trees\n")
+        header, *parts = trees.split("\nTree=")
+        cut = "\nparameters:" in behind and "\nend of parameters" not in behind
+        require(bool(end) and not cut, "its end is missing")
+        facts = fields_of(header.split("\n"))
+        _require_header(facts, len(parts))
+        for place, part in enumerate(parts):
+            _require_tree(fields_of(part.split("\n")), part, place, int(facts["max_feature_idx"]))
+        words = _words(behind)
+    # without sizes the library reads one tree after the other, and its errors reach Python
+    lines = [line for line in header.split("\n") if not line.startswith("tree_sizes=")]
+    lines += ["", *(f"Tree={part}\n" for part in parts), "end of trees", "", "parameters:"]
+    return "\n".join([*lines, *_COLUMNS.findall(behind), "end of parameters", "", words, ""])
+
+
+def fields_of(lines: Sequence[str]) -> dict[str, str]:
+    """Return the values by their keys; a line without a value is a key alone."""
+    pairs = (line.partition("=") for line in lines)
+    return {key: value for key, _, value in pairs}
+
+
+def numbers_of(fields: Mapping[str, str], key: str, kind: type) -> Any:
+    """Return the numbers behind a key, none where it is missing. Raises ``ValueError``."""
+    return np.array(fields.get(key, "").split(), dtype=kind)
+
+
+def require_constant_leaves(fields: Mapping[str, str]) -> None:
+    """Raise ``UnsupportedOperatorError`` for a tree with linear models in its leaves."""
+    if fields.get("is_linear", "0") != "0":
+        raise UnsupportedOperatorError(
+            "the LightGBM model has linear models in its leaves, which cannot be read: fit it with "
+            "linear_tree=False"
+        )
+
+
+def _require_header(facts: Mapping[str, str], trees: int) -> None:
+    bare = [one for one, value in facts.items() if not value and one not in _BARE]
+    require(not bare, f"a line of its header is no fact: {bare[:1]}")
+    features = int(facts["max_feature_idx"]) + 1
+    each, classes = int(facts["num_tree_per_iteration"]), int(facts["num_class"])
+    require(all(0 < one <= MOST for one in (features, each, classes)), "its sizes are odd")
+    require(trees % each == 0, f"it has {trees} trees, and {each} for each round")
+    for name in ("feature_names", "feature_infos"):
+        found = len(facts[name].split())
+        require(found == features, f"it has {found} {name} of {features} features")
+
+
+def _require_tree(fields: Mapping[str, str], text: str, place: int, last_feature: int) -> None:
+    told = f"tree {place}"
+    require_constant_leaves(fields)
+    require(text.startswith(f"{place}\n"), f"{told} has another number")
+    leaves = int(fields["num_leaves"])
+    values = numbers_of(fields, "leaf_value", np.float64)
+    require(1 <= leaves == values.size, f"{told} has {values.size} values of {leaves} leaves")
+    require(bool(np.isfinite(values).all()), f"{told} has a value that is no number")
+    if leaves == 1:
+        return
+    read = {name: numbers_of(fields, name, _kind(name)) for name in _EACH_INNER}
+    others = {name: numbers_of(fields, name, np.float64) for name in _WITH_EACH_INNER}
+    below = {name: numbers_of(fields, name, np.float64) for name in _WITH_EACH_LEAF}
+    for size, lists in ((leaves - 1, read), (leaves - 1, others), (leaves, below)):
+        for name, found in lists.items():
+            fits = found.size == size or (lists is not read and name not in fields)
+            require(fits, f"{told} has {found.size} {name}, not {size}")
+    left, right = (
+        np.append(np.where(one < 0, leaves - 2 - one, one), np.full(leaves, -1))
+        for one in (read["left_child"], read["right_child"])
+    )
+    require(reached(left, right, told).size == 2 * leaves - 1, f"{told} has nodes that are nowhere")
+    features, limits = read["split_feature"], read["threshold"]
+    require(bool(((features >= 0) & (features <= last_feature)).all()), f"{told} has odd features")
+    require(not np.isnan(limits).any(), f"{told} has a threshold that is no number")
+    sets = int(fields.get("num_cat", "0"))
+    bounds, words = (
+        numbers_of(fields, name, np.int64) for name in ("cat_boundaries", "cat_threshold")
+    )
+    chosen = limits[read["decision_type"] & 1 > 0]
+    known = bool(((chosen >= 0) & (chosen < sets) & (chosen == np.floor(chosen))).all())
+    rising = not sets or (
+        bounds.size == sets + 1
+        and bounds[0] == 0
+        and bounds[-1] == words.size
+        and bool((np.diff(bounds) > 0).all())
+    )
+    bits = bool(((words >= 0) & (words < 2**32)).all())
+    require(known and rising and bits, f"{told} has sets of categories that are none")
+
+
+def _kind(name: str) -> type:
+    return np.float64 if name == "threshold" else np.int64
+
+
+def _words(behind: str) -> str:
+    """Return the line of pandas' categories, lists of words for each column, empty if none."""
+    line = next((one for one in behind.split("\n") if one.startswith("pandas_categorical:")), "")
+    known = json.loads(line.partition(":")[2]) if line else None
+    good = known is None or (isinstance(known, list) and all(isinstance(k, list) for k in known))
+    require(good, "its pandas_categorical are no lists")
+    return line

@@ -1,0 +1,196 @@
+"""The steps before an estimator of trees, as functions of single columns of a table.
+
+Each number ``z_j`` that the steps make of a row depends on one column: it is monotone in a column
+of numbers, and any function of a column of words. The steps themselves are asked for it, so that
+their own rounding is in the answers.
+
+A condition ``z_j <= t`` becomes ``x <= θ`` or ``x > θ``, where ``θ`` is the greatest float64 that
+one side has: it is found by bisection over the float64 numbers, which are ordered as their bits.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.base.errors import InputError, UnsupportedOperatorError
+from milp_verix.inputs.made_rows import table_of
+from milp_verix.inputs.table_map import Column, TableEncoding
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+
+_NEAR = 12
+"""Binary digits of the distance in which ``θ`` is looked for, around the affine map's inverse."""
+_FURTHER = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crossing:
+    """The numbers of a column with ``z <= t``: ``x <= end`` if ``rising``, else ``x > end``."""
+
+    end: float
+    rising: bool
+
+
+class TableColumns:
+    """The numbers that ``steps`` make of rows of the table that ``fitted`` was fitted on."""
+
+    def __init__(self, fitted: Any, encoding: TableEncoding, steps: Callable[[Any], Any]) -> None:
+        self._fitted, self._steps = fitted, steps
+        self.encoding = encoding
+        widths = [column.width for column in encoding.columns]
+        self.starts = [*accumulate(widths, initial=0)][:-1]
+        self.size = sum(widths)
+        owner = np.repeat(np.arange(len(widths)), widths)
+        self._owners = [np.unique(owner[row != 0]) for row in encoding.matrix.T]
+
+    @property
+    def width(self) -> int:
+        """The number of the ``z``."""
+        return len(self._owners)
+
+    def column_of(self, output: int) -> int | None:
+        """Return the place of the column that ``z_output`` depends on; None for a constant."""
+        owners = self._owners[output]
+        if owners.size > 1:
+            names = [self.encoding.columns[place].name for place in owners]
+            raise UnsupportedOperatorError(
+                f"the pipeline joins the columns {', '.join(names)} in one number before its "
+                "trees, which cannot be read: give the trees each column on its own"
+            )
+        return int(owners[0]) if owners.size else None
+
+    def table(self, rows: FloatArray) -> Any:
+        """Return the rows of the table that have the coordinates ``rows``, shape (n, size)."""
+        values: dict[str, Any] = {}
+        for column, start in zip(self.encoding.columns, self.starts, strict=True):
+            if column.form == "number":
+                values[column.name] = rows[:, start]
+            elif column.form == "block":
+                chosen = np.argmax(rows[:, start : start + column.width], axis=1)
+                values[column.name] = _listed(column)[chosen]
+            else:
+                last = len(column.values) - 1
+                codes = np.clip(np.ceil(rows[:, start] - 0.5), 0, last).astype(np.intp)
+                values[column.name] = _listed(column)[codes]
+        return table_of(self._fitted, values, len(rows))
+
+    def numbers(self, rows: FloatArray) -> FloatArray:
+        """Return ``z`` for ``rows``, shape (n, width)."""
+        made = self._steps(self.table(rows))
+        dense = made.toarray() if hasattr(made, "toarray") else made
+        return np.array(dense, dtype=np.float64)
+
+    @cached_property
+    def sparse(self) -> bool:
+        """True if the steps give the trees a sparse matrix, in which zeros are not stored."""
+        return hasattr(self._steps(self.table(self._plain(1))), "toarray")
+
+    @cached_property
+    def constants(self) -> FloatArray:
+        """The ``z`` of some row."""
+        found: FloatArray = self.numbers(self._plain(1))[0]
+        return found
+
+    def of_missing(self, start: int) -> FloatArray:
+        """Return ``z`` of a row whose coordinate ``start`` is NaN, NaN where that is missing, too.
+
+        Raises ``InputError`` if it is no coordinate of a number.
+        """
+        column, rows = self.encoding.columns[self.starts.index(start)], self._plain(1)
+        if column.form != "number":
+            raise InputError(
+                f"{column.name} has words, which the pipeline encodes: describe the table by "
+                f"Inputs.from_pipeline(pipeline, frame, missing=[{column.name!r}])"
+            )
+        rows[0, start] = np.nan
+        found: FloatArray = self.numbers(rows)[0]
+        return found
+
+    def of_words(self, place: int) -> FloatArray:
+        """Return ``z`` for each word of the column at ``place``, shape (words, width)."""
+        column, start = self.encoding.columns[place], self.starts[place]
+        rows = self._plain(len(column.values))
+        if column.form == "block":
+            rows[:, start : start + column.width] = np.eye(column.width)
+        else:
+            rows[:, start] = np.arange(len(column.values))
+        return self.numbers(rows)
+
+    def crossings(self, outputs: Sequence[int], ends: FloatArray) -> list[Crossing]:
+        """Return where each ``z_output`` is at most its end, for columns of numbers."""
+        places = np.array([self.column_of(output) or 0 for output in outputs], dtype=np.intp)
+        order = np.argsort(places, kind="stable")
+        counts = np.bincount(places, minlength=len(self.starts))
+        turns = np.empty(len(places), dtype=np.intp)  # the row that a condition has for itself
+        turns[order] = np.concatenate([np.arange(count) for count in counts])
+        coordinates = np.array(self.starts, dtype=np.intp)[places]
+        wanted, rows = np.asarray(outputs, dtype=np.intp), self._plain(int(counts.max(initial=1)))
+        slopes = self.encoding.matrix[coordinates, wanted]
+        rising = slopes > 0
+
+        def left(ordinals: IntArray) -> BoolArray:
+            rows[turns, coordinates] = _number_at(ordinals)
+            below = self.numbers(rows)[turns, wanted] <= ends
+            return np.asarray(below == rising)
+
+        guess = np.clip((ends - self.encoding.offsets[wanted]) / slopes, -_LARGEST, _LARGEST)
+        found = _last_true(left, _ordinal_of(guess))
+        return [Crossing(float(e), bool(up)) for e, up in zip(found, rising, strict=True)]
+
+    def _plain(self, count: int) -> FloatArray:
+        rows = np.zeros((count, self.size))
+        for column, start in zip(self.encoding.columns, self.starts, strict=True):
+            if column.form == "block":
+                rows[:, start] = 1.0
+            elif column.form == "number" and column.name in self.encoding.typical:
+                rows[:, start] = self.encoding.typical[column.name][0]
+        return rows
+
+
+def _listed(column: Column) -> NDArray[Any]:
+    numbers = all(isinstance(value, int | float) for value in column.values)
+    return np.array(column.values, dtype=None if numbers else object)
+
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+def _ordinal_of(numbers: FloatArray) -> IntArray:
+    """Return integers that are ordered as the float64 ``numbers``; neighbours differ by one."""
+    bits = (numbers + 0.0).view(np.int64)
+    return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
+
+
+def _number_at(ordinals: IntArray) -> FloatArray:
+    bits = np.where(ordinals < 0, np.int64(-(2**63)) - ordinals, ordinals)
+    return bits.view(np.float64)
+
+
+def _last_true(holds: Callable[[IntArray], BoolArray], guess: IntArray) -> FloatArray:
+    """Return the greatest float64 for which ``holds``, which is true up to some number each.
+
+    Infinite where it holds for all finite numbers, or for none.
+    """
+    least, most = (int(_ordinal_of(np.array([end]))[0]) for end in (-_LARGEST, _LARGEST))
+    low, high = guess.copy(), guess.copy()
+    digits = _NEAR
+    while True:
+        step = 2 ** min(digits, 62)
+        true, false = holds(low), ~holds(high)
+        done_low, done_high = true | (low == least), false | (high == most)
+        if done_low.all() and done_high.all():
+            break
+        low = np.where(done_low, low, np.maximum(low, least + step) - step)
+        high = np.where(done_high, high, np.minimum(high, most - step) + step)
+        digits += _FURTHER
+    low, high = np.where(true, low, least - 1), np.where(false, high, most + 1)
+    while (apart := high > low + 1).any():
+        middle = np.where(apart, (low >> 1) + (high >> 1) + (low & high & 1), low)
+        true = holds(np.clip(middle, least, most))
+        low, high = np.where(apart & true, middle, low), np.where(apart & ~true, middle, high)
+    found = _number_at(np.clip(low, least, most))
+    return np.where(low < least, -np.inf, np.where(low >= most, np.inf, found))

@@ -1,0 +1,1 @@
+"""Searches: what asks the oracle many checks for one answer."""

@@ -1,0 +1,175 @@
+"""The search of an audit: sound or not, minimal or not, each with a proof or a witness.
+
+Let ``A`` be the set of features that some tool calls an explanation, and ``B`` all other features.
+``A`` is sound if ``check(B)`` holds. If so, Algorithm 1 goes on from ``B`` through the features of
+``A``: it frees those that are not needed, and finds a counterfactual for each other. If not, it
+goes through the features of ``B`` with ``A`` fixed: those that it cannot free complete ``A``. A
+counterfactual found on the way changes features of ``B`` alone, so it refutes ``A``, too; and if
+all of ``B`` is freed, ``A`` is sound after all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.verdict import Answer, Verdict
+from milp_verix.problem.request import Request
+from milp_verix.results.build import counterfactual_of
+from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
+from milp_verix.results.public import Audit
+from milp_verix.searches.audit.smallest import SmallestSets
+from milp_verix.searches.explain.order import Order, OrderMaker
+from milp_verix.searches.explain.traversal import Strategy, Traversal, Walk, traverse
+from milp_verix.searches.runner import AnytimeSearch, fields_of
+
+NOT_ASKED = "not asked for"
+ROUNDED = "rounding in onnxruntime exceeds the margin"
+_PROVEN = Verdict(Answer.HOLDS)
+_FIRST_SHARE = 0.5
+"""Share of the work of a limited time that the check of soundness may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditProgress:
+    """Progress of an audit: what is known of soundness, and the features tried since.
+
+    ``sound`` is None until it is known. ``done`` of ``total`` features were tried: features of a
+    sound explanation that may be left out, else features that may complete it; ``kept`` of them
+    are needed or undecided. ``activity`` is what goes on now. ``snapshot()`` returns the result so
+    far; it may be called at any time, in any thread.
+    """
+
+    sound: bool | None
+    done: int
+    total: int
+    kept: int
+    activity: str
+    snapshot: Callable[[], Audit] = field(repr=False)
+
+
+@dataclass(eq=False)
+class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
+    """The audit of the features ``audited``: a check of soundness, then one traversal or two.
+
+    Without ``strategy`` soundness alone is asked for. ``smallest`` returns the smallest sound sets
+    beside the one of a result, and the reason of an early end; None if they are not asked for.
+    """
+
+    oracle: Oracle
+    request: Request
+    audited: tuple[int, ...]
+    strategy: Strategy | None
+    order_by: OrderMaker
+    smallest: Callable[[Audit], SmallestSets] | None
+
+    def __post_init__(self) -> None:
+        self._others = _others(self.audited, self.request.problem.features.count)
+        self._verdict = Verdict(Answer.UNKNOWN, reason="not checked yet")
+        self._tried = Traversal(self._others)
+        self._order: Order | None = None
+        self._found: SmallestSets = (None, None, None)
+
+    def _search(self) -> None:
+        """Decide soundness; complete a set that is not sound, leave features out of a sound one."""
+        self.show()
+        deadline = self.request.deadline
+        until = deadline.share(_FIRST_SHARE).limited(self.request.check_limit)
+        free = self.request.problem.features.coordinates(self._others)
+        self._verdict = self.oracle.check(free, until)
+        self.tell()
+        if self.strategy is None:
+            self._tried = self._untried() if self._verdict.holds else self._tried
+            self._tried.stopped = NOT_ASKED
+        else:
+            self._try_features(self.strategy)
+        if self.smallest is not None:
+            self._found = self.smallest(self._snapshot()())
+            self.stopped = self._found[-1]
+
+    def _state(self) -> AuditProgress:
+        state = self._tried
+        answer = self._judged(self._verdict, state).answer
+        sound = {Answer.HOLDS: True, Answer.VIOLATED: False}.get(answer)
+        total, kept = len(state.order), state.explanation_size
+        done = total - len(state.remaining)
+        return AuditProgress(sound, done, total, kept, state.activity, self._snapshot())
+
+    def _snapshot(self) -> Callable[[], Audit]:
+        return partial(self._result, self._tried.copy(), self._verdict)
+
+    def result(self) -> Audit:
+        """Return the result; its counterfactuals have few, small changes."""
+        found, request = self._snapshot()(), self.request
+        return with_plain_counterfactuals(found, request.problem, request.deadline)
+
+    def _try_features(self, strategy: Strategy) -> None:
+        """Complete a set that is not known to be sound; leave features out of a sound one."""
+        if not self._verdict.holds:
+            self._go_through(self._others, (), strategy)
+            judged = self._judged(self._verdict, self._tried)
+            if judged.holds:
+                self._verdict = judged
+        if self._verdict.holds:
+            self._go_through(self.audited, self._others, strategy)
+
+    def _go_through(
+        self, features: tuple[int, ...], irrelevant: tuple[int, ...], strategy: Strategy
+    ) -> None:
+        """Try to free ``features``, one after the other, beside those that are ``irrelevant``."""
+        deadline, limit = self.request.deadline, self.request.check_limit
+        if self._order is None:
+            self._order = self.order_by(deadline, self.oracle.prepare(deadline))
+        within = {*features}
+        in_order = tuple(f for f in self._order.permutation if f in within)
+        self._tried = Traversal(in_order, irrelevant=[*irrelevant])
+        tell, show = self.tell, self.show
+        walk = Walk(self.oracle, self._tried, deadline, limit, tell, on_activity=show)
+        traverse(walk, strategy)
+
+    def _untried(self) -> Traversal:
+        """Return the traversal of a sound set before any feature of it is tried."""
+        return Traversal(self.audited, irrelevant=[*self._others])
+
+    def _judged(self, verdict: Verdict, state: Traversal) -> Verdict:
+        """Return the verdict on soundness, from the check and from the features tried since."""
+        if verdict.holds:
+            return verdict
+        if self._others and len(state.irrelevant) == len(self._others):
+            # onnxruntime may round across a margin that is below zero in real arithmetic
+            return Verdict(Answer.UNKNOWN, reason=ROUNDED) if verdict.violated else _PROVEN
+        if verdict.answer is Answer.UNKNOWN and state.violated:
+            return next(iter(state.violated.values()))
+        return verdict
+
+    def _result(self, state: Traversal, verdict: Verdict) -> Audit:
+        """Return the result of a traversal, finished or not."""
+        oracle, count = self.oracle, self.request.problem.features.count
+        verdict = self._judged(verdict, state)
+        if verdict.holds and {*state.order} != {*self.audited}:
+            state = self._untried()
+        never = self.stopped or state.stopped or "not checked yet"
+        notes = () if self._order is None else self._order.notes
+        minimum, completion, _ = self._found
+        return Audit(
+            **fields_of(oracle, self.request.elapsed, self.stopped, notes=notes),
+            explanation=self.audited,
+            answer=verdict.answer,
+            bound=verdict.bound,
+            counterexample=counterfactual_of(verdict) if verdict.violated else None,
+            unknown_reason=verdict.reason if verdict.answer is Answer.UNKNOWN else None,
+            sound_set=_others(tuple(state.irrelevant), count),
+            unknown_reasons={**state.undecided, **dict.fromkeys(state.remaining, never)},
+            counterfactuals={
+                feature: counterfactual_of(found)
+                for feature, found in sorted(state.violated.items())
+            },
+            minimum=minimum,
+            completion=completion,
+        )
+
+
+def _others(features: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Return the features that are not among ``features``, ascending."""
+    inside = {*features}
+    return tuple(feature for feature in range(count) if feature not in inside)

@@ -1,0 +1,1 @@
+"""Contrastive explanations: the smallest, the nearest and the cheapest change."""

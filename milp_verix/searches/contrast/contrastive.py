@@ -1,0 +1,229 @@
+"""The smallest contrastive explanation, or the nearest counterfactual, as a function."""
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.base.argument_kinds import checked
+from milp_verix.base.arguments import costs_of, integer_of
+from milp_verix.base.names import require_one_of
+from milp_verix.models.onnx.onnx_network import NetworkLike
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.oracle.verdict import Verdict
+from milp_verix.problem.features import CostsLike
+from milp_verix.problem.objective import unit_of
+from milp_verix.problem.one_liner import one_liner, parted
+from milp_verix.problem.options import Asked, InputLike, SolverOptions
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.request import Request
+from milp_verix.problem.search import USUAL, Search
+from milp_verix.results.build import counterfactual_of
+from milp_verix.results.earlier import EarlierContrast, earlier_contrast, note_on_bound
+from milp_verix.results.plain_counterfactuals import plain_counterfactual, rounded_counterfactual
+from milp_verix.results.public import ContrastiveExplanation
+from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.records.contrast import NEAREST_GAP
+from milp_verix.searches.contrast.alternatives import with_alternatives
+from milp_verix.searches.contrast.change_measure import directed, distance, feature_count, scales_of
+from milp_verix.searches.contrast.contrast_search import ContrastiveProgress, ContrastSearch
+from milp_verix.searches.contrast.leaf_contrasts import LeafContrasts
+from milp_verix.searches.contrast.nearest_search import NearestSearch
+from milp_verix.searches.runner import fields_of
+
+MEASURES = ("features", "distance")
+"""The least of a contrastive explanation: its features, or the distance of its counterfactual."""
+
+
+class Contrasting(TypedDict, total=False):
+    """The options of :func:`contrastive_of`."""
+
+    costs: CostsLike
+    must_not: str | Sequence[str | int]
+    minimise: str
+    count: int
+    progress: Callable[[ContrastiveProgress], None] | None
+    snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None
+    resume: EarlierContrast | None
+
+
+class ContrastiveAsked(Asked, SolverOptions, Contrasting, total=False):
+    """The options of :func:`contrastive`."""
+
+
+@checked()
+def contrastive_of(
+    problem: PosedProblem,
+    *,
+    costs: CostsLike = None,
+    must_not: str | Sequence[str | int] = (),
+    minimise: str = "features",
+    count: int = 1,
+    search: Search = USUAL,
+    progress: Callable[[ContrastiveProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None = None,
+    resume: EarlierContrast | None = None,
+) -> ContrastiveExplanation:
+    """Find the fewest features whose change inside the ball changes the prediction.
+
+    The result has a counterfactual that differs from ``x`` in these features alone, and a proven
+    lower bound: Ctrl-C and the time limit return the best contrast so far with it. Of a described
+    input its values are near those of ``x``. ``robust`` says
+    that no change of any features does it, which is a proof as well.
+
+    ``must_not`` lists features, by names or indices, that a counterfactual must not change, such as
+    an age; ``robust`` is then about changes of the other features.
+
+    Described features with a direction (``integer("age", 17, 90, only="up")``) change that way
+    alone; ``robust`` and the lower bound are about such changes.
+
+    With ``count`` the result has further changes in ``alternatives``, the least first: each is the
+    least among those that do not change all features of a set shown before, with a proven bound.
+
+    ``minimise="distance"`` asks for the nearest counterfactual instead. Its distance is Gower's::
+
+        Σ_f c_f Σ_{i ∈ f} |x'_i − x_i| / s_i,   s_i = min(ε_i, u_i − l_i)
+
+    over the features ``f`` with their coordinates ``i``: each change counts as a share of the
+    radius, or of the length of the domain where that is smaller. Whole numbers change by whole
+    steps, ordinal values by places, with the radius rounded down. A category counts ``c_f`` if it
+    changes, and nothing if not; so does a number that becomes missing, or a missing value that
+    becomes a number. ``result.distance`` has it. A prediction changes just beyond a tie, so a
+    result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
+
+    Args:
+        costs: a positive number ``c_f`` for each feature, or for those that a mapping names: the
+            cheapest set is sought instead of the smallest, or the distance is weighed.
+        must_not: features that a counterfactual must not change, by names or indices.
+        minimise: ``"features"`` or ``"distance"``.
+        count: number of changes to find, the first one included.
+        progress: called after each program.
+        snapshots: called with a function that returns the result so far: at the start, and whenever
+            more is known.
+        resume: an earlier result of the same question, or the path of its JSON: its counterfactual
+            is run again if it leaves ``must_not`` alone. Its lower bound is no proof: a note tells
+            it where it is above that of this run.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    require_one_of(MEASURES, minimise, "minimise")
+    search.require_only(SolverOptions, "the search for contrasts")
+    request = Request.now(problem, search)
+    integer_of(count, "count")
+    held = problem.features.indices(must_not, "must_not")
+
+    def one(more: Sequence[int] = (), watched: bool = True) -> ContrastiveExplanation:
+        return _least(
+            request,
+            sorted({*held, *more}),
+            costs,
+            minimise,
+            (progress, snapshots, resume) if watched else (None, None, None),
+        )
+
+    first = one()
+    if count == 1 or first.contrast is None or first.statistics.stopped is not None:
+        return first
+    return with_alternatives(first, count, lambda more: one(more, watched=False), request)
+
+
+def _least(
+    request: Request,
+    held: Sequence[int],
+    costs: CostsLike,
+    minimise: str,
+    course: tuple[
+        Callable[[ContrastiveProgress], None] | None,
+        Callable[[Callable[[], ContrastiveExplanation]], None] | None,
+        EarlierContrast | None,
+    ],
+) -> ContrastiveExplanation:
+    """Return the least contrast that leaves the features ``held`` alone."""
+    problem, search = directed(request.problem), request.search
+    progress, snapshots, resume = course
+    problem = problem.holding(held) if held else problem
+    priced = costs_of(problem.features.priced(costs), problem.features.count, positive=True)
+    unit = unit_of(priced)
+    scales = scales_of(request.problem) if minimise == "distance" else None
+    earlier = None if resume is None else earlier_contrast(resume, problem)
+    weights = priced / unit
+    measure, kind = feature_count(problem, weights), ContrastSearch
+    if scales is not None:
+        # the record's own sum may differ in the last digits
+        measure, kind = distance(problem, weights, scales, NEAREST_GAP * (1 - 1e-6)), NearestSearch
+    if problem.margins.stepped:
+        kind = LeafContrasts
+
+    def shown(best: Verdict, run: ContrastSearch) -> Counterfactual:
+        found = counterfactual_of(best)
+        if scales is None:
+            return plain_counterfactual(problem, found, request.deadline)
+        farthest = run.lower_bound / (1 - NEAREST_GAP) * (1 - 1e-9)
+        if not run.proven:
+            farthest = measure.cost(found.input.reshape(-1).astype(np.float64)) * (1 + NEAREST_GAP)
+
+        def near(point: NDArray[Any]) -> bool:
+            return run.lower_bound <= measure.cost(point.astype(np.float64)) <= farthest
+
+        return rounded_counterfactual(problem, found, request.deadline, near)
+
+    def result(run: ContrastSearch) -> ContrastiveExplanation:
+        best = run.best
+        changed = None if best is None else shown(best, run)
+        contrast = None if changed is None else _changed(problem, changed)
+        lower_bound = None if run.robust else run.lower_bound * unit
+        # sums of the same costs differ in their last digit by the order of the terms
+        if lower_bound is not None and scales is not None:
+            lower_bound *= 1 - 1e-12
+        elif lower_bound is not None and contrast is not None:
+            cost = math.fsum(priced[list(contrast)])
+            lower_bound = cost if run.proven else min(lower_bound, cost)
+        found = ContrastiveExplanation(
+            **fields_of(oracle, request.elapsed, run.stopped, beside=run.effort),
+            contrast=contrast,
+            counterfactual=changed,
+            robust=run.robust,
+            costs=None if costs is None else tuple(priced.tolist()),
+            must_not=tuple(sorted(held)),
+            scales=None if scales is None else tuple(scales.tolist()),
+            lower_bound=lower_bound,
+            unknown_reason=None if run.proven else run.unknown_reason,
+        )
+        if earlier is None:
+            return found
+        told = earlier.bound_for(priced, held, distance=scales is not None)
+        note = note_on_bound(told, found.lower_bound, found.cost, earlier.author)
+        return found if note is None else replace(found, notes=(*found.notes, note))
+
+    with Oracle(problem, search) as oracle:
+        subsets = SubsetOracle(oracle, request.deadline, request.check_limit, held)
+        with closing(request.open_session(oracle.solver)) as session:
+            run = kind(
+                subsets, session, request, measure, costs=weights, unit=unit, result_of=result
+            )
+            if earlier is not None and earlier.verdict is not None:
+                run.go_on(earlier.verdict)
+            return run.run(progress, snapshots)
+
+
+@one_liner(contrastive_of)
+def contrastive(
+    network: NetworkLike, x: InputLike, **asked: Unpack[ContrastiveAsked]
+) -> ContrastiveExplanation:
+    """Find a contrast: :meth:`milp_verix.Problem.contrastive` in one call."""
+    problem, search, own = parted(network, x, asked, Contrasting)
+    return contrastive_of(problem, search=search, **own)
+
+
+def _changed(problem: PosedProblem, found: Counterfactual) -> tuple[int, ...]:
+    """Return the features that a counterfactual changes, ascending."""
+    moved = np.flatnonzero(found.input.reshape(-1) != problem.x)
+    return tuple(np.unique(problem.features.of_coordinate[moved]).tolist())

@@ -1,0 +1,148 @@
+"""Traversals: ways to ask the oracle about features. For one order, all find one explanation.
+
+``sequential`` is the loop of the paper; ``binary`` and ``quickxplain`` ask about halves;
+``galloping`` asks about as many features at once as known points and bounds suggest. If the oracle
+decides every check, each finds the ``B`` of Algorithm 1: a block is freed only as a whole, and a
+feature is kept only once all features before it are decided.
+"""
+
+from milp_verix.base.names import require_one_of
+from milp_verix.oracle.verdict import Verdict
+from milp_verix.searches.explain.by_bounds import free_by_forms
+from milp_verix.searches.explain.traversal import Strategy, Walk
+
+
+def sequential(walk: Walk) -> None:
+    """One check for each feature (Wu, Wu, Barrett, NeurIPS 2023, Algorithm 1)."""
+    for feature in walk.remaining:
+        walk.settle([feature], walk.check([feature]))
+
+
+def binary(walk: Walk) -> None:
+    """Halve blocks until they can be freed at once (Wu, Li, Wu, Barrett, 2024, Algorithm 2)."""
+    features = walk.remaining
+    if len(features) > 1:
+        _halve(walk, features, refuted=None)
+    elif features:
+        _decide(walk, features)
+
+
+def quickxplain(walk: Walk) -> None:
+    """Ask about all features first, then divide and conquer (Junker, AAAI 2004).
+
+    With the order as preference, later features are preferred in the explanation. As freeing is
+    monotone, this and ``binary`` differ in the first question only.
+    """
+    if walk.remaining:
+        _decide(walk, walk.remaining)
+
+
+def _decide(walk: Walk, features: tuple[int, ...]) -> bool:
+    """Decide ``features``; return whether all of them were freed."""
+    verdict = walk.check(features)
+    if verdict.holds or len(features) == 1:
+        walk.settle(features, verdict)
+    else:
+        _halve(walk, features, verdict)
+    return verdict.holds
+
+
+def _halve(walk: Walk, features: tuple[int, ...], refuted: Verdict | None) -> None:
+    """Decide two features or more; ``refuted`` is the check of all of them, if one was made."""
+    middle = len(features) // 2
+    first, second = features[:middle], features[middle:]
+    if _decide(walk, first) and refuted is not None and refuted.violated:
+        # with the first half free, what was refuted is the second half
+        if len(second) == 1:
+            walk.settle(second, refuted)
+        else:
+            _halve(walk, second, refuted)
+    else:
+        _decide(walk, second)
+
+
+def galloping(walk: Walk) -> None:
+    """Use known points, then bounds, then one check of all features expected to go together.
+
+    Counterfactuals from known points are taken for all features at once, since they stay valid as
+    ``B`` grows. Then bounds free as many features as they prove. Then one exact check is made of
+    the features that :mod:`~milp_verix.oracle.lookahead` expects to go together.
+    """
+    if walk.oracle.exactness == "bounds":
+        free_by_forms(walk)
+    _free_by_bounds(walk, len(walk.remaining))
+    if walk.oracle.exactness != "exact":
+        walk.attack(walk.remaining)
+    # bounds alone decide one feature as well as a block
+    last, most = 0, 1 if walk.oracle.exactness == "bounds" else len(walk.remaining)
+    again = False
+    while walk.remaining:
+        for feature, verdict in walk.flipped().items():
+            walk.settle([feature], verdict)
+        _free_by_bounds(walk, 1)
+        if not walk.remaining:
+            return
+        expected = walk.oracle.forecast(walk.state.irrelevant, walk.remaining, walk.deadline)
+        before = len(walk.state.irrelevant)
+        open_ = _decide_front(walk, walk.remaining[: min(expected or max(1, 2 * last), most)])
+        last = len(walk.state.irrelevant) - before
+        # a part of a small block is hardly easier: the search for the block goes on, once
+        again = bool(open_) and not again and walk.resumes(open_)
+        if not again:
+            most = max(1, open_ // 4) if open_ else max(most, 2 * last)
+        if open_:
+            # programs are dear here: attacks need none
+            walk.attack(walk.remaining)
+
+
+def _free_by_bounds(walk: Walk, block: int) -> None:
+    """Free the features in front that bounds prove: doubled blocks, halved after the first miss."""
+    growing = True
+    while block and walk.remaining:
+        features = walk.remaining[:block]
+        verdict = walk.check(features, by_bounds=True)
+        if verdict.holds:
+            walk.settle(features, verdict)
+            block *= 2 if growing else 1
+        else:
+            growing = False
+            block //= 2
+
+
+def _decide_front(walk: Walk, block: tuple[int, ...]) -> int:
+    """Decide the first feature of ``block`` at least, all of them if they can be freed.
+
+    Returns the length of a block that could not be decided, 0 if there was none.
+    """
+    beyond: tuple[int, Verdict] | None = None
+    verdict: Verdict | None = None
+    while block:
+        verdict = walk.check(block)
+        if verdict.violated and len(block) > 1:
+            length, shorter = walk.oracle.shortest_violated(
+                walk.state.irrelevant, block, verdict, walk.deadline
+            )
+            beyond, block, verdict = (block[length - 1], shorter), block[: length - 1], None
+            continue
+        if verdict.holds or len(block) == 1:
+            walk.settle(block, verdict)
+        break
+    # a counterfactual for what comes right after the block stays one only if the block is free
+    if beyond is not None and (verdict is None or verdict.holds):
+        feature, found = beyond
+        walk.settle([feature], found)
+    return len(block) if verdict is not None and not (verdict.holds or verdict.violated) else 0
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "galloping": galloping,
+    "sequential": sequential,
+    "binary": binary,
+    "quickxplain": quickxplain,
+}
+
+
+def resolve_strategy(strategy: str) -> Strategy:
+    """Return the traversal called ``strategy``; ``InputError`` for an unknown name."""
+    require_one_of(STRATEGIES, strategy, "traversal")
+    return STRATEGIES[strategy]

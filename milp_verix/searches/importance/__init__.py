@@ -1,0 +1,1 @@
+"""Enumeration of minimal explanations, importance and relevance of features."""

@@ -1,0 +1,277 @@
+"""Protected features: in every explanation, in some, or in none.
+
+Let ``P`` be the protected features, ``R`` all others, and ``check(B)`` the claim that the
+prediction survives every change of ``B``. Then
+
+    necessary   iff  check(P) is violated                                  (P meets every AXp)
+    relevant    iff  for some B ⊆ R, check(B) holds and check(B ∪ P) is violated
+                                                                           (P meets a minimal AXp)
+
+For the second, grow such a ``B`` by all features of ``R`` and then of ``P`` that keep the claim:
+some of ``P`` stay outside, and what is outside is a minimal explanation. By duality the same holds
+for contrastive explanations. The search for ``B`` is a loop of proposals and clauses:
+
+    repeat   B ← all of R but a smallest set that no clause excludes       none left: irrelevant
+             check(B) violated:      supersets of a contrast inside B are excluded
+             check(B ∪ P) holds:     grow B so that it still does; its subsets are excluded
+             otherwise:              relevant
+
+Each clause is sound since claims on a set hold for its subsets. (Huang, Cooper, Morgado, Planes,
+Marques-Silva, *Feature necessity & relevancy in ML classifier explanations*, TACAS 2023. A decision
+is biased in the sense of Darwiche & Hirth, *On the reasons behind decisions*, ECAI 2020, iff its
+protected features together are necessary.)
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+
+from milp_verix.base.argument_kinds import checked
+from milp_verix.base.clock import OutOfTimeError
+from milp_verix.base.errors import InputError
+from milp_verix.models.onnx.onnx_network import NetworkLike
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.oracle.verdict import Verdict
+from milp_verix.problem.features import Features
+from milp_verix.problem.one_liner import one_liner, parted
+from milp_verix.problem.options import Asked, InputLike, SolverOptions
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.request import Request
+from milp_verix.problem.search import USUAL, Search
+from milp_verix.results.build import counterfactual_of
+from milp_verix.results.plain_counterfactuals import plain_counterfactual
+from milp_verix.results.public import Relevance
+from milp_verix.results.records.base import Counterfactual
+from milp_verix.searches.lower_bounds.hitting_set import propose
+from milp_verix.searches.runner import AnytimeSearch, fields_of
+from milp_verix.solvers import Session
+from verix_encodings.arrays import FloatArray
+from verix_encodings.models.cover import Clause
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceProgress:
+    """The answers so far, None for those still open, and the number of checks."""
+
+    necessary: bool | None
+    relevant: bool | None
+    checks: int
+
+
+class Relating(TypedDict, total=False):
+    """The options of :func:`relevance_of`."""
+
+    progress: Callable[[RelevanceProgress], None] | None
+    snapshots: Callable[[Callable[[], Relevance]], None] | None
+
+
+class RelevanceAsked(Asked, SolverOptions, Relating, total=False):
+    """The options of :func:`relevance`."""
+
+
+@checked()
+def relevance_of(
+    problem: PosedProblem,
+    feature: str | int | Sequence[str | int],
+    *,
+    search: Search = USUAL,
+    progress: Callable[[RelevanceProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], Relevance]], None] | None = None,
+) -> Relevance:
+    """Decide whether a protected feature is necessary, relevant or irrelevant for the decision.
+
+    ``feature`` is a name, an index, or several of these, which count as one feature: *necessary*
+    if every explanation of the prediction at ``x`` contains one of them, that is, if changing them
+    alone can change the prediction; *relevant* if some minimal explanation does; *irrelevant* if
+    none does. The result has the proof of a difference: two inputs that differ in these features
+    alone and are decided differently.
+
+    The number of checks may grow exponentially with that of the other features; at the time limit
+    and after Ctrl-C the answers proven by then come back, None for an open one.
+
+    Args:
+        feature: the protected feature, or several, by names or indices.
+        progress: called before each set that is tried.
+        snapshots: called with a function that returns the result so far, before each set.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    search.require_only(SolverOptions, "the decision on relevance")
+    request = Request.now(problem, search)
+    protected = _chosen(feature, problem.features)
+    with Oracle(problem, search) as oracle:
+        subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
+        with closing(request.open_session(oracle.solver)) as session:
+            run = RelevanceSearch(subsets, session, request, protected)
+            return run.run(progress, snapshots)
+
+
+@one_liner(relevance_of)
+def relevance(
+    network: NetworkLike,
+    x: InputLike,
+    feature: str | int | Sequence[str | int],
+    **asked: Unpack[RelevanceAsked],
+) -> Relevance:
+    """Decide on relevance: :meth:`milp_verix.Problem.relevance` in one call."""
+    problem, search, own = parted(network, x, asked, Relating)
+    return relevance_of(problem, feature, search=search, **own)
+
+
+def _chosen(given: Any, features: Features) -> frozenset[int]:
+    """Return the indices of the features ``given`` by names or indices."""
+    found = {features.index(one, "feature") for one in features.unnamed(given, "feature")}
+    if not found:
+        raise InputError("no protected feature is given: name one at least")
+    return frozenset(found)
+
+
+class _Pair(Enum):
+    """The answers to ``check(B)`` and ``check(B ∪ P)`` together."""
+
+    BOTH_HOLD = 1
+    BOTH_VIOLATED = 2
+    DIFFERENT = 3
+    UNKNOWN = 4
+
+
+@dataclass(eq=False)
+class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
+    """The answers so far; ``_found`` is a counterfactual for ``B ∪ P`` and a robust set ``B``."""
+
+    subsets: SubsetOracle
+    session: Session
+    request: Request
+    protected: frozenset[int]
+
+    def __post_init__(self) -> None:
+        self._others = self.subsets.everything - self.protected
+        self._necessary: bool | None = None
+        self._relevant: bool | None = None
+        self._found: tuple[Verdict, frozenset[int]] | None = None
+        self._open: str | None = None
+        self._doubted: str | None = None
+        self._costs: FloatArray = np.ones(len(self.subsets.everything))
+        self._clauses: list[Clause] = []
+
+    def _state(self) -> RelevanceProgress:
+        return RelevanceProgress(self._necessary, self._relevant, self.subsets.oracle.checks)
+
+    def _snapshot(self) -> Callable[[], Relevance]:
+        found, free = self._found or (None, None)
+        point = None if found is None else self._plain(found)
+        decided = self._necessary is not None and self._relevant is not None
+        why = self.stopped or self._doubted or self._open or "unknown"
+        return partial(
+            Relevance,
+            features=tuple(sorted(self.protected)),
+            necessary=self._necessary,
+            relevant=self._relevant,
+            free=None if free is None else tuple(sorted(free)),
+            counterfactual=point,
+            unchanged=None if point is None else self._unchanged(point.input),
+            unknown_reason=None if decided else why,
+            **fields_of(self.subsets.oracle, self.request.elapsed, self.stopped),
+        )
+
+    def _search(self) -> None:
+        """Decide necessity, then look for a set of other features that shows relevance."""
+        self.show()
+        alone = self.subsets.check(self.protected)
+        if alone.violated:
+            self._accept(alone, frozenset())
+        elif alone.holds:
+            self._necessary = False
+        else:
+            self._open = alone.reason or "unknown"
+        while self._relevant is None:
+            self.tell()
+            deadline = self.subsets.deadline
+            proposal = propose(self.session, self._costs, self._clauses, deadline)
+            if proposal.exhausted:
+                if self._doubted is None:
+                    self._necessary = self._relevant = False
+                return
+            if proposal.late or self.subsets.late():
+                raise OutOfTimeError
+            if proposal.chosen is None:
+                self._doubt(f"{self.session.name} proposes no further set")
+                return
+            self._decide(self._others - proposal.chosen)
+
+    def _plain(self, found: Verdict) -> Counterfactual:
+        """Return the counterfactual with few changes; if it has a pair, that one keeps one."""
+        point = counterfactual_of(found)
+        paired = self._unchanged(point.input) is not None
+        return plain_counterfactual(
+            self.subsets.problem,
+            point,
+            self.subsets.deadline,
+            lambda candidate: not paired or self._unchanged(candidate) is not None,
+        )
+
+    def _unchanged(self, found: np.ndarray) -> np.ndarray | None:
+        """Return the counterfactual with the protected features put back, if the ball holds it."""
+        problem = self.subsets.problem
+        point = found.reshape(-1).copy()
+        back = problem.features.coordinates(sorted(self.protected))
+        point[back] = problem.x[back]
+        moved = np.flatnonzero(point != problem.x)
+        changed = problem.question.changed(problem.network.evaluate(point))
+        if changed or not problem.ball.contains(point, moved):
+            return None
+        point = point.reshape(problem.network.input_shape)
+        point.flags.writeable = False
+        return point
+
+    def _decide(self, free: frozenset[int]) -> None:
+        """Decide the set ``free`` of other features, and exclude sets that are decided with it."""
+        answer = self._pair(free)
+        while answer is _Pair.BOTH_VIOLATED:
+            smallest, _ = self.subsets.shrink(self.subsets.check(free))
+            contrast = self.subsets.changed(smallest)
+            self._clauses.append(Clause(any_of=contrast))
+            free -= contrast
+            answer = self._pair(free)
+        if answer is _Pair.BOTH_HOLD:
+            for feature in sorted(self._others - free):
+                answer = self._pair(free | {feature})
+                if answer is _Pair.DIFFERENT:
+                    return
+                if answer is _Pair.BOTH_HOLD:
+                    free |= {feature}
+            self._clauses.append(Clause(not_all_of=self._others - free))
+        elif answer is _Pair.UNKNOWN:
+            # this set alone: those around it may well be decided
+            self._clauses.append(Clause(any_of=free, not_all_of=self._others - free))
+
+    def _pair(self, free: frozenset[int]) -> _Pair:
+        """Return the answers with and without the protected features, accepting a difference."""
+        together = self.subsets.check(free | self.protected)
+        if together.holds:
+            return _Pair.BOTH_HOLD
+        alone = self.subsets.check(free)
+        if alone.violated:
+            return _Pair.BOTH_VIOLATED
+        if together.violated and alone.holds:
+            self._accept(together, free)
+            return _Pair.DIFFERENT
+        self._doubt((alone if together.violated else together).reason or "unknown")
+        return _Pair.UNKNOWN
+
+    def _accept(self, found: Verdict, free: frozenset[int]) -> None:
+        self._relevant = True
+        self._necessary = self._necessary if free else True
+        self._found = found, free
+
+    def _doubt(self, reason: str) -> None:
+        self._doubted = self._doubted or reason

@@ -1,0 +1,206 @@
+"""Branch and cut over the relaxation by scenarios: phases first, then features.
+
+Each step takes the open node with the least bound, solves its linear relaxation, and does the first
+of these that applies:
+
+1. *prune* the node, if its bound reaches the cutoff or it is infeasible;
+2. *close* the node, if so few sets are left that each can be refuted (:mod:`.enumeration`);
+3. *branch on a phase*, if the optimum violates a scenario of its program;
+4. *price*: add a new scenario, if the optimum survives all known ones, and solve it again
+   (column-and-constraint generation: Zeng & Zhao, *Operations Research Letters* 41, 2013);
+5. *branch on a feature*, if no scenario is found; close the node if all features are whole.
+
+Phases come first: with all of them fixed, every margin is linear in the features. The program is
+then a covering problem with few rows, whose relaxation is hardly below its optimum.
+"""
+
+import heapq
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from milp_verix.base.clock import Deadline
+from milp_verix.oracle.statistics import SearchEffort
+from milp_verix.searches.minimum.enumeration.refutation import NodeEnumeration, NodeRemainder
+from milp_verix.searches.minimum.relaxation.constraint_pool import ConstraintPool
+from milp_verix.searches.minimum.relaxation.lp import NO_FIXINGS, Fixings, NodeSolution, Restriction
+from milp_verix.searches.minimum.relaxation.relaxation import Relaxation
+from milp_verix.searches.minimum.search import MinimumSearch
+from milp_verix.solvers.phase.warm_lp import WarmLp
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Node:
+    """Columns fixed in the relaxation, and a proven bound on the cost of its sets.
+
+    Nodes compare by bound; among equal bounds the deeper node comes first. ``height`` is minus the
+    depth. ``pricings`` counts the pricing steps on the way to this node.
+    """
+
+    bound: float
+    height: int
+    number: int
+    fixings: Fixings = field(compare=False, default=NO_FIXINGS)
+    pricings: int = field(compare=False, default=0)
+
+
+def branch_and_cut(search: MinimumSearch, lp: WarmLp) -> "BranchAndCut | None":
+    """Return the master with its first scenarios; None if ``search`` finds no first scenario."""
+    if not (first := search.first_scenarios()):
+        return None
+    pool = ConstraintPool(search.perturbations)
+    pool.add(first)
+    if search.earlier is not None:
+        pool.add(map(search.separator.scenario, search.earlier.scenarios.T))
+    return BranchAndCut(search, Relaxation(lp, pool, search.incumbent.objective, search.limits))
+
+
+class BranchAndCut:
+    """The master by branch and bound: open nodes and the lower bound that they prove.
+
+    It implements :class:`~milp_verix.searches.minimum.master.Master`.
+    """
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, search: MinimumSearch, relaxation: Relaxation) -> None:
+        self._incumbent, self._limits = search.incumbent, search.limits
+        self._separator, self._proposals = search.separator, search.proposals
+        self._enumeration = NodeEnumeration(search.incumbent, search.limits, search.until)
+        self._attainable = search.incumbent.objective.attainable
+        self._relaxation, self._nodes = relaxation, 0
+        self._open = [Node(0.0, 0, 0)]
+        self._active: Node | None = None
+        self._closed = np.inf
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on the cost of every explanation cheaper than the incumbent.
+
+        It is infinite once no cheaper explanation exists.
+        """
+        active = [self._active] if self._active else []
+        return min([self._closed, *(node.bound for node in [*active, *self._open[:1]])])
+
+    @property
+    def done(self) -> bool:
+        """True if no open node can hold a cheaper explanation."""
+        return not self._open or self._open[0].bound >= self._incumbent.cutoff
+
+    @property
+    def effort(self) -> SearchEffort:
+        """The scenarios, nodes, programs and iterations so far."""
+        relaxation = self._relaxation
+        return SearchEffort(
+            "tree",
+            self._separator.rounds,
+            relaxation.pool.deltas.shape[1],
+            self._nodes,
+            relaxation.lp.programs,
+            relaxation.lp.iterations,
+        )
+
+    def step(self, deadline: Deadline) -> None:
+        """Replace the open node with the least bound; the bound stays valid after Ctrl-C."""
+        # set before the pop, so that Ctrl-C between the two cannot lose the node
+        self._active = node = self._open[0]
+        heapq.heappop(self._open)
+        for replacement in self._replacements(node, deadline):
+            heapq.heappush(self._open, replacement)
+        self._active = None
+
+    def _replacements(self, node: Node, deadline: Deadline) -> list[Node]:
+        """Return nodes that together hold every cheaper explanation of ``node``."""
+        self._nodes += 1
+        relaxation, cutoff = self._relaxation, self._incumbent.cutoff
+        solution = relaxation.solve(node.fixings, cutoff, deadline)
+        if solution.late:
+            return [node]
+        node = replace(node, bound=max(node.bound, self._attainable(solution.bound)))
+        if node.bound >= cutoff:
+            return self._close(node.bound)
+        if solution.selection is None:
+            # numerical trouble: a branch is easier to solve
+            return self._branch(node, relaxation.any_free(node.fixings), solution)
+        return self._examined(node, solution, deadline)
+
+    def _examined(self, node: Node, solution: NodeSolution, deadline: Deadline) -> list[Node]:
+        """Close, branch or price; return the nodes that replace ``node``."""
+        assert solution.selection is not None
+        relaxation = self._relaxation
+        violated = relaxation.pool.violated(solution.selection)
+        self._proposals.improve(solution.selection, self.bound)
+        restriction = relaxation.restriction_by(node.fixings, solution.fixings)
+        if self._refuted(solution, restriction):
+            return []
+        phase = relaxation.worst_phase(solution, node.fixings) if violated else None
+        if phase is not None:
+            return self._branch(node, phase, solution)
+        return self._priced(node, solution, deadline)
+
+    def _priced(self, node: Node, solution: NodeSolution, deadline: Deadline) -> list[Node]:
+        """Add a scenario that cuts off the optimum, or branch on a feature.
+
+        The optimum survives every known scenario. Returns the nodes that replace ``node``.
+        """
+        assert solution.selection is not None
+        relaxation, pricings = self._relaxation, node.pricings
+        node = replace(node, pricings=pricings + 1)
+        if scenarios := self._separator.separate(solution.selection, pricings):
+            relaxation.pool.add(scenarios)
+            return [node]
+        if node.bound >= self._incumbent.cutoff or solution.whole:
+            return self._close(node.bound)
+        return self._branch(node, relaxation.most_fractional(solution), solution)
+
+    def _branch(self, node: Node, column: int | None, solution: NodeSolution) -> list[Node]:
+        """Return both children of a node; no node if ``column`` is None."""
+        if column is None:
+            return self._close(node.bound)
+        further, at = solution.fixings
+        if further.size:
+            self._rely_on_cutoff()
+        columns = np.concatenate([node.fixings[0], further, [column]])
+        values = np.concatenate([node.fixings[1], at])
+        number, height = 2 * self._nodes, node.height - 1
+        return [
+            replace(
+                node,
+                height=height,
+                number=number + int(end),
+                fixings=(columns, np.append(values, end)),
+            )
+            for end in (0.0, 1.0)
+        ]
+
+    def _refuted(self, solution: NodeSolution, restriction: Restriction) -> bool:
+        """Refute each set of a node if its sets are few; return whether this closes the node."""
+        if solution.selection is None or solution.reduced_costs is None:
+            return False
+        remainder = NodeRemainder(
+            restriction,
+            solution.selection,
+            solution.reduced_costs[restriction.free],
+            solution.bound,
+            self._incumbent.cutoff,
+        )
+        found = self._enumeration.refute(remainder)
+        if found is None:
+            return False
+        self._rely_on_cutoff()
+        self._relaxation.pool.add(map(self._separator.scenario, found))
+        return True
+
+    def _close(self, bound: float) -> list[Node]:
+        """Close a node whose sets cost ``bound`` or more; return no node."""
+        self._closed = min(self._closed, bound)
+        return []
+
+    def _rely_on_cutoff(self) -> None:
+        """Cap the bound at the cutoff, since dropped sets may be explanations that cost as much."""
+        self._closed = min(self._closed, self._attainable(self._incumbent.cutoff))
+
+    def close(self) -> None:
+        """Free the linear program."""
+        self._open, self._active = [], None
+        self._relaxation.close()

@@ -1,0 +1,240 @@
+"""Close a node by listing the sets that are left in it and refuting each by a perturbation.
+
+Each perturbation is evaluated for all sets at once, in float64. It refutes a set if a margin
+exceeds zero by more than the error bound of the evaluation.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from milp_verix.base.clock import Deadline
+from milp_verix.oracle.perturbation_set import PerturbationSet
+from milp_verix.searches.minimum.enumeration.reduced_cost_sets import (
+    estimated_count,
+    reduced_cost_sets,
+)
+from milp_verix.searches.minimum.heuristics.incumbent import Incumbent
+from milp_verix.searches.minimum.relaxation.lp import Restriction
+from milp_verix.searches.minimum.search_limits import SearchLimits
+from verix_encodings import Affine, Interval, Network, interval_bounds
+from verix_encodings.arrays import BoolArray, FloatArray, dense
+from verix_encodings.models.scenario import SLACK, network_of_selection
+from verix_encodings.network.batch import batch_outputs
+from verix_encodings.proofs.safe_bound import evaluation_error
+
+# numbers evaluated at once: they fit in the cache
+_CHUNK = 100_000
+_FEWEST = 64  # sets evaluated at once, however large the network; not measured
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeRemainder:
+    """The sets of a node: the features fixed in by ``restriction`` and any of its free features.
+
+    Each set costs at least ``bound``; sets that cost more than ``cutoff`` need no refutation.
+    ``reduced_costs`` has shape (free features,). ``selection`` is the optimum of the relaxation,
+    shape (features,).
+    """
+
+    restriction: Restriction
+    selection: FloatArray
+    reduced_costs: FloatArray
+    bound: float
+    cutoff: float
+
+
+class NodeEnumeration:
+    """Refutes all sets of a node, one perturbation after the other, if the sets are few."""
+
+    def __init__(self, incumbent: Incumbent, limits: SearchLimits, deadline: Deadline) -> None:
+        self._incumbent, self._perturbations = incumbent, incumbent.perturbations
+        self._limits, self._deadline = limits, deadline
+        self._off = not limits.uses("enumeration")
+        # multiplications for one set: maps of the input are folded to one column a free feature
+        nodes = incumbent.perturbations.margins.nodes
+        terms = [term for node in nodes for term in node.matrices]
+        self._entries = sum(matrix.size for source, matrix in terms if source != 0)
+        self._folded = sum(matrix.shape[0] for source, matrix in terms if source == 0)
+
+    def refute(self, remainder: NodeRemainder) -> list[FloatArray] | None:
+        """Refute all sets of a node; return the new perturbations found for this, shape (d,) each.
+
+        None if the sets are too many, if one of them is an explanation, or if one cannot be refuted
+        in time.
+        """
+        if remainder.restriction.free.size > self._limits.most_free or self._off:
+            return None
+        sets = self._sets(remainder)
+        if sets is None:
+            return None
+        try:
+            left = Unrefuted(
+                self._perturbations, remainder.restriction, sets, self._refuting_margins
+            )
+        except OverflowError:
+            self._off = True
+            return None
+        adversary = self._incumbent.adversary
+        worst_first = np.argsort(-adversary.harm(remainder.selection), kind="stable")
+        for delta in adversary.newest[:, worst_first].T:
+            if not left.count or self._deadline.passed():
+                break
+            left.refute(delta)
+        found: list[FloatArray] = []
+        while left.count:
+            delta = None if self._deadline.passed() else self._against(left)
+            if delta is None:
+                return None
+            found.append(delta)
+        return found
+
+    def _sets(self, remainder: NodeRemainder) -> FloatArray | None:
+        """Return the sets that the reduced costs do not rule out, as columns; None if too many."""
+        limits, restriction = self._limits, remainder.restriction
+        slack = remainder.cutoff - remainder.bound
+        work = self._entries + self._folded * restriction.free.size
+        most = int(min(limits.most_sets, limits.most_work / max(work, 1)))
+        if estimated_count(remainder.reduced_costs, slack) > limits.estimate_per_set * most:
+            return None
+        costs = self._incumbent.objective.costs
+        fixed_cost = float(costs[restriction.fixed_in].sum())
+        ends = remainder.bound - fixed_cost, remainder.cutoff - fixed_cost
+        return reduced_cost_sets(costs[restriction.free], remainder.reduced_costs, *ends, most)
+
+    @cached_property
+    def _refuting_margins(self) -> FloatArray:
+        margins: FloatArray = refuting_margins(self._perturbations)
+        return margins
+
+    def _against(self, left: "Unrefuted") -> FloatArray | None:
+        """Return a new perturbation that refutes the first set left; None if none is found.
+
+        If that set is an explanation, it becomes the incumbent.
+        """
+        chosen, adversary = left.first, self._incumbent.adversary
+        deltas, values = adversary.attack(chosen.astype(np.float64))
+        delta = deltas[:, int(np.argmax(values))]
+        if left.refute(delta):
+            adversary.remember(delta)
+            return delta
+        decision = self._incumbent.decide(chosen, self._deadline)
+        if decision.holds:
+            return None
+        if decision.delta is not None and left.refute(decision.delta):
+            return decision.delta
+        # an undecided set would come again in later nodes: stop enumerating
+        self._off = True
+        return None
+
+
+def refuting_margins(perturbations: PerturbationSet) -> FloatArray:
+    """Return the least value of each margin, evaluated in float64, that refutes a set, shape (m,).
+
+    Raises ``OverflowError`` if no error bound of the evaluation is finite.
+    """
+    p = perturbations
+    box = Interval(p.centre + p.lower, p.centre + p.upper)
+    error = evaluation_error(p.margins, interval_bounds(p.margins, box))
+    # The error holds for sums in any order, and allows 4(d + 5)u (|W||x| + |b|) in the first layer.
+    # A set is evaluated by 2d + 1 terms there: W(x + δ) + b minus W_i δ_i for coordinates i in the
+    # set. With |δ_i| ≤ 2 max|x_i| their sizes sum up to 3|W||x| + |b|, so the error is below
+    # 6(d + 2)u (|W||x| + |b|): four times the allowed error is more than twice that. Later layers
+    # are evaluated as in the network.
+    return SLACK + 4.0 * error
+
+
+class Unrefuted:
+    """The ``sets`` of free features of ``restriction`` that are not refuted yet.
+
+    ``sets`` has a column of 0 and 1 for each, shape (free features, sets). ``least`` is the value
+    of each margin that refutes a set (:func:`refuting_margins`).
+    """
+
+    def __init__(
+        self,
+        perturbations: PerturbationSet,
+        restriction: Restriction,
+        sets: FloatArray,
+        least: FloatArray,
+    ) -> None:
+        self._layer = FirstLayer(perturbations, restriction)
+        self._restriction = restriction
+        self.sets = sets
+        self._least = least[:, None]
+
+    @property
+    def count(self) -> int:
+        """The number of sets left."""
+        return int(self.sets.shape[1])
+
+    @property
+    def first(self) -> BoolArray:
+        """The first set left, as a mask over all features, shape (features,)."""
+        chosen = self._restriction.fixed_in.copy()
+        chosen[self._restriction.free[self.sets[:, 0] > 0]] = True
+        return chosen
+
+    def refute(self, delta: FloatArray) -> bool:
+        """Drop the sets that ``delta``, shape (d,), refutes; return whether there were any."""
+        matrix, bias, network = self._layer.at(delta)
+        size = max(_CHUNK // sum(network.sizes), _FEWEST)
+        survive = np.zeros(self.count, dtype=bool)
+        for first in range(0, self.count, size):
+            some = slice(first, first + size)
+            reached = batch_outputs(network, matrix @ self.sets[:, some] + bias[:, None])
+            survive[some] = ~np.any(reached > self._least, axis=0)
+        if np.all(survive):
+            return False
+        self.sets = self.sets[:, survive]
+        return True
+
+
+class FirstLayer:
+    """The margins as a function of the set: ``A ↦ m(x + (1 − A) ∘ δ)``, with a folded first layer.
+
+    ``A`` marks the free features of ``restriction``; ``δ`` is set to zero where a feature is fixed
+    in. With the first layer ``W``, ``c`` of the margins, if no other layer reads the input, this is
+    ``g(M A + b)``. There ``b = W (x + δ) + c``, and ``M`` is ``−W diag(δ)`` summed over the
+    coordinates of each feature.
+    """
+
+    def __init__(self, perturbations: PerturbationSet, restriction: Restriction) -> None:
+        self._p, self._count = perturbations, restriction.free.size
+        position = np.full(restriction.fixed_in.size, -1)
+        position[restriction.free] = np.arange(restriction.free.size)
+        self._position = position[perturbations.feature_of]
+        self._weight = perturbations.weight(restriction.fixed_in)
+        behind = perturbations.margins.behind_first()
+        first = perturbations.margins.nodes[0] if behind is not None else None
+        self._behind = behind if isinstance(first, Affine) else None
+        if not isinstance(first, Affine):
+            return
+        self._first = first
+        coordinates = np.flatnonzero(self._position >= 0)
+        self._taken = coordinates[np.argsort(self._position[coordinates], kind="stable")]
+        self._held, self._starts = np.unique(self._position[self._taken], return_index=True)
+        self._columns = np.zeros((first.bias.size, self._taken.size))
+        for _, matrix in first.terms:
+            self._columns += dense(matrix[:, self._taken])
+
+    def at(self, delta: FloatArray) -> tuple[FloatArray, FloatArray, Network]:
+        """Return ``M``, ``b`` and ``g`` for ``delta``, shape (d,).
+
+        If another layer than one affine map reads the input, ``M`` is the identity and ``b`` zero.
+        """
+        moved = self._weight * delta
+        start = self._p.centre + moved
+        if self._behind is None:
+            margins, count = self._p.margins, self._count
+            network = network_of_selection(margins, start, moved, self._position, count)
+            return np.eye(count), np.zeros(count), network
+        bias = self._first.bias.copy()
+        for _, matrix in self._first.terms:
+            bias += matrix @ start
+        summed = np.zeros((bias.size, self._count))
+        if self._held.size:
+            terms = self._columns * -moved[self._taken]
+            summed[:, self._held] = np.add.reduceat(terms, self._starts, axis=1)
+        return summed, bias, self._behind

@@ -1,0 +1,163 @@
+"""The traversals before and after the search: a first explanation, and the last counterfactuals.
+
+The first explanation is locally minimal, by the loop of :mod:`~milp_verix.searches.explain.explain`
+in the order ``adaptive``. It is the incumbent until the search finds a cheaper set. At the end a
+last traversal frees further features of that set, if possible, and finds a counterfactual for each
+feature that stays.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import numpy as np
+
+from milp_verix.base.clock import Deadline, OutOfTimeError
+from milp_verix.oracle.verdict import Verdict
+from milp_verix.searches.explain.influence import adaptive
+from milp_verix.searches.explain.order import Order
+from milp_verix.searches.explain.strategies import galloping
+from milp_verix.searches.explain.traversal import Traversal, Walk, traverse
+from milp_verix.searches.minimum.heuristics.incumbent import Incumbent
+from milp_verix.searches.runner import stopping
+
+_FREE = 1e-9  # the cost by which a feature that costs nothing is ranked
+_REQUIRED = "it must be in the explanation, as asked"
+
+
+class Explainer:
+    """Turns the incumbent into an explanation with counterfactuals, at any time of a search."""
+
+    def __init__(self, incumbent: Incumbent) -> None:
+        self._incumbent = incumbent
+        # the first traversal while it runs, and its counterfactuals once it has ended
+        self._walked: Traversal | None = None
+        self._known: list[Verdict] = []
+
+    def go_on(self, traversal: Traversal, *, first: bool) -> None:
+        """Know the counterfactuals of a traversal that an earlier run began.
+
+        It is the ``first`` one, and goes on, unless that run had come to its scenarios.
+        """
+        self._known = [*traversal.violated.values()]
+        self._walked = traversal if first else None
+
+    def first(self, deadline: Deadline, on_check: Callable[[], None] = lambda: None) -> None:
+        """Make a locally minimal explanation the incumbent, by the traversal order ``adaptive``.
+
+        ``on_check`` is called before each check. The adversary remembers its last counterfactuals.
+        """
+        incumbent, until = self._incumbent, deadline
+        oracle, adversary = incumbent.oracle, incumbent.adversary
+        self._walked = traversal = self._walked or self._ranked(until)
+        limit, changed = incumbent.check_limit, incumbent.on_change
+        walk = Walk(oracle, traversal, until, limit, changed, on_activity=on_check)
+        try:
+            with suppress(OutOfTimeError):
+                traverse(walk, galloping)
+        finally:  # at Ctrl-C, too
+            self._walked, self._known = None, [*traversal.violated.values()]
+            incumbent.take_walked(traversal)
+        if until.passed():
+            return
+        adversary.remember_last(traversal.violated.values())
+        adversary.remember(adversary.attack(incumbent.selection)[0])
+
+    def _ranked(self, until: Deadline) -> Traversal:
+        """Return a traversal that has decided nothing, in the order ``adaptive``."""
+        oracle, objective = self._incumbent.oracle, self._incumbent.objective
+        # if the empty set is an explanation, every order finds it: no need to rank
+        rank = np.ones(objective.costs.size)
+        whole = oracle.prepare(until)
+        if not oracle.proven:
+            with suppress(OverflowError, OutOfTimeError):
+                rank = adaptive(oracle.problem, until, whole)
+        rank = rank / np.maximum(objective.costs, _FREE)
+        rank[objective.must_not] = -np.inf
+        order = np.argsort(rank, kind="stable")
+        oracle.forget(until)
+        return Traversal(tuple(order[~objective.must[order]].tolist()))
+
+    def final(self, deadline: Deadline) -> tuple[Order, Traversal]:
+        """Free further features of the incumbent; find a counterfactual for each feature left."""
+        incumbent = self._incumbent
+        dearest_first = np.argsort(-incumbent.objective.costs, kind="stable")
+        traversal = incumbent.traversal or self._begun(dearest_first)
+        with stopping(traversal):
+            try:
+                if incumbent.traversal is None:
+                    self._free(traversal, deadline)
+            finally:
+                traversal.undecided |= dict.fromkeys(self._must, _REQUIRED)
+            self._require(traversal, deadline)
+        return self._order(traversal), traversal
+
+    def snapshot(self) -> tuple[Order, Traversal]:
+        """Return the incumbent without any check; features without a counterfactual are unknown."""
+        must_not = self._incumbent.objective.must_not
+        traversal = self._incumbent.traversal or self._walked or self._untried()
+        if must_not[list({*traversal.order} - {*traversal.irrelevant})].any():
+            # the traversal has not yet freed all features in must_not
+            traversal = self._untried()
+        now = traversal.copy()
+        now.undecided |= dict.fromkeys(self._must, _REQUIRED)
+        return self._order(now), now
+
+    @property
+    def _must(self) -> list[int]:
+        return [int(f) for f in np.flatnonzero(self._incumbent.objective.must)]
+
+    def _order(self, traversal: Traversal) -> Order:
+        return Order("minimum", (*traversal.order, *self._must))
+
+    def _untried(self) -> Traversal:
+        """Return the incumbent with known counterfactuals that move one of its features only."""
+        incumbent = self._incumbent
+        traversal = self._begun(np.arange(incumbent.chosen.size))
+        for verdict in self._known:
+            changed = verdict.point != incumbent.oracle.problem.x
+            moved = np.unique(incumbent.perturbations.feature_of[changed])
+            needed = moved[incumbent.chosen[moved]]
+            if needed.size == 1 and not incumbent.objective.must[needed[0]]:
+                traversal.violated[int(needed[0])] = verdict
+        return traversal
+
+    def _begun(self, order: np.ndarray) -> Traversal:
+        """Return a traversal that has freed all features outside the incumbent.
+
+        The incumbent's features are left to visit, in the given ``order``.
+        """
+        chosen, must = self._incumbent.chosen, self._incumbent.objective.must
+        irrelevant = np.flatnonzero(~chosen).tolist()
+        return Traversal((*irrelevant, *order[(chosen & ~must)[order]].tolist()), list(irrelevant))
+
+    def _free(self, traversal: Traversal, deadline: Deadline) -> None:
+        """Try to free the features that the ``traversal`` has left."""
+        deadline.check()
+        incumbent = self._incumbent
+        oracle, p, adversary = incumbent.oracle, incumbent.perturbations, incumbent.adversary
+        walk = Walk(oracle, traversal, deadline, incumbent.check_limit)
+        # for most features, a known worst point is a counterfactual once that feature moves too
+        weight = p.weight(incumbent.chosen)
+        attacks = adversary.attack(incumbent.selection)[0]
+        deltas = np.concatenate([adversary.known, attacks], axis=1)
+        inputs = p.centre[:, None] + weight[:, None] * deltas
+        oracle.suppose(p.free(incumbent.chosen), inputs, deadline)
+        traverse(walk, _points_first)
+
+    def _require(self, traversal: Traversal, deadline: Deadline) -> None:
+        """Find counterfactuals for the features in ``must``, if these exist."""
+        oracle = self._incumbent.oracle
+        for feature in self._must:
+            deadline.check()
+            free = oracle.problem.features.coordinates([*traversal.irrelevant, feature])
+            verdict = oracle.check(free, deadline.limited(self._incumbent.check_limit))
+            if verdict.violated:
+                del traversal.undecided[feature]
+                traversal.violated[feature] = verdict
+
+
+def _points_first(walk: Walk) -> None:
+    """Take the counterfactuals among known points, which cost no check; then gallop."""
+    for feature, verdict in walk.flipped().items():
+        walk.settle([feature], verdict)
+    galloping(walk)

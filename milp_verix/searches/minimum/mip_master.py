@@ -1,0 +1,142 @@
+"""The relaxation by scenarios as a mixed-integer program, for any solver.
+
+Each step solves the program with all scenarios known. Its bound is valid for every explanation;
+its optimum is a set of features that is an explanation, or fails under a further scenario. A step
+ends early on a set whose cost equals the bound so far: none is cheaper.
+
+The program only grows, so solvers that can extend a program keep it, unless ``warm="rebuilt"``
+asks for a new one. With ``warm="start"`` they begin at the best explanation, too. Solvers that take
+priorities branch on phases before features: see ``global_search.branch_and_cut`` for why.
+"""
+
+import numpy as np
+
+from milp_verix.base.clock import Deadline
+from milp_verix.base.errors import SolverError
+from milp_verix.oracle.statistics import SearchEffort
+from milp_verix.searches.minimum.search import MinimumSearch
+from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
+from verix_encodings.models.constraints import Constraint, Scenario
+from verix_encodings.models.scenario import ScenarioProgram
+
+_NEAR = 1e-3  # above a bound: where a solver may end, whatever the rounding
+_BROKEN = (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
+
+
+def mip_master(search: MinimumSearch, session: Session) -> "MipMaster | None":
+    """Return the master with its first scenario; None if ``search`` finds no first scenario."""
+    if not (first := search.first_scenarios()):
+        session.close()
+        return None
+    master = MipMaster(search, session)
+    # further scenarios at once would bring more phases than a solver needs
+    master.extend(first[:1])
+    return master
+
+
+class MipMaster:
+    """A master that gives the relaxation to a solver's session; see ``master.Master``."""
+
+    def __init__(self, search: MinimumSearch, session: Session) -> None:
+        self._session, self._incumbent = session, search.incumbent
+        self._warm = search.warm
+        self._separator, self._proposals = search.separator, search.proposals
+        self._objective = objective = search.incumbent.objective
+        self._growing = ScenarioProgram(objective.least, objective.most)
+        self._ended = False
+        self._trouble: tuple[str, ...] = ()
+        self._scenarios = self._programs = self._nodes = self._iterations = 0
+        self.bound = 0.0
+
+    @property
+    def done(self) -> bool:
+        """True if the bound reaches the cutoff, or the last step found no way to raise it."""
+        return self._ended or self.bound >= self._incumbent.cutoff
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks for the reader of the result on how the bound came about."""
+        return self._session.notes + self._trouble
+
+    @property
+    def effort(self) -> SearchEffort:
+        """The scenarios, nodes, programs and iterations so far."""
+        return SearchEffort(
+            "program",
+            self._separator.rounds,
+            self._scenarios,
+            self._nodes,
+            self._programs,
+            self._iterations,
+        )
+
+    def step(self, deadline: Deadline) -> None:
+        """Solve the program, and add a scenario that its set does not survive.
+
+        If the solver fails, this is the last step: proven bounds stay, and ``notes`` say why.
+        """
+        cutoff = self._incumbent.cutoff
+        try:
+            result = self._solved(deadline)
+        except SolverError as error:
+            self._give_up(str(error), deadline)
+            return
+        if self.bound >= self._incumbent.cutoff:
+            return
+        if result.point is None:
+            self._give_up(result.detail or result.status.value, deadline)
+            return
+        chosen = (result.point[self._growing.columns] > 0.5).astype(np.float64)
+        self._proposals.improve(chosen, self.bound)
+        constraints = self._separator.separate(chosen, 0)
+        self.extend(constraints)
+        if not constraints and self._incumbent.cutoff >= cutoff:
+            # had the check proven the set, it would be the incumbent now
+            self._give_up("nothing was found against its last set, and no proof for it", deadline)
+
+    def _give_up(self, reason: str, deadline: Deadline) -> None:
+        self._ended = True
+        if not (self._trouble or deadline.passed()):
+            self._trouble = (f"the search for a higher lower bound was given up: {reason}",)
+
+    def _solved(self, deadline: Deadline) -> SolveResult:
+        """Solve the program with all scenarios so far, and raise the bound."""
+        program, columns = self._growing.build(), self._growing.columns
+        if self._warm == "rebuilt":
+            self._session.load(program)
+        else:
+            extend(self._session, program)
+        start = self._warm == "start"
+        cost = np.zeros(program.columns)
+        cost[columns] = self._objective.costs
+        targets = Targets(
+            violated_below=self.bound + _NEAR,
+            holds_above=self._incumbent.cutoff + _NEAR,
+            whole=self._objective.whole,
+            first=np.setdiff1d(np.flatnonzero(program.integer), columns),
+            start=self._growing.point(self._incumbent.selection) if start else None,
+        )
+        result = self._session.minimise(cost, targets.by(deadline))
+        self._programs += 1
+        self._nodes += result.nodes or 0
+        self._iterations += result.iterations or 0
+        if not np.isfinite(result.bound) or result.status in _BROKEN:
+            return result
+        if program.largest_big_m > self._session.largest_big_m:
+            self._trouble = (
+                f"no lower bound rests on big-Ms beyond {self._session.largest_big_m:g}, which is "
+                f"as far as {self._session.name} is trusted",
+            )
+        else:
+            self.bound = max(self.bound, self._objective.attainable(result.bound))
+        return result
+
+    def extend(self, constraints: list[Constraint]) -> None:
+        """Add scenarios and covers."""
+        for constraint in constraints:
+            self._growing.add(constraint)
+            self._scenarios += isinstance(constraint, Scenario)
+
+    def close(self) -> None:
+        """Close the session."""
+        self._session.close()

@@ -1,0 +1,336 @@
+"""The search for a minimum explanation: one state, and the steps that a master takes on it."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from math import ceil
+
+import numpy as np
+
+from milp_verix.base.clock import Limit, elapsed_work
+from milp_verix.base.errors import InputError, SolverError
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.perturbation_set import perturbation_set
+from milp_verix.oracle.statistics import INTERRUPTED, SearchEffort, Statistics
+from milp_verix.problem.objective import Objective
+from milp_verix.problem.request import Request
+from milp_verix.results.earlier import Earlier
+from milp_verix.results.public import Explanation
+from milp_verix.searches.explain.explain_search import explanation_of
+from milp_verix.searches.lower_bounds.budget_bound import budget_bound
+from milp_verix.searches.lower_bounds.contrast_cover import ContrastCover
+from milp_verix.searches.minimum.cover_bound import CoverBound
+from milp_verix.searches.minimum.earlier_search import EarlierSearch, points_of, take_over
+from milp_verix.searches.minimum.explainer import Explainer
+from milp_verix.searches.minimum.heuristics.incumbent import Incumbent
+from milp_verix.searches.minimum.heuristics.proposals import Proposals
+from milp_verix.searches.minimum.master import Master
+from milp_verix.searches.minimum.pricing.adversary import Adversary
+from milp_verix.searches.minimum.search_limits import SearchLimits
+from milp_verix.searches.minimum.separation import Separator
+from milp_verix.searches.runner import AnytimeSearch
+from verix_encodings.arrays import FloatArray
+from verix_encodings.models.constraints import Constraint
+from verix_encodings.work import worked
+
+_QUICK = "first lower bound"
+_FIRST, _BOUND = "first explanation", "lower bound"
+_BETTER, _POINTS = "better explanations", "counterfactuals"
+_ROUNDING = 1e-6  # of a lower bound, before it is rounded up to whole features
+
+
+@dataclass(frozen=True, slots=True)
+class MinimumProgress:
+    """The size of the best explanation so far, and a proven lower bound on any explanation's size.
+
+    Both are costs where features have costs. ``rounds`` counts the steps of the master.
+    """
+
+    size: float
+    lower_bound: float
+    rounds: int
+
+
+class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
+    """The state of a search: the incumbent, the lower bound, and the time that is left.
+
+    A master works with ``incumbent``, ``separator`` and ``proposals``; ``master`` makes it once it
+    is needed, and returns None if no bound is left to raise. It ends at the deadline ``until``; the
+    last seconds before the request's deadline are for counterfactuals.
+    """
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        request: Request,
+        objective: Objective,
+        limits: SearchLimits,
+        *,
+        gap: float,
+        name: str = "tree",
+        master: Callable[["MinimumSearch"], Master | None],
+    ) -> None:
+        self._oracle, self._objective, self.limits = oracle, objective, limits
+        self._request, self._master = request, master
+        self.warm = request.search.warm
+        self._began, left = worked(), max(request.deadline.seconds, 0.0)
+        least, most = limits.final_seconds
+        kept = min(max(limits.final_share * left, least), most)
+        self.until = request.deadline
+        if left < np.inf:
+            self.until = self.until.sooner(min(kept, limits.most_final_share * left))
+        self.perturbations = perturbation_set(oracle.problem)
+        adversary = Adversary(self.perturbations, limits, self.until)
+        self.incumbent = Incumbent(
+            oracle,
+            self.perturbations,
+            objective,
+            adversary,
+            gap=gap,
+            check_limit=request.check_limit,
+        )
+        self.incumbent.on_change = self._improved
+        self._trace: list[tuple[float, float, float]] = []
+        self.proposals = Proposals(self.incumbent, limits, self.until)
+        self.separator = Separator(self.incumbent, limits, self.until)
+        self._explainer = Explainer(self.incumbent)
+        self._bound = 0.0
+        self.earlier: EarlierSearch | None = None
+        self._cover: CoverBound | None = None
+        self._shown: tuple[float, float] | None = None
+        self._saved = self._rounds = 0
+        self._notes: tuple[str, ...] = ()
+        self._effort = SearchEffort(name)
+        self._spent: dict[str, float] = {}
+
+    @property
+    def lower_bound(self) -> float:
+        """The lower bound that this search has proven."""
+        return self._bound
+
+    @property
+    def open(self) -> bool:
+        """True while the bound is below the cutoff and there is time to raise it."""
+        return self.lower_bound < self.incumbent.cutoff and not self.until.passed()
+
+    def allow_must_not(self) -> None:
+        """Prove that the features in ``must_not`` cannot change the prediction by themselves.
+
+        Without this proof no explanation is known, not even a first incumbent. Raises
+        ``InputError`` where they can change it, ``SolverError`` where the check is undecided.
+        """
+        must_not = self._objective.must_not
+        if not must_not.any():
+            return
+        until = self.until.limited(self.incumbent.check_limit)
+        alone = self._oracle.check(self.perturbations.free(~must_not), until)
+        if alone.violated:
+            raise InputError(
+                "no explanation leaves out all of must_not: the prediction can change by "
+                "these features alone; allow some of them"
+            )
+        if not alone.holds:
+            raise SolverError(
+                "the features in must_not may change the prediction by themselves, which "
+                f"could not be decided: {alone.reason}"
+            )
+
+    def go_on(self, earlier: Earlier) -> None:
+        """Begin with what ``earlier`` found; see :func:`.earlier_search.take_over`."""
+        with self._stage(_FIRST):
+            self.earlier = take_over(earlier, self.incumbent, self.until)
+        if (traversal := self.earlier.traversal) is not None:
+            self._explainer.go_on(traversal, first=not self.earlier.advanced)
+
+    def _search(self) -> None:
+        """Find a first explanation and a first bound, and raise the bound until both meet."""
+        try:
+            self._start()
+            self.raise_bound()
+        finally:
+            if self._cover is not None:
+                self._cover.close()
+
+    def _start(self) -> None:
+        """Find a first lower bound and a first explanation."""
+        self._raise(self._objective.cost(self._objective.must))
+        with self._stage(_QUICK), suppress(OverflowError):
+            self._bound_at_once()
+        self._show(0)
+        limits, beginning = self.limits, self.earlier is None or not self.earlier.advanced
+        if self.open and beginning:
+            with self._stage(_FIRST):
+                until = self.until.share(limits.most_explanation_share)
+                self._explainer.first(until, self._between_checks)
+            self._show(0)
+
+    def _bound_at_once(self) -> None:
+        """Raise the bound by backward bounds, then by contrastive sets while these do better."""
+        limits, incumbent = self.limits, self.incumbent
+        until = self.until.share(limits.quick_share)
+        deltas = incumbent.adversary.attack(self._objective.least)[0]
+        if limits.uses("budget bound"):
+            self._raise(
+                budget_bound(
+                    self.perturbations,
+                    self._objective,
+                    deltas,
+                    least=self._bound,
+                    most=incumbent.cost,
+                    tolerances=self._request.tolerances,
+                    late=until.passed,
+                )
+            )
+        if limits.uses("contrast cover") and self.open:
+            sets = ContrastCover(
+                self._oracle.problem,
+                self._objective,
+                self.perturbations,
+                incumbent.adversary,
+                lambda: self._request.open_session(self._oracle.solver),
+            )
+            self._cover = CoverBound(
+                sets, incumbent, limits, self.until, lambda: elapsed_work(self._began)
+            )
+            self._raise(self._cover.first(self._bound, until))
+
+    def _between_checks(self) -> None:
+        if self._cover is not None:
+            self._raise(self._cover.between_checks(self._bound))
+        self._show(0)
+
+    def _covered(self) -> bool:
+        """Raise the bound by contrastive sets while these lead; return whether they had a turn."""
+        bound = None if self._cover is None else self._cover.turn(self._bound)
+        if bound is not None:
+            self._raise(bound)
+        return bound is not None
+
+    def first_scenarios(self) -> list[Constraint]:
+        """Return scenarios to begin with; none if the features in ``must`` are an explanation."""
+        return self.separator.separate(self._objective.least, 0)
+
+    def raise_bound(self) -> None:
+        """Let a master raise the bound until it reaches the cutoff, or time is up."""
+        with self._stage(_BOUND):
+            raising = self._master(self) if self.open else None
+            if raising is not None:
+                try:
+                    rounds = 0
+                    while self.open and not raising.done:
+                        if not self._covered():
+                            raising.step(self.until)
+                        rounds += 1
+                        self._raise(raising.bound)
+                        self._show(rounds)
+                finally:
+                    self._raise(raising.bound)
+                    self._notes, self._effort = raising.notes, raising.effort
+                    raising.close()
+        if self.lower_bound < self.incumbent.cutoff:
+            self.until.check()
+
+    def _raise(self, bound: float) -> None:
+        self._bound = max(self._bound, min(bound, self.incumbent.cost))
+        self._note()
+
+    def _note(self) -> None:
+        """Add the best cost and the lower bound to the trace if they have changed."""
+        best, bound = (_plain(cost * self._objective.unit) for cost in self._costs)
+        if not self._trace or self._trace[-1][1:] != (best, bound):
+            self._trace.append((self._request.elapsed, best, bound))
+
+    def _improved(self) -> None:
+        self._note()
+        self.save()
+
+    def _state(self) -> MinimumProgress:
+        size, bound = (_plain(c * self._objective.unit) for c in self._costs)
+        return MinimumProgress(size, bound, self._rounds)
+
+    def _snapshot(self) -> Callable[[], Explanation]:
+        order, traversal = self._explainer.snapshot()
+        seconds, bound, scenarios = self._request.elapsed, self.lower_bound, self.separator.known
+
+        def build() -> Explanation:
+            found = explanation_of(order, traversal, self._oracle, seconds)
+            return self._completed(found, bound, scenarios)
+
+        return build
+
+    def result(self) -> Explanation:
+        """Return the best explanation with its counterfactuals and the lower bound."""
+        deadline = self._request.deadline
+        if self.stopped == INTERRUPTED:
+            deadline = deadline.limited(Limit(seconds=self.limits.interrupt_seconds))
+        with self._stage(_POINTS):
+            order, traversal = self._explainer.final(deadline)
+        best = explanation_of(order, traversal, self._oracle, self._request.elapsed)
+        best = replace(best, statistics=self._statistics(best.statistics))
+        return self._completed(best, self.lower_bound, self.separator.known)
+
+    def _completed(
+        self, best: Explanation, bound: float, scenarios: tuple[FloatArray, ...]
+    ) -> Explanation:
+        """Return an explanation with costs, notes, lower bound and, if unproven, scenarios."""
+        objective = self._objective
+        bound *= objective.unit
+        best = replace(
+            best,
+            costs=None if objective.equal else tuple(map(_plain, objective.prices.tolist())),
+            must=tuple(np.flatnonzero(objective.must).tolist()),
+            must_not=tuple(np.flatnonzero(objective.must_not).tolist()),
+        )
+        bound = min(bound, best.cost)
+        everything = objective.equal and not (objective.must.any() or objective.must_not.any())
+        needed = max(best.needed, ceil(bound - _ROUNDING)) if everything else best.needed
+        best = replace(best, lower_bound=_plain(bound), needed=needed)
+        notes = () if self.earlier is None else self.earlier.notes_on(bound, best.cost)
+        # the checks may have left the same note
+        notes = tuple(dict.fromkeys(best.notes + self._notes + notes))
+        best = replace(best, notes=notes)
+        if best.proven:
+            return best
+        return replace(best, scenarios=points_of(self._oracle.problem, scenarios))
+
+    def _statistics(self, checks: Statistics) -> Statistics:
+        """Return the statistics of the ``checks`` with those of the search."""
+        spent = {_QUICK: 0.0, _FIRST: 0.0, _BOUND: 0.0, **self._spent}
+        # proposals run within the stage that raises the bound
+        better = self.proposals.seconds
+        spent |= {_BOUND: max(spent[_BOUND] - better, 0.0), _BETTER: better}
+        spent[_POINTS] = spent.pop(_POINTS)
+        rounds = max(self._effort.rounds, self.separator.rounds)
+        search = replace(
+            self._effort, rounds=rounds, stages=tuple(spent.items()), trace=tuple(self._trace)
+        )
+        return replace(checks, stopped=self.stopped or checks.stopped, search=search)
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        """Add the seconds spent inside to the stage ``name``."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self._spent[name] = self._spent.get(name, 0.0) + time.monotonic() - started
+
+    @property
+    def _costs(self) -> tuple[float, float]:
+        return self.incumbent.cost, self.lower_bound
+
+    def _show(self, rounds: int) -> None:
+        """Report cost and bound if either has changed; save them, and new scenarios."""
+        costs, scenarios = self._costs, len(self.separator.known)
+        if (costs, scenarios) != (self._shown, self._saved):
+            self.save()
+        if costs != self._shown:
+            self._rounds = rounds
+            self.show()
+        self._shown, self._saved = costs, scenarios
+
+
+def _plain(cost: float) -> float:
+    """Return ``cost`` as an int if it is whole."""
+    return int(cost) if cost == int(cost) else cost

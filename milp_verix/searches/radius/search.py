@@ -1,0 +1,109 @@
+"""The search for radii: brackets take turns to ask their questions, until all are narrow."""
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from milp_verix.base.clock import Deadline
+from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.request import Request
+from milp_verix.results.build import shared_fields, statistics_of
+from milp_verix.results.public import RobustnessRadii
+from milp_verix.searches.radius.bracket import Bracket
+from milp_verix.searches.radius.questions import Questions
+from milp_verix.searches.runner import AnytimeSearch
+
+_LEAST_WORK = 0.1
+"""Seconds of work that each question may take at least. Not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class RadiusProgress:
+    """Progress of a search for radii: brackets that are open, of how many.
+
+    ``lower`` and ``upper`` are the ends of the first bracket, ``upper`` infinite if it has none.
+    """
+
+    open: int
+    total: int
+    lower: float
+    upper: float
+
+
+@dataclass(eq=False)
+class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
+    """The brackets of one result, of the largest ball in ``problem``.
+
+    ``scale`` are the radii of described features at the radius 1; ``each`` is whether there is a
+    bracket for each feature.
+    """
+
+    brackets: Sequence[Bracket]
+    questions: Questions
+    request: Request
+    problem: PosedProblem
+    scale: tuple[float, ...] | None
+    each: bool
+    open: int = 0
+
+    def _search(self) -> None:
+        """Narrow the brackets in rounds, one question each, until all are narrow or time is up.
+
+        A question may take an equal share of half of the work left. Brackets with questions that
+        ran out of it ask again in the end, when fewer brackets share it.
+        """
+        deadline, check_limit = self.request.deadline, self.request.check_limit
+        open_ = {bracket: bracket.steps() for bracket in self.brackets}
+        with closing(self.questions):
+            while open_ and not deadline.passed():
+                for bracket in list(open_):
+                    if deadline.passed():
+                        break
+                    step = next(open_[bracket], None)
+                    if step is None:
+                        del open_[bracket]
+                        continue
+                    self.open = len(open_)
+                    self.tell()
+                    share = max(deadline.left / (2 * len(open_)), _LEAST_WORK)
+                    until = deadline.limited(check_limit).within(share)
+                    self.questions.ask(bracket, step, until)
+                if not open_ and math.isfinite(deadline.at):
+                    for bracket in self.brackets:
+                        if _ran_out(bracket, deadline):
+                            open_[bracket] = bracket.again()
+        if not all(bracket.narrow for bracket in self.brackets):
+            deadline.check()
+
+    def _state(self) -> RadiusProgress:
+        first = self.brackets[0]
+        return RadiusProgress(self.open, len(self.brackets), max(first.lower, 0.0), first.upper)
+
+    def _snapshot(self) -> Callable[[], RobustnessRadii]:
+        found = self._result(self.stopped or TIME_LIMIT)
+        return lambda: found
+
+    def result(self) -> RobustnessRadii:
+        """Return the brackets, with counterfactuals that can be told."""
+        for bracket in self.brackets:
+            bracket.round(self.request.deadline)
+        return self._result(self.stopped)
+
+    def _result(self, why: str | None) -> RobustnessRadii:
+        asked, elapsed = self.questions, self.request.elapsed
+        return RobustnessRadii(
+            **shared_fields(self.problem, asked.solver, asked.versions, asked.notes),
+            brackets=tuple(bracket.record(why) for bracket in self.brackets),
+            each=self.each,
+            tolerance=self.brackets[0].tolerance,
+            scale=self.scale,
+            statistics=statistics_of(asked.effort, asked.checks, elapsed, why, asked.solvers),
+        )
+
+
+def _ran_out(bracket: Bracket, deadline: Deadline) -> bool:
+    """Return whether a question of an open bracket ran out of a share that can grow."""
+    late = TIME_LIMIT in bracket.unknown.values() and not bracket.narrow
+    return late and not deadline.passed()

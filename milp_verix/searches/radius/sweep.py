@@ -1,0 +1,227 @@
+"""Explanations of one prediction at several radii, each set of irrelevant features in the next.
+
+Let ``N_ε(B)`` be the set of all ``x'`` in the domain with ``x' = x`` outside the features ``B`` and
+``‖x' − x‖_p ≤ ε``. With the same norm and domain,
+
+    ε' ≤ ε   ⇒   N_ε'(B) ⊆ N_ε(B),
+
+since ``ε`` occurs in no other condition than ``‖x' − x‖_p ≤ ε``. For described inputs it reads
+``|x'_i − x_i| ≤ ε_i`` for each ``i``, and the same holds for ``ε' ≤ ε`` in every entry: integrality
+and rules are the same conditions at all radii. A claim on ``N_ε(B)`` holds on its subsets: features
+that are irrelevant together at ``ε`` are irrelevant together at ``ε'``. A sweep begins with the
+largest radius, and each traversal begins with the irrelevant features of the radius before, without
+a check. So the sets are nested, and each explanation is locally minimal at its
+radius: features freed first stay free, and a traversal asks about all the others. It is the
+explanation that Algorithm 1 finds for the order in ``permutation``, which lists these features
+first and then the others in an order of their own for each radius.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Required, TypeAlias, Unpack
+
+import numpy as np
+
+from milp_verix.base.argument_kinds import checked
+from milp_verix.base.arguments import number_in
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.number_text import exact
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.radii import Epsilon, radii_of
+from milp_verix.models.onnx.onnx_network import NetworkLike
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.statistics import INTERRUPTED
+from milp_verix.problem.agreement import require_agreement
+from milp_verix.problem.one_liner import one_liner, parted
+from milp_verix.problem.options import (
+    AskedAnywhere,
+    InputLike,
+    Ordering,
+    OrderLike,
+    TraversalOptions,
+)
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.request import Request
+from milp_verix.problem.search import USUAL, Search
+from milp_verix.results.public import EpsilonSweep, Explanation
+from milp_verix.searches.explain.explain_search import ExplainSearch, Progress
+from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order, without_order
+from milp_verix.searches.explain.strategies import resolve_strategy
+from milp_verix.searches.explain.traversal import Traversal
+from milp_verix.views.words.wording import counted, radius_text
+
+Radius: TypeAlias = float | tuple[float, ...]
+"""The radius of a ball; one for each feature of a described input."""
+
+Snapshots = Callable[[Callable[[], EpsilonSweep]], None]
+
+
+class Sweeping(Ordering, total=False):
+    """The options of :func:`sweep_of`."""
+
+    nested: bool
+    progress: Callable[[Progress], None] | None
+    snapshots: Snapshots | None
+
+
+class SweepAsked(AskedAnywhere, TraversalOptions, Sweeping, total=False):
+    """The options of :func:`epsilon_sweep`."""
+
+    epsilons: Required[Sequence[Epsilon]]
+
+
+@checked()
+def sweep_of(
+    problem: PosedProblem,
+    epsilons: Sequence[Epsilon],
+    *,
+    nested: bool = True,
+    order: OrderLike = "influence",
+    transformation: str = "reversal",
+    traversal: str = "galloping",
+    search: Search = USUAL,
+    progress: Callable[[Progress], None] | None = None,
+    snapshots: Snapshots | None = None,
+) -> EpsilonSweep:
+    """Find a locally minimal explanation at each of several radii, from the largest to the least.
+
+    Features that are irrelevant together at a radius are irrelevant together at every smaller one,
+    so each radius begins with those of the radius before (Wu, Wu, Barrett, NeurIPS 2023, Figure 6).
+    Ctrl-C and the time limit return sound explanations at all radii; features not decided yet are
+    in ``unknown``. Radii share a time limit: each may take an equal part of the time that is left.
+    The radius of the problem itself is not used.
+
+    Args:
+        epsilons: different radii in any sequence, in the units of the input. Of described
+            ``inputs``, each is a number, a share of each feature's range such as ``"10%"``, or
+            radii by name; of any two, one is at least as large for every feature.
+        nested: whether a radius begins with the irrelevant features of the radius before; if not,
+            each explanation is that of :func:`milp_verix.explain`.
+        order: as for :func:`milp_verix.explain`.
+        transformation: as for :func:`milp_verix.explain`.
+        traversal: as for :func:`milp_verix.explain`.
+        progress: called as by :func:`milp_verix.explain`, for one radius after the other.
+        snapshots: called with a function that returns the sweep so far: the radii that were
+            reached.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    inputs = problem.inputs
+    radii = _numbers(epsilons) if inputs is None else _vectors(epsilons, inputs)
+    request = Request.now(problem.at(radii[0]), search)
+    require_agreement(request.problem.network, request.problem.ball)
+    resolve_strategy(traversal)  # an unknown one is refused before a solver is opened
+    levels: list[Explanation] = []
+
+    def sweep(levels: tuple[Explanation, ...]) -> EpsilonSweep:
+        return EpsilonSweep(levels=levels, nested=nested, seconds=request.elapsed)
+
+    def on_step(snapshot: Callable[[], Explanation]) -> None:
+        assert snapshots is not None
+        before = tuple(levels)
+        snapshots(lambda: sweep((*before, snapshot())))
+
+    for place, radius in enumerate(radii):
+        here = _at(request, radius, 1 / (len(radii) - place))
+        order_by = resolve_order(
+            here.problem, order, transformation=transformation, seed=search.seed
+        )
+        why = f"the run ended before the order {order!r} was known"
+        fallback = without_order(here.problem.features.count, why)
+        if nested and levels:
+            order_by, fallback = _after(levels[-1], order_by), _begun(levels[-1], fallback)
+        with Oracle(here.problem, search) as oracle:
+            known = levels[-1].irrelevant if nested and levels else ()
+            walked = Traversal(fallback.permutation, [*known])
+            run = ExplainSearch(oracle, here, traversal, fallback, walked, order_by)
+            # after Ctrl-C the smaller radii get what the larger ones have proven, and no check
+            run.stopped = _interrupted(levels)
+            on_snapshot = None if snapshots is None else on_step
+            go_on = run.stopped is None
+            levels.append(run.run(progress, on_snapshot) if go_on else run.result())
+    return sweep(tuple(levels))
+
+
+@one_liner(sweep_of)
+def epsilon_sweep(network: NetworkLike, x: InputLike, **asked: Unpack[SweepAsked]) -> EpsilonSweep:
+    """Explain at several radii: :meth:`milp_verix.Problem.sweep` in one call."""
+    problem, search, own = parted(network, x, {**asked, "epsilon": 0.0}, Sweeping)
+    return sweep_of(problem, asked["epsilons"], search=search, **own)
+
+
+def _interrupted(levels: Sequence[Explanation]) -> str | None:
+    """Return ``"interrupted"`` if the last level was, else None."""
+    stopped = levels[-1].statistics.stopped if levels else None
+    return stopped if stopped == INTERRUPTED else None
+
+
+def _listed(epsilons: Sequence[Epsilon]) -> list[Epsilon]:
+    several = isinstance(epsilons, Iterable) and getattr(epsilons, "ndim", 1) > 0
+    labels = epsilons.keys() if hasattr(epsilons, "keys") else ()
+    named = any(isinstance(one, str) for one in labels)  # radii by name are one radius
+    return list(epsilons) if several and not (isinstance(epsilons, str | Mapping) or named) else []
+
+
+def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
+    """Return the radii of all features, a tuple for each entry of ``epsilons``, the largest first.
+
+    Raises ``InputError`` unless they are distinct and ordered.
+    """
+    given = _listed(epsilons)
+    if not given:
+        raise InputError(
+            f'epsilons are one radius or more, such as ["1%", "10%", inf]; got {epsilons!r}'
+        )
+    radii = sorted((radii_of(inputs, one, "epsilons") for one in given), reverse=True)
+    for larger, smaller in pairwise(radii):
+        if larger == smaller:
+            raise InputError("epsilons lists the same radius of each feature twice")
+        # of ordered radii the larger ones come first in any lexicographic order, too
+        over = [n for n, a, b in zip(inputs.names, larger, smaller, strict=True) if b > a]
+        if over:
+            raise InputError(
+                "epsilons are no larger and smaller radii: of two of them, one is larger for "
+                f"{over[0]}, the other one for another feature; sweep over radii such as '5%', "
+                "'10%', or one set of radii times 1, 2, 3"
+            )
+    return [*radii]
+
+
+def _numbers(epsilons: Sequence[Epsilon]) -> list[Radius]:
+    """Return the radii, the largest first; ``InputError`` unless they are distinct."""
+    with refusing(f"epsilons are numbers, got {epsilons!r}", TypeError, InputError):
+        radii = np.array([number_in(one) for one in _listed(epsilons)])  # type: ignore[arg-type]
+    if radii.ndim != 1 or not radii.size:
+        raise InputError(f"epsilons are one radius or more, such as [1, 0.1]; got {epsilons!r}")
+    if np.unique(radii).size != radii.size:
+        raise InputError(f"epsilons lists a radius twice: {', '.join(map(exact, radii.tolist()))}")
+    if np.min(radii) < 0:
+        raise InputError(f"epsilons are not negative, got {exact(np.min(radii))}")
+    return [float(radius) for radius in np.sort(radii)[::-1]]
+
+
+def _at(request: Request, radius: Radius, share: float) -> Request:
+    """Return ``request`` at another radius, for a share of the work that is left."""
+    problem, deadline = request.problem.at(radius), request.deadline.share(share)
+    return replace(request, problem=problem, started=time.monotonic(), deadline=deadline)
+
+
+def _begun(before: Explanation, order: Order) -> Order:
+    """Return ``order`` with the irrelevant features of the level ``before`` first."""
+    freed = set(before.irrelevant)
+    first = [feature for feature in before.permutation if feature in freed]
+    permutation = (*first, *(feature for feature in order.permutation if feature not in freed))
+    note = (
+        f"{counted(len(first), 'feature')} come first in the order, without a check: they are "
+        f"irrelevant together at {radius_text(before)}, and so at every smaller radius"
+    )
+    return replace(order, permutation=permutation, notes=(*order.notes, note))
+
+
+def _after(before: Explanation, order_by: OrderMaker) -> OrderMaker:
+    return lambda deadline, whole: _begun(before, order_by(deadline, whole))

@@ -1,0 +1,321 @@
+"""The search for ranges: a large box that is proven, then each end as far as it goes.
+
+Let ``S`` be a proven box. An end is widened by checks of the *slice* between it and a candidate,
+all other features in their spans: ``S`` and the slice together are the wider box. Slices are small,
+so batches of bounds prove most of them. A counterfactual in the slice lies one step beyond the end
+that is reached; it stays inside the box of the other spans as these grow, so each end is looked at
+once, and is maximal for good.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from milp_verix.oracle.verdict import Verdict
+from milp_verix.results.public import Ranges
+from milp_verix.searches.ranges.axes import OrderedAxis, WordAxis
+from milp_verix.searches.ranges.checks import BoxChecks
+from milp_verix.searches.ranges.first_box import first_box
+from milp_verix.searches.ranges.known_points import KnownPoints
+from milp_verix.searches.ranges.quick_bounds import QuickBounds
+from milp_verix.searches.ranges.regions import Beside, State, joined, with_span
+from milp_verix.searches.ranges.result import End, Widened, ranges_of
+from milp_verix.searches.runner import AnytimeSearch
+from verix_encodings.arrays import FloatArray
+
+_EACH = 4
+"""Climbs right beyond each end."""
+_MOST_ROWS = 400
+"""Rows by which boxes and ends are chosen; the share inside counts all."""
+_SLABS = 16
+"""Parts of a slice that are bounded in one batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class RangesProgress:
+    """Progress of a search for ranges: ends and words decided, of how many."""
+
+    done: int
+    total: int
+
+
+@dataclass(eq=False)
+class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
+    """The search for the widest box: bounds of many boxes at once, climbs, checks of ends."""
+
+    _places: FloatArray = field(init=False)
+    _near_rows: Beside | None = None
+    _near_points: Beside | None = None
+
+    def __post_init__(self) -> None:
+        regions, draw = self.regions, np.random.default_rng(self.request.search.seed)
+        widest = regions.posed(regions.widest)
+        assert widest is not None  # the input itself is in it
+        known = KnownPoints(regions, widest)
+        self.checks = BoxChecks(self.request, regions, known, None, draw)
+
+    def _search(self) -> None:
+        regions, request, checks = self.regions, self.request, self.checks
+        rows = self._near()
+        self._places = regions.places(rows)
+        checks.quick = QuickBounds.over(regions, request.tolerances, request.deadline)
+        found = self._first(rows)
+        if isinstance(found, Verdict):
+            self.unknown_reason = found.reason or "unknown"
+            return
+        self.state = self._filled(found)
+        self.tell()
+        left = self._ends()
+        checks.climb((self._next(end) for end in left), each=_EACH)
+        while left:
+            end = max(left, key=self._gain)
+            if isinstance(regions.axes[end[0]], WordAxis):
+                words = [other for other in left if other[0] == end[0]]
+                self._add_words(words[0][0], {word for _, word in words})
+                left = [other for other in left if other not in words]
+            else:
+                self._move(end)
+                left.remove(end)
+            self.tell()
+
+    def _first(self, rows: FloatArray) -> State | Verdict:
+        return first_box(self.checks, rows)
+
+    def _near(self) -> FloatArray:
+        """Return some of the rows whose free features lie in the ball."""
+        if self.rows is None:
+            return np.zeros((0, self.regions.problem.x.size))
+        free, (lower, upper) = self.regions.free, self.regions.ends(self.regions.widest)
+        there = self.rows[:, free]
+        inside = np.flatnonzero(np.all((lower[free] <= there) & (there <= upper[free]), axis=1))
+        near: FloatArray = self.rows[self.checks.draw.permutation(inside)[:_MOST_ROWS]]
+        return near
+
+    def _ends(self) -> list[End]:
+        """Return the ends and words that are not at their limits."""
+        assert self.state is not None
+        found: list[End] = []
+        for column, (axis, span) in enumerate(zip(self.regions.axes, self.state, strict=True)):
+            if isinstance(axis, WordAxis):
+                found += [(column, w) for w in sorted(axis.widest - span)]  # type: ignore[operator]
+            else:
+                found += [(column, side) for side in (-1, 1) if self._room((column, side)) > 0]
+        return found
+
+    def _room(self, end: End) -> float:
+        """Return the length between an end of an interval and its limit."""
+        assert self.state is not None
+        column, side = end
+        axis, span = self.regions.axes[column], self.state[column]
+        return side * (axis.widest[side > 0] - span[side > 0])  # type: ignore[index]
+
+    def _gain(self, end: End) -> tuple[float, float]:
+        """Return the rows, and the share of the range, that an end may gain at most."""
+        assert self.state is not None
+        self.request.deadline.check()
+        column, side = end
+        axis, span = self.regions.axes[column], self.state[column]
+        if isinstance(axis, WordAxis):
+            wider, share = joined(span, frozenset([side])), 1 / len(axis.words)
+        else:
+            limit = self._limit(end)[0]
+            wider = joined(span, (limit, limit))
+            share = side * (limit - self._end(end)) / (axis.most - axis.least)
+        self._near_rows = self.regions.beside(self._places, self.state, self._near_rows)
+        return float(self._near_rows.within(column, wider).size), share
+
+    def _next(self, end: End) -> State:
+        """Return the box one step beyond an end or word, the others in their spans."""
+        assert self.state is not None
+        column, side = end
+        axis = self.regions.axes[column]
+        if isinstance(axis, WordAxis):
+            return with_span(self.state, column, frozenset([side]))
+        here = self._end(end)
+        step = side * min(axis.step, self._room(end))
+        return self._slice(end, here, here + step)
+
+    def _words(self, column: int, words: Iterable[int]) -> State:
+        """Return the box of the proven one's spans, with some words of a category alone."""
+        assert self.state is not None
+        return with_span(self.state, column, frozenset(words))
+
+    def _add_words(self, column: int, open_: set[int]) -> None:
+        """Add words to a category, as many at once as one check proves."""
+        checks, deadline = self.checks, self.request.deadline
+        for word in sorted(open_):
+            if (verdict := checks.known.refuting(self._words(column, [word]))) is not None:
+                self.refuted[column, word] = float(word), verdict
+        left = sorted(word for word in open_ if (column, word) not in self.refuted)
+        marks = checks.proven([self._words(column, [word]) for word in left])
+        if marks.any():
+            self._grow(self._words(column, np.array(left)[marks].tolist()))
+        left = [word for word, mark in zip(left, marks, strict=True) if not mark]
+        together = True
+        while left:
+            deadline.check()
+            asked = left if together else left[:1]
+            verdict = checks.decide(self._words(column, asked))
+            if verdict.holds:
+                self._grow(self._words(column, asked))
+                left = left[len(asked) :]
+            elif verdict.violated:
+                number = checks.known.learn(verdict)
+                word = int(checks.known.places[number, column, 0])
+                self.refuted[column, word] = float(word), verdict
+                left.remove(word)
+            elif together and len(left) > 1:
+                together = False
+            else:
+                self.reasons[column, left.pop(0)] = verdict.reason or "unknown"
+
+    def _limit(self, end: End) -> tuple[float, int | None]:
+        """Return how far an end may go at most, and the number of the point that says so."""
+        assert self.state is not None
+        column, side = end
+        axis = self.regions.axes[column]
+        assert isinstance(axis, OrderedAxis)
+        limit = axis.most if side > 0 else axis.least
+        low, high = self.state[column]
+        places = self.checks.known.places
+        self._near_points = self.regions.beside(places, self.state, self._near_points)
+        numbers = self._near_points.within(column, (low, limit) if side > 0 else (limit, high))
+        there = places[numbers, column, int(side > 0)]
+        for place in np.argsort(side * there, kind="stable").tolist():
+            number, value = int(numbers[place]), float(there[place])
+            if (
+                side * (value - self._end(end)) > 0
+                and self.checks.known.verdict(number) is not None
+            ):
+                return side * max(side * axis.before(value, side), side * self._end(end)), number
+        return limit, None
+
+    def _end(self, end: End) -> float:
+        assert self.state is not None
+        return float(self.state[end[0]][end[1] > 0])  # type: ignore[index]
+
+    def _move(self, end: End) -> None:
+        """Widen one end of an interval until the next step is refuted, or open."""
+        column, side = end
+        axis = self.regions.axes[column]
+        assert isinstance(axis, OrderedAxis)
+        middle, vain, why = False, None, "unknown"
+        while True:
+            self.request.deadline.check()
+            target, number = self._limit(end)
+            here = self._end(end)
+            if side * (target - here) <= 0:
+                if number is not None:
+                    number = self._plain(end, number)
+                    verdict = self.checks.known.verdict(number)
+                    assert verdict is not None
+                    value = float(self.checks.known.places[number, column, int(side > 0)])
+                    self.refuted[end] = value, verdict
+                return
+            if self._bounded(end, target):
+                continue
+            here = self._end(end)
+            goal = target if vain is None else side * min(side * target, side * vain)
+            if vain is not None:
+                goal = _halfway(here, goal, axis)
+            elif middle:
+                half = _halfway(here, goal, axis)
+                goal = goal if half == here else half
+            if side * (goal - here) <= 0:
+                self.reasons[end] = why
+                return
+            piece = self._slice(end, here, goal)
+            verdict = self.checks.decide(piece)
+            if verdict.holds:
+                self._grow(piece)
+                middle = False
+            elif verdict.violated:
+                self._pull(end, self.checks.known.learn(verdict))
+                middle = not middle
+            else:
+                why, vain = verdict.reason or "unknown", goal
+
+    def _slice(self, end: End, here: float, goal: float) -> State:
+        """Return the box of the proven one's spans, between an end and a further value."""
+        assert self.state is not None
+        column, side = end
+        axis = self.regions.axes[column]
+        assert isinstance(axis, OrderedAxis)
+        first = here + side if axis.whole else here
+        span = (first, goal) if side > 0 else (goal, first)
+        if axis.x.size > 1:  # changes of several coordinates: the others keep their range
+            low, high = self.state[column]
+            span = (low, goal) if side > 0 else (goal, high)
+        return with_span(self.state, column, span)
+
+    def _bounded(self, end: End, target: float) -> bool:
+        """Widen an end as far towards ``target`` as a batch of bounds proves; return if it did."""
+        axis, side, here = self.regions.axes[end[0]], end[1], self._end(end)
+        assert isinstance(axis, OrderedAxis)
+        goals = np.linspace(here, target, _SLABS + 1)[1:]
+        if axis.whole:
+            goals = np.unique(np.rint(goals)) if side > 0 else np.unique(np.rint(goals))[::-1]
+            goals = goals[side * (goals - here) > 0]
+        starts = [here, *goals[:-1]]
+        pieces = [self._slice(end, a, b) for a, b in zip(starts, goals, strict=True)]
+        whole = self._slice(end, here, target)
+        proven = self.checks.proven([whole, *pieces])
+        if proven[0]:
+            self._grow(whole)
+            return True
+        count = int(np.argmin([*proven[1:], False]))
+        for piece in pieces[:count]:
+            self._grow(piece)
+        return count > 0
+
+    def _plain(self, end: End, number: int) -> int:
+        """Return the number of a counterfactual like ``number``, in few digits if one is found."""
+        (column, side), known = end, self.checks.known
+        axis, here = self.regions.axes[column], self._end(end)
+        assert isinstance(axis, OrderedAxis)
+        values = axis.plain(here, float(known.places[number, column, int(side > 0)]), side)
+        if axis.whole or axis.x.size > 1 or not values.size:
+            return number
+        before, point = len(known.points), known.points[number].astype(np.float64)
+        points = np.tile(point, (len(values), 1))
+        axis.put(points, values)
+        known.suspect(points)
+        there = known.places[:, column, int(side > 0)]
+        likely = (one for one in range(before, len(known.points)) if side * (there[one] - here) > 0)
+        return next((one for one in likely if known.verdict(one) is not None), number)
+
+    def _pull(self, end: End, number: int) -> None:
+        """Suspect points nearer to an end than a counterfactual of its slice."""
+        column = end[0]
+        axis = self.regions.axes[column]
+        there = float(self.checks.known.places[number, column, int(end[1] > 0)])
+        assert isinstance(axis, OrderedAxis)
+        values = axis.between(self._end(end), there)
+        if axis.x.size > 1:
+            return
+        points = np.tile(self.checks.known.points[number].astype(np.float64), (len(values), 1))
+        axis.put(points, values)
+        self.checks.known.suspect(points)
+
+    def _grow(self, piece: State) -> None:
+        assert self.state is not None
+        self.state = self._filled(tuple(map(joined, self.state, piece)))
+
+    def _filled(self, state: State) -> State:
+        return tuple(axis.filled(s) for axis, s in zip(self.regions.axes, state, strict=True))
+
+    def _state(self) -> RangesProgress:
+        done = len(self.refuted) + len(self.reasons)
+        return RangesProgress(done, 2 * len(self.regions.axes))
+
+    def _snapshot(self) -> Callable[[], Ranges]:
+        found = ranges_of(self, self.stopped)
+        return lambda: found
+
+
+def _halfway(here: float, goal: float, axis: OrderedAxis) -> float:
+    middle = (here + goal) / 2
+    if axis.whole:
+        return float(np.floor(middle) if goal > here else np.ceil(middle))
+    return middle if abs(middle - here) > axis.step / 2 else here

@@ -1,0 +1,166 @@
+"""The page of a comparison, from the JSON or the CSV file that ``compare`` writes."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.number_text import counted, exact, nearest
+from milp_verix.base.tolerances import Tolerances
+from milp_verix.results.comparison_files import COLUMNS, CSV_COLUMNS, told
+from milp_verix.views.figures.parts.style import typeset
+from milp_verix.views.pages.parts import PageTable
+from milp_verix.views.pages.rendering import rendered
+from milp_verix.views.words.comparison import narrowed
+from milp_verix.views.words.wording import norm_text
+
+_TEXTS = 3
+_MOST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class StoredComparison:
+    """The content of a comparison's file: ``runs`` by the names of ``COLUMNS``, and facts if any.
+
+    ``data`` is the whole JSON, or empty for a CSV file.
+    """
+
+    name: str
+    runs: Sequence[Mapping[str, Any]]
+    data: Mapping[str, Any]
+
+
+def from_csv(path: Path) -> StoredComparison:
+    """Read the CSV file of a comparison; ``InputError`` for any other file."""
+    with (
+        refusing(f"cannot read {path}"),
+        refusing(f"{path} is not CSV", UnicodeDecodeError, csv.Error),
+        path.open(newline="", encoding="utf-8") as file,
+    ):
+        lines = csv.DictReader(file)
+        if tuple(lines.fieldnames or ()) != CSV_COLUMNS:
+            raise InputError(f"{path} is no comparison: its columns are not those of compare")
+        runs = [
+            {name: told(text) if text else None for name, text in line.items()}
+            for line in lines
+            if not line["skipped"]
+        ]
+    return StoredComparison(path.name, runs, {})
+
+
+def comparison_page(found: StoredComparison) -> str:
+    """Return the report of a comparison as HTML; ``InputError`` where parts of it are missing."""
+    try:
+        return _page(found)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise InputError(
+            f"{found.name} is not a comparison that compare wrote: {error!r}"
+        ) from error
+
+
+def _page(found: StoredComparison) -> str:
+    data, runs = found.data, found.runs
+    lead = f"{counted(len(runs), 'pair')} of solver and formulation, one question"
+    if data:
+        conflicts = data.get("conflicts", ())
+        contradictions = counted(len(data["disagreements"]) + len(conflicts), "contradiction")
+        none = "no two definite answers contradict each other"
+        lead += f": {none if data['agree'] else contradictions}"
+    sections = {
+        "question": "What was asked",
+        "runs": "Runs",
+        "times": "Seconds",
+        "differences": "Agreement",
+        "grounds": "What the answers rest on",
+    }
+    heads = [name.replace("_", " ") for name in COLUMNS]
+    lines = [[_cell(run.get(name)) for name in COLUMNS] for run in runs]
+    return rendered(
+        "comparison.html",
+        title=f"Comparison {found.name}",
+        lead=f"{lead}.",
+        sections=[
+            (name, heading)
+            for name, heading in sections.items()
+            if data or name not in ("question", "differences")
+        ],
+        question=_question(data) if data else (),
+        runs=PageTable("A line for each run", heads, lines, _TEXTS, "sortable"),
+        times=_times(runs),
+        remarks=_remarks(data) if data else (),
+        differences=_differences(data) if data else None,
+        tolerances=Tolerances(),
+    )
+
+
+def _question(data: Mapping[str, Any]) -> list[tuple[str, str]]:
+    checks, epsilon = data["checks"], data["epsilon"]
+    radius = "∞" if epsilon is None else exact(epsilon)
+    asked = narrowed(data.get("against"), data.get("output"), data.get("rules", ()))
+    return [
+        ("model", f"{data['model']['file']} (SHA-256 {data['model']['sha256']})"),
+        ("prediction", str(data["prediction"])),
+        ("ball", f"ε = {radius} ({norm_text(data['norm'])})"),
+        *([("δ", exact(data["delta"]))] if data["delta"] is not None else []),
+        *([("restricted", asked)] if asked else []),
+        ("features", str(data["features"])),
+        ("asked", "an explanation" if checks is None else counted(len(checks), "check")),
+        ("rounds", str(data["rounds"])),
+        *([("stopped", str(data["stopped"]))] if data["stopped"] else []),
+    ]
+
+
+def _cell(value: Any) -> str:
+    """Return a whole number and a text as they are, another number with three digits."""
+    told = "–" if value is None else str(value)
+    try:
+        return told if told.isdigit() else typeset(nearest(float(told), 3))
+    except ValueError:
+        return told
+
+
+def _times(runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, float]]:
+    """Return the pair, the seconds and the share of the longest seconds of each run."""
+    seconds = [float(run["seconds"]) for run in runs]
+    longest = max(seconds, default=0.0) or 1.0
+    return [(_pair(run), spent, spent / longest) for run, spent in zip(runs, seconds, strict=True)]
+
+
+def _remarks(data: Mapping[str, Any]) -> list[str]:
+    """Return the contradictions, the pairs left out, and the notes of the runs."""
+    parts = []
+    for found in data["disagreements"]:
+        holding, violated = (_pair(found[side]) for side in ("holding", "violated"))
+        parts.append(
+            f"Contradiction: {holding} says that a check on "
+            f"{counted(len(found['free']), 'feature')} holds, which a counterfactual of {violated} "
+            f"refutes (margin {found['margin']} is {nearest(found['reached'], 6)} there)."
+        )
+    parts += [f"Contradiction: {text}." for text in data.get("conflicts", ())]
+    if data["agree"]:
+        unknown = sum(int(run["unknown"]) for run in data["runs"])
+        parts.append(f"No two definite answers contradict each other; {unknown} are unknown.")
+    parts += [f"Not compared: {_pair(one)}: {one['reason']}" for one in data["skipped"]]
+    for run in data["runs"]:
+        stopped = [f"stopped: {run['stopped']}"] if run["stopped"] else []
+        parts += [f"{_pair(run)}: {text}" for text in (*stopped, *run["notes"])]
+    return list(dict.fromkeys(parts))
+
+
+def _differences(data: Mapping[str, Any]) -> PageTable:
+    """Return the features, or checks, on which the runs answered differently."""
+    answers = [run["answers"] for run in data["runs"]]
+    count = min(map(len, answers), default=0)
+    differ = [place for place in range(count) if len({str(run[place]) for run in answers}) > 1]
+    what = "feature" if data["checks"] is None else "check"
+    name = f"Answers that differ: {counted(len(differ), what)}"
+    name += f", the first {_MOST}" if len(differ) > _MOST else ""
+    heads = [what, *(_pair(run) for run in data["runs"])]
+    lines = [[str(place), *(str(run[place]) for run in answers)] for place in differ[:_MOST]]
+    return PageTable(name, heads, lines, texts=len(heads))
+
+
+def _pair(pair: Mapping[str, Any]) -> str:
+    return f"{pair['solver']}, {pair['formulation']}"

@@ -1,0 +1,145 @@
+"""The pictures of a result whose input is an image: input, explanation, signed differences."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from milp_verix.base.number_text import nearest
+from milp_verix.results.records.audit import AuditRecord
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.enumeration import EnumerationRecord
+from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.views.figures.parts.image_view import (
+    ImageView,
+    image_view,
+    sensitivity_map,
+    status_masks,
+)
+from milp_verix.views.figures.parts.outline import outline
+from milp_verix.views.figures.parts.shown_counterfactuals import chosen
+from milp_verix.views.figures.parts.style import Status, sensitivity_label, typeset
+from milp_verix.views.pages.parts import Picture
+from milp_verix.views.pages.thumbnails import difference, overlaid, picture
+from milp_verix.views.words.feature_labels import FeatureLabels, labels_of
+from milp_verix.views.words.wording import changed_text, counted, prediction_text
+from verix_encodings.arrays import BoolArray
+
+
+def pictures(result: Result, most: int, *, sensitivity: bool = False) -> list[Picture]:
+    """Return the pictures of ``result``, ``most`` counterfactuals at the most; none for no image.
+
+    An explanation shows the ``sensitivity`` of its features on request, if its order has one.
+    Raises ``InputError`` where the stored numbers of a counterfactual are damaged.
+    """
+    view = image_view(result)
+    if view is None:
+        return []
+    told = typeset(prediction_text(result.prediction, 3))
+    shown = [Picture(picture(view.rgb(result.input)), f"input, predicted {told}", f"input: {told}")]
+    if isinstance(result, ExplanationRecord):
+        scores = sensitivity_map(view, result) if sensitivity else None
+        if scores is not None:
+            told = f"sensitivity: {sensitivity_label(result)}"
+            shown.append(Picture(difference(scores), told, told))
+        shown += _explanation(result, view, most)
+    elif isinstance(result, ContrastiveExplanationRecord):
+        shown += _contrast(result, view)
+    elif isinstance(result, EnumerationRecord):
+        shown += _enumeration(result, view, most)
+    elif isinstance(result, AuditRecord):
+        shown += _audit(result, view, most)
+    return shown
+
+
+def _explanation(result: ExplanationRecord, view: ImageView, most: int) -> list[Picture]:
+    masks = status_masks(view, result)
+    explained, undecided = masks[Status.EXPLANATION], masks[Status.UNDECIDED]
+    labels = labels_of(result)
+    kept = f"{result.size} of {len(result.groups)} {labels.unit} kept"
+    left = f", {len(result.unknown)} of them undecided" if result.unknown else ""
+    alt = f"prediction {typeset(prediction_text(result.prediction, 3))}: {kept}{left}"
+    drawn = [Picture(overlaid(view.rgb(result.input), explained, undecided), alt, kept)]
+    for feature in chosen(result, most):
+        found = result.counterfactuals[feature]
+        drawn.append(_change(result, view, labels, (feature,), found, short=True))
+    return drawn
+
+
+def _contrast(result: ContrastiveExplanationRecord, view: ImageView) -> list[Picture]:
+    found = result.counterfactual
+    if result.contrast is None or found is None:
+        return []
+    changed = typeset(changed_text(result, found))
+    return [
+        _change(result, view, labels_of(result), result.contrast, found, short=False),
+        Picture(
+            picture(view.rgb(found.input)),
+            f"counterfactual, predicted {changed.removeprefix('→ ')}",
+            f"counterfactual {changed}",
+        ),
+    ]
+
+
+def _audit(result: AuditRecord, view: ImageView, most: int) -> list[Picture]:
+    colours, labels = view.rgb(result.input), labels_of(result)
+    drawn = []
+    for features, what in ((result.explanation, "audited"), (result.sound_set, "sound")):
+        mask = view.covered([i for feature in features for i in result.groups[feature]])
+        told = f"the set {what}: {len(features)} of {len(result.groups)} {labels.unit}"
+        drawn.append(Picture(overlaid(colours, mask, np.zeros_like(mask)), told, told))
+    if result.counterexample is not None:
+        kept = set(result.explanation)
+        free = [feature for feature in range(len(result.groups)) if feature not in kept]
+        drawn.append(_change(result, view, labels, free, result.counterexample, short=False))
+    for feature in list(result.counterfactuals)[:most]:
+        found = result.counterfactuals[feature]
+        drawn.append(_change(result, view, labels, (feature,), found, short=True))
+    return drawn
+
+
+def _enumeration(result: EnumerationRecord, view: ImageView, most: int) -> list[Picture]:
+    colours, unit = view.rgb(result.input), labels_of(result).unit
+    drawn = []
+    for number_, features in enumerate(result.abductive[:most], 1):
+        mask = view.covered([i for feature in features for i in result.groups[feature]])
+        told = f"abductive set {number_}: {len(features)} {unit}"
+        drawn.append(Picture(overlaid(colours, mask, np.zeros_like(mask)), told, told))
+    labels = labels_of(result)
+    for features, found in list(result.contrastive.items())[:most]:
+        drawn.append(_change(result, view, labels, features, found, short=False))
+    return drawn
+
+
+def _change(
+    result: Result,
+    view: ImageView,
+    labels: FeatureLabels,
+    features: Sequence[int],
+    found: Counterfactual,
+    *,
+    short: bool,
+) -> Picture:
+    """Return a difference with ``features`` outlined."""
+    change = view.change(result.input, found.input)
+    freed = view.covered([i for feature in features for i in result.groups[feature]])
+    changed = typeset(changed_text(result, found))
+    what = labels[features[0]] if short else counted(len(features), "outlined feature")
+    count = int(np.count_nonzero(change))
+    rise, fall = float(change.max(initial=0.0)), float(change.min(initial=0.0))
+    span = typeset(f"{nearest(fall, 2)} to {nearest(rise, 2)}")
+    alt = (
+        f"difference that changes the prediction {changed}: {counted(count, 'pixel')} changed "
+        f"by {span}, with {what} freed"
+    )
+    caption = f"{labels.short(features[0])} {changed}" if short else f"difference, {what}"
+    height, width = freed.shape
+    return Picture(difference(change), alt, caption, _outlined(freed), width, height)
+
+
+def _outlined(mask: BoolArray) -> str:
+    """Return lines around the pixels in ``mask``, as the path of a drawing of its shape."""
+    return "".join(
+        f"M{x0 + 0.5:g} {y0 + 0.5:g}L{x1 + 0.5:g} {y1 + 0.5:g}"
+        for (x0, y0), (x1, y1) in outline(mask)
+    )

@@ -1,0 +1,108 @@
+"""A result of any kind in words."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from milp_verix.base.printable import printable
+from milp_verix.results.records.audit import AuditRecord
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.enumeration import EnumerationRecord
+from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.importance import ImportanceRecord
+from milp_verix.results.records.json_format import StoredResult
+from milp_verix.results.records.radius import RobustnessRadiiRecord
+from milp_verix.results.records.ranges import RangesRecord
+from milp_verix.results.records.relevance import RelevanceRecord
+from milp_verix.results.records.sweep import EpsilonSweepRecord
+from milp_verix.views.words import (
+    audit,
+    contrast,
+    explanation,
+    importance,
+    radius,
+    ranges,
+    relevance,
+    sentences,
+    wording,
+)
+
+
+class _Words(NamedTuple):
+    title: Callable[[Any], str]
+    outcome: Callable[[Any], str]
+    sentence: Callable[[Any], str]
+    facts: Callable[[Any], list[tuple[str, str]]]
+
+
+def _explained(result: ExplanationRecord) -> str:
+    return f"{wording.size_text(result)}, {wording.outcome_text(result)}"
+
+
+def _contrasted(result: ContrastiveExplanationRecord) -> str:
+    whole = wording.counted(len(result.groups), "feature")
+    of = "" if result.size is None else f"{result.size} of {whole}, "
+    return of + wording.contrast_outcome(result)
+
+
+_WORDS: dict[type[StoredResult], _Words] = {
+    ExplanationRecord: _Words(
+        wording.headline, _explained, sentences.explanation_sentence, explanation.facts
+    ),
+    ContrastiveExplanationRecord: _Words(
+        wording.contrast_headline, _contrasted, contrast.contrast_sentence, contrast.contrast_facts
+    ),
+    EnumerationRecord: _Words(
+        wording.enumeration_headline,
+        lambda _: "",
+        contrast.enumeration_sentence,
+        contrast.enumeration_facts,
+    ),
+    AuditRecord: _Words(
+        audit.audit_headline, audit.audit_outcome, audit.audit_sentence, audit.audit_facts
+    ),
+    RobustnessRadiiRecord: _Words(
+        radius.radii_headline, radius.radii_outcome, radius.radii_sentence, radius.radii_facts
+    ),
+    EpsilonSweepRecord: _Words(
+        radius.sweep_headline, radius.sweep_outcome, radius.sweep_sentence, radius.sweep_facts
+    ),
+    RangesRecord: _Words(
+        ranges.ranges_headline, ranges.ranges_outcome, ranges.ranges_sentence, ranges.ranges_facts
+    ),
+    ImportanceRecord: _Words(
+        importance.importance_headline,
+        importance.importance_outcome,
+        importance.importance_sentence,
+        importance.importance_facts,
+    ),
+    RelevanceRecord: _Words(
+        relevance.relevance_headline,
+        relevance.relevance_outcome,
+        relevance.relevance_sentence,
+        relevance.relevance_facts,
+    ),
+}
+
+
+def _words(result: StoredResult) -> _Words:
+    return next(words for kind, words in _WORDS.items() if isinstance(result, kind))
+
+
+def title(result: StoredResult) -> str:
+    """Return the headline of ``result``."""
+    return printable(_words(result).title(result))
+
+
+def outcome(result: StoredResult) -> str:
+    """Return the size of ``result`` and what is proven of it; empty for an enumeration."""
+    return printable(_words(result).outcome(result))
+
+
+def sentence(result: StoredResult) -> str:
+    """Return the claim of ``result`` in words."""
+    return printable(_words(result).sentence(result))
+
+
+def facts_of(result: StoredResult) -> list[tuple[str, str]]:
+    """Return the facts about ``result``, as pairs of a name and a text."""
+    return _words(result).facts(result)

@@ -1,0 +1,338 @@
+"""Sweeps and robustness radii in words, and the facts about them."""
+
+from dataclasses import replace
+from math import floor
+
+from milp_verix.base.number_text import counted, down, percent, up
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.radii import common_share
+from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.radius import RadiusBracket, RobustnessRadiiRecord
+from milp_verix.results.records.sweep import EpsilonSweepRecord
+from milp_verix.views.words.explanation import (
+    effort_facts,
+    question_facts,
+    still_facts,
+    to_try,
+    words_facts,
+)
+from milp_verix.views.words.feature_labels import SHOWN, change_texts, labels_of
+from milp_verix.views.words.sentences import (
+    bounds_told,
+    change_told,
+    claim_text,
+    compared,
+    decided,
+    held_told,
+    limit_parts,
+    room_parts,
+    rules_told,
+    stays_text,
+)
+from milp_verix.views.words.wording import (
+    kept_text,
+    norm_told,
+    outcome_text,
+    predicted_text,
+    radius_text,
+    seconds_text,
+    tally,
+)
+
+_TOLD = 3
+"""So many radii of single features are told in a sentence."""
+
+
+def sweep_headline(sweep: EpsilonSweepRecord) -> str:
+    """Return the result in a line: ``"Prediction 7, explained at 3 radii: 618, 253, 123 of 784"``.
+
+    The sizes are those of the explanations, from the largest radius to the smallest.
+    """
+    first = sweep.levels[0]
+    sizes = ", ".join(map(str, sweep.sizes))
+    radii = "1 radius" if len(sweep.levels) == 1 else f"{len(sweep.levels)} radii"
+    count = counted(len(first.groups), "feature")
+    return f"{predicted_text(first)}, explained at {radii}: " + (f"{sizes} of {count}")
+
+
+def sweep_outcome(sweep: EpsilonSweepRecord) -> str:
+    """Return how far the explanations are decided."""
+    if sweep.minimal:
+        return "locally minimal at each radius"
+    return f"features undecided: {', '.join(str(len(level.unknown)) for level in sweep.levels)}"
+
+
+def bracket_text(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
+    """Return ``"0.0228 to 0.02303"``, ``"irrelevant up to 1"`` or ``"at least 0.5"``.
+
+    Features without room to change are not irrelevant: ``"stays as it is"``.
+
+    The radius of one described feature is told in its unit, ``"by 11 years, not by 12 years"``; of
+    several as :func:`unit_of` says.
+    """
+    if {*bracket.features} <= {*found.still}:
+        return "stays as it is" if len(bracket.features) == 1 else "stay as they are"
+    feature = single_feature(found, bracket)
+    if feature is not None:
+        return _feature_text(found, bracket, feature)
+    factor, unit = unit_of(found)
+    lower, reach = down(factor * bracket.lower), down(factor * bracket.reach)
+    if bracket.irrelevant:
+        return f"irrelevant up to {reach}{unit}"
+    if bracket.upper is None:
+        return f"at least {lower}{unit}"
+    return f"{lower} to {up(factor * bracket.upper)}{unit}"
+
+
+def unit_of(found: RobustnessRadiiRecord) -> tuple[float, str]:
+    """Return a factor for radii of several features, and the words that follow their numbers."""
+    if found.inputs is None or found.scale is None:
+        return 1.0, norm_told(found)
+    if set(found.scale) == {1.0}:
+        return 1.0, ", in each feature's unit"
+    share = common_share(found.inputs, found.scale)
+    if share is not None:
+        return 100 * share, " % of each feature's range"
+    return 1.0, " times the given radii"
+
+
+def single_feature(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> Feature | None:
+    """Return the one described feature that a bracket is about, or None."""
+    if found.inputs is None or found.scale is None or len(bracket.features) != 1:
+        return None
+    return found.inputs.features[bracket.features[0]]
+
+
+def feature_ends(
+    found: RobustnessRadiiRecord, bracket: RadiusBracket
+) -> tuple[float, float | None, float]:
+    """Return the ends of a bracket of one described feature, and its reach, in its own unit.
+
+    A feature of whole numbers has proven all steps below the next one.
+    """
+    feature = single_feature(found, bracket)
+    assert feature is not None
+    assert found.scale is not None
+    scale = found.scale[bracket.features[0]]
+    lower, upper = bracket.lower * scale, bracket.upper
+    high = None if upper is None else upper * scale
+    if feature.whole:
+        lower, high = floor(lower), None if high is None else round(high)
+    return lower, high, bracket.reach * scale
+
+
+def _feature_text(found: RobustnessRadiiRecord, bracket: RadiusBracket, feature: Feature) -> str:
+    lower, upper, reach = feature_ends(found, bracket)
+    unit = f" {feature.unit}" if feature.unit else ""
+    if bracket.irrelevant:
+        # other values of a category are all as far away
+        alike = feature.unordered or len(feature.values) == 2 or not reach
+        limit = "" if alike else f" up to {down(reach)}{unit}"
+        return f"irrelevant{limit}"
+    if feature.unordered or len(feature.values) == 2:
+        return "not decided" if upper is None else "another value changes the prediction"
+    if upper is None:
+        return f"at least {down(lower)}{unit}"
+    if feature.whole and not lower:
+        return f"not even by {up(upper)}{unit}"
+    if feature.whole:
+        return f"by {down(lower)}{unit}, not by {up(upper)}"
+    return f"{down(lower)} to {up(upper)}{unit}"
+
+
+def radii_headline(found: RobustnessRadiiRecord) -> str:
+    """Return the result in a line: ``"Prediction 7, robustness radius 0.0228 to 0.02303"``."""
+    prediction = predicted_text(found)
+    count = counted(len(found.groups), "feature")
+    if found.each:
+        return f"{prediction}, radius of each of {count}"
+    chosen = len(found.bracket.features)
+    of = "" if chosen == len(found.groups) else f" of {chosen} of {count}"
+    return f"{prediction}, robustness radius{of}: {bracket_text(found, found.bracket)}"
+
+
+def radii_outcome(found: RobustnessRadiiRecord) -> str:
+    """Return how many brackets are as narrow as asked for."""
+    open_ = sum(not bracket.settled for bracket in found.brackets)
+    if open_:
+        return f"{counted(open_, 'bracket')} wider than asked for"
+    return f"proven within {percent(found.tolerance)} %"
+
+
+def sweep_sentence(sweep: EpsilonSweepRecord) -> str:
+    """Return the sizes of the explanations in words, from the largest radius to the smallest."""
+    first = sweep.levels[0]
+    count = counted(len(first.groups), "feature")
+    kept = f"{decided(first)}{compared(first)}"
+    sizes = [_level_told(level) for level in sweep.levels]
+    told = [f"Of {count}, so many are enough to keep {kept}: {'; '.join(sizes)}."]
+    if sweep.minimal:
+        told.append("None of them can be left out.")
+    elif unknown := [len(level.unknown) for level in sweep.levels if level.unknown]:
+        told.append(f"At some radii up to {counted(max(unknown), 'feature')} may not be needed.")
+    if not any(map(_own_radii, sweep.levels)):  # else each level tells what stays as it is
+        told += [f"This holds {part}." for part in limit_parts(first, first.still)]
+    return " ".join([*told, *bounds_told(first)])
+
+
+def _level_told(level: ExplanationRecord) -> str:
+    """Return ``"2 at ε = 0.1"``, and radii of features' own with the values they are around."""
+    if _own_radii(level):
+        return f"{level.size}, {', '.join(room_parts(level, range(len(level.groups)), False))}"
+    return f"{level.size} at {radius_text(level)}{norm_told(level)}"
+
+
+def _own_radii(level: ExplanationRecord) -> bool:
+    """Return whether the radii of features are neither one number nor one share."""
+    return radius_text(level).startswith("ε of its own")
+
+
+def radii_sentence(found: RobustnessRadiiRecord) -> str:
+    """Return how far features may move in words, and what a farther change does."""
+    if found.each:
+        return " ".join([*_alone(found), *bounds_told(found)])
+    return " ".join([*_bracket_told(found, found.bracket), *rules_told(found)])
+
+
+def _bracket_told(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[str]:
+    others = len(bracket.features) < len(found.groups)
+    told = []
+    if bracket.lower > 0 or bracket.irrelevant:
+        parts = [stays_text(found), *_reach_told(found, bracket, others=others)]
+        if others:
+            parts.append("as long as the other features keep their values")
+        told.append(claim_text(parts))
+    else:
+        told.append(f"No radius is proven at which {stays_text(found)}.")
+    if bracket.counterfactual is not None:
+        told.append(change_told(found, bracket.counterfactual))
+    elif not bracket.irrelevant:
+        told.append(f"Larger radii are open: {bracket.unknown_reason}.")
+    return told
+
+
+def _reach_told(found: RobustnessRadiiRecord, bracket: RadiusBracket, *, others: bool) -> list[str]:
+    """Return how far the features of a bracket may move, rounded down, as parts of a sentence."""
+    radii = None
+    if found.inputs is not None and found.scale is not None:
+        radii = tuple(bracket.lower * scale for scale in found.scale)
+    near = replace(found, epsilon=bracket.lower if radii is None else max(radii), radii=radii)
+    return room_parts(near, bracket.features, others)
+
+
+def _alone(found: RobustnessRadiiRecord) -> list[str]:
+    """Return the features that never matter alone, and the proven radii of the least robust."""
+    labels = labels_of(found)
+    still = {*found.still}
+    every = [b for b in found.brackets if b.features[0] not in still]
+    whole = {b.features[0] for b in every if b.irrelevant and not limit_parts(found, b.features)}
+    parts = []
+    if whole:
+        parts.append(f"whatever {labels.named(sorted(whole))} {'is' if len(whole) == 1 else 'are'}")
+    near = [b for b in every if b.features[0] not in whole]
+    near.sort(key=lambda one: (one.lower, one.features))
+    moving = [one for one in near if _proven_told(found, one)]
+    parts += [f"{labels[b.features[0]]} by up to {_proven_told(found, b)}" for b in moving[:_TOLD]]
+    if len(moving) > _TOLD:
+        others = counted(len(moving) - _TOLD, "other feature")
+        own = "a radius of its own" if len(moving) == _TOLD + 1 else "radii of their own"
+        parts.append(f"{others} by {own}")
+    told = []
+    if parts:
+        told.append(f"If one feature changes alone, {stays_text(found)}: {'; '.join(parts)}.")
+    weak = [b for b in near if not _proven_told(found, b) and b.counterfactual is not None]
+    if weak:
+        weakest = labels.named([one.features[0] for one in weak])
+        told.append(f"A change of {weakest} alone is enough for another prediction.")
+    if not every:
+        return [f"{held_told(found, found.still)}."]
+    return told or [f"No radius is proven at which {stays_text(found)}."]
+
+
+def _proven_told(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
+    """Return the proven radius of one feature in its unit, rounded down; empty for none."""
+    feature = single_feature(found, bracket)
+    if feature is None:
+        return f"{down(bracket.lower)}{norm_told(found)}" if bracket.lower else ""
+    lower = feature_ends(found, bracket)[0]
+    unit = f" {feature.unit}" if feature.unit else ""
+    return f"{down(lower)}{unit}" if lower and not feature.unordered else ""
+
+
+def sweep_facts(sweep: EpsilonSweepRecord) -> list[tuple[str, str]]:
+    """Return the facts about ``sweep``, as pairs of a name and a text."""
+    first = sweep.levels[0]
+    in_words = [("in words", sweep_sentence(sweep))] if first.inputs is not None else []
+    told = in_words + question_facts(first)
+    for number_, level in enumerate(sweep.levels):
+        checks = counted(level.statistics.checks, "check")
+        told.append(
+            (
+                radius_text(level, short=True),
+                f"{level.size} of {counted(len(level.groups), 'feature')}, {outcome_text(level)}; "
+                f"{_freed(sweep, number_)}; "
+                f"{seconds_text(level.statistics.seconds)}, {checks}",
+            )
+        )
+    nested = "yes: features irrelevant at a radius are irrelevant at every smaller one"
+    told.append(("nested", nested if sweep.nested else "no: each radius is explained alone"))
+    stopped = f"; stopped: {sweep.stopped}" if sweep.stopped else ""
+    told.append(("time", seconds_text(sweep.seconds) + stopped))
+    return told + [("note", note) for note in first.notes]
+
+
+def _freed(sweep: EpsilonSweepRecord, number: int) -> str:
+    """Return how many features are irrelevant at a level, were not before, or have no room."""
+    free, later = sweep.freed()[number], sweep.added()[number]
+    told = f"irrelevant: {counted(free, 'feature')}"
+    if number and later:
+        told += f", {later} of them in the explanation at every larger radius"
+    still = len(sweep.levels[number].irrelevant) - free
+    return f"{told}; without room to change: {still}" if still else told
+
+
+def radii_facts(found: RobustnessRadiiRecord) -> list[tuple[str, str]]:
+    """Return the facts about ``found``, as pairs of a name and a text."""
+    told = words_facts(found, radii_sentence) + question_facts(found)
+    told += _each(found) if found.each else _together(found, found.bracket)
+    open_ = [b.unknown_reason for b in found.brackets if b.unknown_reason is not None]
+    if open_:
+        told.append(("wider than asked", f"{counted(len(open_), 'bracket')}: {tally(open_)}"))
+        told += to_try(found, open_)
+    return told + effort_facts(found)
+
+
+def _together(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[tuple[str, str]]:
+    count = len(found.groups)
+    chosen = f"{len(bracket.features)} of {counted(count, 'feature')}"
+    if len(bracket.features) < count:
+        chosen += f": {labels_of(found).listed(bracket.features)}"
+    told = [("free", chosen), *still_facts(found), ("radius", bracket_text(found, bracket))]
+    factor, unit = unit_of(found)
+    fixed = f"{down(factor * bracket.lower, 6)}{unit}"
+    told.append(("proven", f"{kept_text(found)} up to {fixed}"))
+    if bracket.counterfactual is not None and bracket.upper is not None:
+        far = f"{up(factor * bracket.upper, 6)}{unit}"
+        told.append(("counterfactual", f"at the distance {far}"))
+        told += [("change", text) for text in change_texts(found, bracket.counterfactual)]
+    return told
+
+
+def _each(found: RobustnessRadiiRecord) -> list[tuple[str, str]]:
+    """Return the features irrelevant at all radii, and the others, the smallest radius first."""
+    labels = labels_of(found)
+    never = sorted({*found.irrelevant} - {*found.still})
+    told = [(labels.unit, f"listed as {labels.axes} from 0")] if labels.axes else []
+    count = f"{len(never)} of {counted(len(found.groups), 'feature')}"
+    told.append(("irrelevant", f"{count}, within {radius_text(found)}{norm_told(found)}"))
+    if never:
+        told.append(("", labels.listed(never)))
+    told += still_facts(found)
+    others = sorted(
+        (bracket for bracket in found.brackets if not bracket.irrelevant),
+        key=lambda bracket: (bracket.lower, bracket.features),
+    )
+    told += [(labels.short(one.features[0]), bracket_text(found, one)) for one in others[:SHOWN]]
+    if len(others) > SHOWN:
+        told.append(("", f"… and {len(others) - SHOWN} more"))
+    return told
