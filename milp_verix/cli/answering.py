@@ -11,7 +11,7 @@ from milp_verix.cli.certificates import certified
 from milp_verix.cli.delivery import Delivery, ProvenDelivery, refusals, termination_as_interrupt
 from milp_verix.cli.progress import autosaving
 from milp_verix.cli.question import CaseOptions, files_of, question_of
-from milp_verix.results.methods import Told
+from milp_verix.results.shown import Told
 
 Found = TypeVar("Found", bound=Told)
 Shown = Callable[[Console], AbstractContextManager[Callable[[Any], None]]]

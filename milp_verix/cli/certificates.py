@@ -9,7 +9,6 @@ from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.printable import check_command
 from milp_verix.certificates.certificate import Certificate
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.results.methods import Certified, Told
 from milp_verix.results.public import (
     Audit,
     Explanation,
@@ -19,6 +18,7 @@ from milp_verix.results.public import (
     RobustnessRadii,
 )
 from milp_verix.results.records.json_format import from_data, read_data
+from milp_verix.results.shown import Certified, Told
 
 SECONDS = 60.0
 """Time for a certificate that an option of another command asks for."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from milp_verix.base.printable import printable
 from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.oracle.verdict import Verdict
+from milp_verix.results import shown
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.json_format import encoded, written_array
 
@@ -34,16 +35,11 @@ class Check(Verdict):
 
     def sentence(self) -> str:
         """Return the claim in words, or what refutes it."""
-        from milp_verix.views.words.check import check_sentence
-
-        return printable(check_sentence(self.about, self, self.free))
+        return printable(shown.check_sentence(self.about, self, self.free))
 
     def summary(self) -> "Table":
         """Return the facts as a rich table."""
-        from milp_verix.views.words.check import check_facts
-        from milp_verix.views.words.fact_table import table_of
-
-        return table_of(check_facts(self.about, self, self.free))
+        return shown.check_summary(self.about, self, self.free)
 
     def __repr__(self) -> str:
         why = "" if self.reason is None else f" ({self.reason})"

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from milp_verix.inputs.frame import pandas
-from milp_verix.results import comparison_files
+from milp_verix.results import comparison_files, shown
 from milp_verix.results.public import Explanation
 from milp_verix.results.records import comparison
 
@@ -64,15 +64,11 @@ class Comparison(comparison.ComparisonRecord):
 
     def table(self) -> "Table":
         """Return a rich table with a row for each run."""
-        from milp_verix.views.words.comparison import table
-
-        return table(self)
+        return shown.comparison_table(self)
 
     def plot(self, path: str | Path | None = None) -> "Figure":
         """Draw how long each run took, and on what; write it to ``path`` if given."""
-        from milp_verix.views.figures.comparison_plot import plot_comparison
-
-        return plot_comparison(self, path)
+        return shown.comparison_plot(self, path)
 
     def write_disagreements(self, folder: str | Path = ".") -> list[Path]:
         """Write each disagreement to ``disagreement-N.lp`` in ``folder``; return the paths."""
@@ -82,6 +78,4 @@ class Comparison(comparison.ComparisonRecord):
         return paths
 
     def _repr_html_(self) -> str:
-        from milp_verix.views.pages.notebook import comparison_html
-
-        return comparison_html(self)
+        return shown.comparison_html(self)

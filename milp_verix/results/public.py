@@ -8,7 +8,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.base.names import require_one_of
 from milp_verix.base.number_text import counted
 from milp_verix.base.printable import printable
-from milp_verix.results.methods import Certified, Drawn, Told
+from milp_verix.results import shown
 from milp_verix.results.power_indices.indices import INDICES
 from milp_verix.results.records import (
     audit,
@@ -21,6 +21,7 @@ from milp_verix.results.records import (
     relevance,
     sweep,
 )
+from milp_verix.results.shown import Certified, Drawn, Told
 
 if TYPE_CHECKING:
     from milp_verix.models.loaded_model import LoadedModel
@@ -59,8 +60,6 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
 
         ``feature`` is an index or a name. Raises ``InputError`` for one without a counterfactual.
         """
-        from milp_verix.views.words.sentences import counterfactual_sentence
-
         if feature is None:
             return super().sentence()
         names = list(self.feature_names or ())
@@ -69,7 +68,7 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
             raise InputError(
                 f"feature {feature!r} has no counterfactual: it is not in the explanation"
             )
-        return printable(counterfactual_sentence(self, self.counterfactuals[int(index)]))
+        return printable(shown.counterfactual_sentence(self, self.counterfactuals[int(index)]))
 
     def of(self, problem: "PosedProblem") -> Self:
         """Return the explanation, which remembers its ``problem`` until it is stored."""
@@ -102,13 +101,9 @@ class Explanation(Certified, Drawn, explanation.ExplanationRecord):
         return milp_verix.inflate(network, self.input, self, **{**asked, **options})
 
     def __repr__(self) -> str:
-        from milp_verix.views.words.explanation import ball_text
-        from milp_verix.views.words.wording import outcome_text
-
         return printable(
             f"Explanation({self.model.file}: prediction {self.prediction}, {self.size} of "
-            f"{counted(len(self.groups), 'feature')}, {outcome_text(self)}, "
-            f"{ball_text(self)}, "
+            f"{counted(len(self.groups), 'feature')}, {shown.explanation_facts(self)}, "
             f"{self.statistics.seconds:.2f} s by {self.solver})"
         )
 
@@ -197,9 +192,7 @@ class Audit(Certified, Drawn, audit.AuditRecord):
         return failing_points(self, [(None, others, self.counterexample), *points], network)
 
     def __repr__(self) -> str:
-        from milp_verix.views.words.audit import audit_headline, audit_outcome
-
-        return printable(f"Audit({self.model.file}: {audit_headline(self)}, {audit_outcome(self)})")
+        return printable(f"Audit({self.model.file}: {shown.audit_title(self)})")
 
 
 class EpsilonSweep(Drawn, sweep.EpsilonSweepRecord):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted, percent_of
+from milp_verix.results import shown
 from milp_verix.results.public import Ranges
 
 if TYPE_CHECKING:
@@ -36,16 +37,11 @@ class Rules:
 
     def sentence(self) -> str:
         """Return ``"These 12 rules prove 71 % of the decisions on 45222 rows."``."""
-        from milp_verix.views.words.ranges import rules_sentence
-
-        return rules_sentence(self.rules, self.covered, self.rows)
+        return shown.rules_sentence(self.rules, self.covered, self.rows)
 
     def summary(self) -> "Table":
         """Return a rich table: a row for each rule, with the share of rows that it adds."""
-        from milp_verix.views.words.fact_table import table_of
-        from milp_verix.views.words.ranges import rules_facts
-
-        return table_of(rules_facts(self.rules, self.covered, self.rows))
+        return shown.rules_summary(self.rules, self.covered, self.rows)
 
     def write(
         self,

@@ -1,22 +1,32 @@
-"""Methods that all results have: words, JSON, pictures, certificates.
+"""Methods that results have: words, JSON, pictures, certificates.
 
-A method loads the modules that do its work when it is called: Matplotlib, Rich and onnxruntime take
-longer to load than a result to be read.
+Words, pictures, pages and certificates stand in rooms above that of results, and this is the only
+module that reaches up there. A method loads what does its work when it is called: Matplotlib, Rich
+and onnxruntime take longer to load than a result to be read.
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from milp_verix.base.atomic_write import written
 from milp_verix.base.printable import printable
+from milp_verix.base.stored_kinds import FeatureSet
+from milp_verix.oracle.verdict import Verdict
+from milp_verix.results.records.audit import AuditRecord
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import StoredResult, dump, load
+from milp_verix.results.records.ranges import RangesRecord
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.table import Table
 
     from milp_verix.certificates.certificate import Certificate
     from milp_verix.models.loaded_model import LoadedModel
+    from milp_verix.results.records.comparison import ComparisonRecord
     from milp_verix.views.figures.parts.sheet import Drawing
 
 
@@ -113,3 +123,76 @@ class Certified(Told):
         from milp_verix.certificates.certify import certify
 
         return certify(network, cast(Any, self), time_limit=time_limit)
+
+
+def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
+    """Return the change of one counterfactual in words."""
+    from milp_verix.views.words.sentences import counterfactual_sentence as told
+
+    return told(result, found)
+
+
+def explanation_facts(found: ExplanationRecord) -> str:
+    """Return how far an explanation is proven, and in which ball."""
+    from milp_verix.views.words.explanation import ball_text
+    from milp_verix.views.words.wording import outcome_text
+
+    return f"{outcome_text(found)}, {ball_text(found)}"
+
+
+def audit_title(found: AuditRecord) -> str:
+    """Return the outcome of an audit in a line."""
+    from milp_verix.views.words.audit import audit_headline, audit_outcome
+
+    return f"{audit_headline(found)}, {audit_outcome(found)}"
+
+
+def check_sentence(about: Result, verdict: Verdict, free: FeatureSet) -> str:
+    """Return the claim of a check in words, or what refutes it."""
+    from milp_verix.views.words.check import check_sentence as told
+
+    return told(about, verdict, free)
+
+
+def check_summary(about: Result, verdict: Verdict, free: FeatureSet) -> "Table":
+    """Return the facts of a check as a rich table."""
+    from milp_verix.views.words.check import check_facts
+    from milp_verix.views.words.fact_table import table_of
+
+    return table_of(check_facts(about, verdict, free))
+
+
+def rules_sentence(rules: Sequence[RangesRecord], covered: Sequence[int], rows: int) -> str:
+    """Return how many rows the rules prove, in words."""
+    from milp_verix.views.words.ranges import rules_sentence as told
+
+    return told(rules, covered, rows)
+
+
+def rules_summary(rules: Sequence[RangesRecord], covered: Sequence[int], rows: int) -> "Table":
+    """Return a rich table with a row for each rule."""
+    from milp_verix.views.words.fact_table import table_of
+    from milp_verix.views.words.ranges import rules_facts
+
+    return table_of(rules_facts(rules, covered, rows))
+
+
+def comparison_table(found: "ComparisonRecord") -> "Table":
+    """Return a rich table with a row for each run of a comparison."""
+    from milp_verix.views.words.comparison import table
+
+    return table(found)
+
+
+def comparison_plot(found: "ComparisonRecord", path: str | Path | None) -> "Figure":
+    """Draw how long each run of a comparison took, and on what."""
+    from milp_verix.views.figures.comparison_plot import plot_comparison
+
+    return plot_comparison(found, path)
+
+
+def comparison_html(found: "ComparisonRecord") -> str:
+    """Return a comparison as notebooks show it."""
+    from milp_verix.views.pages.notebook import comparison_html as shown
+
+    return shown(found)
