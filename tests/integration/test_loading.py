@@ -29,9 +29,10 @@ OF_NO_USE_TO_A_DENSE_NETWORK = (
     *(
         f"milp_verix.{name}"
         for name in (
-            *("onnx_reader.tree_models", "onnx_reader.stored_trees", "tree_reader.libraries"),
-            *("tree_reader.behind_table", "tree_reader.tree_network", "tree_reader.guard"),
-            *("tree_reader.missing_values", "certification.certify", "global_search", "study.run"),
+            *("models.onnx.tree_models", "models.onnx.stored_trees", "models.trees.libraries"),
+            *("models.trees.behind_table", "models.trees.tree_network", "models.trees.guard"),
+            *("models.trees.missing_values", "certificates.certify", "searches.minimum"),
+            *("study.run",),
         )
     ),
 )
