@@ -19,7 +19,7 @@ from tables import ROOT
 
 sys.path.insert(0, str(ROOT))
 
-from milp_verix.base.atomic_write import write_atomically
+from milp_verix.base.files import write_atomically
 from tests.support.onnx_models import FLOAT, build, node, weights
 
 SHARED = ROOT.parent / "shared"

@@ -26,7 +26,7 @@ from benchmarks.paper.table_networks import networks_table
 from benchmarks.paper.table_rivals import rivals_table
 from benchmarks.paper.workplace import Workplace
 from benchmarks.tables import RESULTS, Measurement, measured_now, places, put
-from milp_verix.base.atomic_write import write_atomically
+from milp_verix.base.files import write_atomically
 
 TABLES: dict[str, tuple[str, Callable[[Workplace], Sequence[object]]]] = {
     "networks": ("Networks", networks_table),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import milp_verix
 from benchmarks.paper.rivals import FINE, Mask, Predict, anchors_mask, lime_mask
 from milp_verix import OnnxNetwork
-from milp_verix.base.atomic_write import write_atomically
+from milp_verix.base.files import write_atomically
 from milp_verix.base.image_shape import image_layout
 
 Images = NDArray[np.float32]

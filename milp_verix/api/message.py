@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 
 from milp_verix.api.problem import Problem
-from milp_verix.base.errors import InputError
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import InputError, printable
 from milp_verix.inputs.features import integer
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.passage import Passage
-from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.models.loaded_model import LoadedModel, Origin
 from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.models.onnx.sources.text_model import TextPipeline, text_model
 from milp_verix.models.onnx.sources.text_trees import text_trees
 from milp_verix.models.onnx.sources.text_words import Place, WordReader
-from milp_verix.models.origin import Origin
 from milp_verix.models.trees.registry import reader_of
 from milp_verix.results.public import Explanation
 from milp_verix.views.words.message_words import marked_words

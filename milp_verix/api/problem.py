@@ -6,8 +6,8 @@ from inspect import signature, unwrap
 from math import inf
 from typing import Any
 
+from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted, exact, percent
-from milp_verix.base.printable import printable
 from milp_verix.certificates.certificate import Certificate
 from milp_verix.certificates.certify import Certifiable, certify
 from milp_verix.comparison.compare import compare_solvers

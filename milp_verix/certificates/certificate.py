@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from milp_verix.base.atomic_write import write_atomically
 from milp_verix.base.comparable import Compared
 from milp_verix.base.errors import InputError
+from milp_verix.base.files import write_atomically
 from milp_verix.base.number_text import counted
 
 

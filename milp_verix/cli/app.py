@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import milp_verix
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import printable
 from milp_verix.cli.exit_codes import INTERRUPTED, UNUSABLE
 from milp_verix.cli.help_sections import SectionedCommand
 from milp_verix.cli.loading import loading

@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, get_args
 
-from milp_verix.base.errors import InputError, refusing
-from milp_verix.base.printable import check_command
+from milp_verix.base.errors import InputError, check_command, refusing
 from milp_verix.certificates.certificate import Certificate
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.public import (

@@ -19,8 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from milp_verix.base.atomic_write import replaceable
-from milp_verix.base.autosave import Autosave
+from milp_verix.base.files import Autosave, replaceable
 from milp_verix.searches.explain.explain_search import Progress
 
 State = TypeVar("State")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import printable
 
 
 class Escaping:

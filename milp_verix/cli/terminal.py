@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.segment import Segment
 
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import printable
 
 
 class Terminal(Console):

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from milp_verix.base.arguments import indices_of
-from milp_verix.base.atomic_write import write_atomically
 from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.files import write_atomically
 from milp_verix.base.stored_kinds import Count, Indices
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.oracle.oracle import Oracle

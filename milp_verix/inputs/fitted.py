@@ -1,9 +1,16 @@
-"""Objects of scikit-learn, known by the names of their classes: it is not imported."""
+"""Objects of scikit-learn, known by the names of their classes: it is not imported.
 
+Constructor arguments of the classes of scikit-learn that are read, by their effect.
+
+A class may compute otherwise where an argument is given otherwise. So each argument of each class
+has its place here; one without a place, of a later scikit-learn, counts as refused.
+"""
+
+import inspect
+from dataclasses import dataclass
 from typing import Any
 
 from milp_verix.base.errors import InputError
-from milp_verix.inputs.fitted_arguments import require_read
 
 
 def name_of(step: Any) -> str:
@@ -79,3 +86,129 @@ def without_search(model: Any) -> tuple[Any, tuple[str, ...]]:
             arguments = {**model.get_params(deep=False), "steps": [*before, (name, chosen)]}
             return type(model)(**arguments), notes
     return model, ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The constructor arguments of one class.
+
+    Those ``unused`` have no effect on what the fitted object computes for complete rows of known
+    words; those ``read`` are translated; those ``refused`` must have their default values.
+    """
+
+    unused: frozenset[str]
+    read: frozenset[str]
+    refused: frozenset[str]
+
+
+def _given(unused: str = "", read: str = "", refused: str = "") -> Arguments:
+    return Arguments(_names(unused), _names(read), _names(refused))
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_FIT_OF_LINEAR = """
+    C Cs alpha alpha_1 alpha_2 alpha_init alpha_per_target alphas average class_weight compute_score
+    copy copy_X covariance_estimator criterion cv dual early_stopping eps epsilon eta0 fit_intercept
+    fit_path gcv_mode intercept_scaling jitter l1_ratio l1_ratios lambda_1 lambda_2 lambda_init
+    learning_rate loss max_iter max_n_alphas max_subpopulation method multi_class n_alphas
+    n_components n_iter_no_change n_jobs n_nonzero_coefs n_subsamples noise_variance normalize
+    penalty positive power_t precompute priors quantile random_state refit scoring selection
+    shrinkage shuffle solver solver_options store_covariance store_cv_results store_cv_values
+    threshold_lambda tol use_legacy_attributes validation_fraction verbose warm_start
+"""
+_FIT_OF_PERCEPTRON = """
+    alpha batch_size beta_1 beta_2 early_stopping epsilon hidden_layer_sizes learning_rate
+    learning_rate_init max_fun max_iter momentum n_iter_no_change nesterovs_momentum power_t
+    random_state shuffle solver tol validation_fraction verbose warm_start
+"""
+
+LINEAR_CLASSIFIERS = _names(
+    """LinearDiscriminantAnalysis LinearSVC LogisticRegression LogisticRegressionCV
+    PassiveAggressiveClassifier Perceptron RidgeClassifier RidgeClassifierCV SGDClassifier"""
+)
+"""Classifiers whose class has the greatest ``x Cᵀ + d``, with ``coef_`` and ``intercept_``."""
+
+LINEAR_REGRESSORS = _names(
+    """ARDRegression BayesianRidge ElasticNet ElasticNetCV HuberRegressor Lars LarsCV Lasso LassoCV
+    LassoLars LassoLarsCV LassoLarsIC LinearRegression LinearSVR MultiTaskElasticNet
+    MultiTaskElasticNetCV MultiTaskLasso MultiTaskLassoCV OrthogonalMatchingPursuit
+    OrthogonalMatchingPursuitCV PassiveAggressiveRegressor QuantileRegressor Ridge RidgeCV
+    SGDRegressor TheilSenRegressor TweedieRegressor"""
+)
+"""Regressors whose values are ``x Cᵀ + d``."""
+
+NETWORKS = frozenset(("MLPClassifier", "MLPRegressor", "PLSRegression"))
+"""Other estimators, which skl2onnx writes as networks."""
+
+ARGUMENTS = {
+    "Pipeline": _given("memory verbose", "steps", "transform_input"),
+    "ColumnTransformer": _given(
+        "force_int_remainder_cols n_jobs sparse_threshold verbose verbose_feature_names_out",
+        "remainder transformer_weights transformers",
+    ),
+    "FeatureUnion": _given(
+        "n_jobs verbose verbose_feature_names_out", "transformer_list transformer_weights"
+    ),
+    "StandardScaler": _given("copy", "with_mean with_std"),
+    "RobustScaler": _given("copy quantile_range unit_variance", "with_centering with_scaling"),
+    "MaxAbsScaler": _given("copy", refused="clip"),
+    "MinMaxScaler": _given("copy feature_range", refused="clip"),
+    "OneHotEncoder": _given(
+        "feature_name_combiner handle_unknown sparse_output",
+        "categories drop dtype max_categories min_frequency",
+    ),
+    "OrdinalEncoder": _given(
+        "handle_unknown unknown_value",
+        "categories dtype encoded_missing_value max_categories min_frequency",
+    ),
+    "TargetEncoder": _given("cv random_state shuffle", "categories smooth target_type"),
+    "SimpleImputer": _given(
+        "copy fill_value keep_empty_features strategy", "add_indicator missing_values"
+    ),
+    "MissingIndicator": _given("error_on_new sparse", "features missing_values"),
+    "FunctionTransformer": _given(
+        "accept_sparse check_inverse feature_names_out inv_kw_args inverse_func kw_args validate",
+        refused="func",
+    ),
+    "SelectKBest": _given(read="k score_func"),
+    "SelectPercentile": _given(read="percentile score_func"),
+    "VarianceThreshold": _given(read="threshold"),
+    "PCA": _given(
+        "copy iterated_power n_oversamples power_iteration_normalizer random_state svd_solver tol",
+        "n_components whiten",
+    ),
+    "IncrementalPCA": _given("batch_size copy", "n_components whiten"),
+    "TruncatedSVD": _given(
+        "algorithm n_iter n_oversamples power_iteration_normalizer random_state tol", "n_components"
+    ),
+    "PLSRegression": _given("copy max_iter tol", "n_components scale"),
+    "MLPClassifier": _given(_FIT_OF_PERCEPTRON, "activation"),
+    "MLPRegressor": _given(_FIT_OF_PERCEPTRON, "activation", "loss"),
+    **dict.fromkeys(LINEAR_CLASSIFIERS | LINEAR_REGRESSORS, _given(_FIT_OF_LINEAR)),
+    "TweedieRegressor": _given(_FIT_OF_LINEAR, refused="link power"),
+}
+"""The arguments of each class that is read, by the name of the class."""
+
+
+_PLAIN = (bool, int, float, str)
+
+
+def require_read(step: Any) -> None:
+    """Raise ``InputError`` for an argument that changes what ``step`` computes and is not read."""
+    name = type(step).__name__
+    known, parameters = ARGUMENTS[name], inspect.signature(type(step)).parameters
+    for argument, value in step.get_params(deep=False).items():
+        if argument in known.unused or argument in known.read:
+            continue
+        default = parameters[argument].default
+        plain = isinstance(value, _PLAIN) and isinstance(default, _PLAIN)
+        if value is not default and not (plain and value == default):
+            before = ", or apply it to the data before the pipeline"
+            raise InputError(
+                f"the {name} has {argument}={value!r}, whose effect is not read: nothing would be "
+                f"proven about it; fit it with {argument}={default!r}"
+                f"{before * hasattr(step, 'transform')}"
+            )

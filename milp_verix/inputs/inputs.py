@@ -21,8 +21,7 @@ from milp_verix.inputs.passage import Passage
 from milp_verix.inputs.placement import Places, columns_of, places_in, plain
 from milp_verix.inputs.rule_text import rule_in
 from milp_verix.inputs.rules import Quantity, Rule, quantity_of
-from milp_verix.inputs.shown import html_of, text_of
-from milp_verix.inputs.stored import arguments_in, feature_data, made_from_file
+from milp_verix.inputs.stored import arguments_in, feature_data, html_of, made_from_file, text_of
 from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain

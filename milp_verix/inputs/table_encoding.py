@@ -27,8 +27,15 @@ import numpy as np
 
 from milp_verix.base.errors import InputError, first_line
 from milp_verix.inputs.features import MISSING, is_missing
-from milp_verix.inputs.fitted import is_pipeline, is_skipped, name_of, names_of, steps_of, width_of
-from milp_verix.inputs.fitted_arguments import require_read
+from milp_verix.inputs.fitted import (
+    is_pipeline,
+    is_skipped,
+    name_of,
+    names_of,
+    require_read,
+    steps_of,
+    width_of,
+)
 from milp_verix.inputs.table_map import Column, Missing, TableEncoding
 from verix_encodings.arrays import FloatArray
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import printable
 from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results import shown

@@ -9,9 +9,8 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, cast
 
-from milp_verix.base.atomic_write import written
-from milp_verix.base.errors import InputError
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import InputError, printable
+from milp_verix.base.files import written
 from milp_verix.base.stored_kinds import Norm
 from milp_verix.oracle.verdict import Answer
 from milp_verix.results.records.check_record import CheckRecord, ProgramSize

@@ -4,10 +4,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from milp_verix.base import stored_kinds as kinds
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, printable
 from milp_verix.base.names import require_one_of
 from milp_verix.base.number_text import counted
-from milp_verix.base.printable import printable
 from milp_verix.results import shown
 from milp_verix.results.power_indices.indices import INDICES
 from milp_verix.results.records import (

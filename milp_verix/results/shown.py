@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from milp_verix.base.atomic_write import written
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import printable
+from milp_verix.base.files import written
 from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.records.audit import AuditRecord

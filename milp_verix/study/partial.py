@@ -11,9 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from milp_verix.base.atomic_write import write_atomically
-from milp_verix.base.autosave import Autosave, Pace
 from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.files import Autosave, Pace, write_atomically
 from milp_verix.study.results import packed
 
 FIRST_SECONDS = 5.0

@@ -7,8 +7,8 @@ from typing import Any
 
 from milp_verix.base.argument_kinds import PATH, checked, instance_of
 from milp_verix.base.arguments import integer_of, path_of
-from milp_verix.base.atomic_write import written
 from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.files import written
 from milp_verix.base.stored_numbers import json_in, parsed
 from milp_verix.results.comparison_files import write_json
 from milp_verix.results.records.base import Result

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from milp_verix.base.argument_kinds import Kind, checked
-from milp_verix.base.atomic_write import write_atomically
 from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.files import write_atomically
 
 if TYPE_CHECKING:
     from milp_verix.results.public import ContrastiveExplanation, Explanation

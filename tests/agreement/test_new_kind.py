@@ -13,8 +13,7 @@ import pytest
 
 from milp_verix import check, contrastive, explain, load_network, minimum
 from milp_verix.models.onnx import registry
-from milp_verix.models.onnx.node import NodeContext
-from milp_verix.models.onnx.registry import operator
+from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import Tensor, as_symbol
 from tests.support.onnx_models import FLOAT, build, node
 from verix_encodings import Elementwise, EncodingContext, Expressions, Interval, crown_bounds

@@ -22,7 +22,7 @@ from milp_verix import (
     explain,
     minimum,
 )
-from milp_verix.base.atomic_write import write_atomically
+from milp_verix.base.files import write_atomically
 from milp_verix.cli.progress import autosaving
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import IMAGES, MODEL, images, network
@@ -70,7 +70,7 @@ def test_a_full_disk_is_told_once_and_loses_nothing(
 ) -> None:
     out, tries = tmp_path / "out.json", 0
     out.write_text("0")
-    monkeypatch.setattr("milp_verix.base.autosave.SECONDS_BETWEEN", 0.05)
+    monkeypatch.setattr("milp_verix.base.files.SECONDS_BETWEEN", 0.05)
     write = Path.write_bytes
 
     def full(self: Path, data: bytes) -> int:

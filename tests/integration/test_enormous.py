@@ -18,8 +18,8 @@ import pytest
 from PIL import Image
 
 from milp_verix import Explanation, InputError, encode_check, load_network
-from milp_verix.base.atomic_write import replacing, write_atomically
 from milp_verix.base.errors import ModelError
+from milp_verix.base.files import replacing, write_atomically
 from milp_verix.base.stored_numbers import array_in, json_in
 from milp_verix.cli.commands import export as cli_export
 from milp_verix.cli.question import numbers_in

@@ -25,7 +25,7 @@ from milp_verix import (
     load_network,
     read_study,
 )
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import printable
 from tests.support.command_line import ENVIRONMENT, command, run_here
 
 ORDERS = (

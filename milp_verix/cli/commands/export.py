@@ -5,9 +5,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from milp_verix.base.atomic_write import replacing, write_atomically
-from milp_verix.base.errors import InputError
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import InputError, printable
+from milp_verix.base.files import replacing, write_atomically
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.base.version import version
 from milp_verix.cli.delivery import check_folder, refusals

@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from milp_verix.base.atomic_write import write_atomically
+from milp_verix.base.files import write_atomically
 from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.exit_codes import UNUSABLE
 from milp_verix.cli.help_sections import output_option

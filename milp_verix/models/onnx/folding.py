@@ -13,9 +13,15 @@ import numpy as np
 import onnx
 
 from milp_verix.base.errors import ModelError, first_line
-from milp_verix.models.onnx.constants import TOLERATED, Known, known
-from milp_verix.models.onnx.node import NodeContext
-from milp_verix.models.onnx.rounding import ARITHMETIC, MAX_PRODUCTS, computed
+from milp_verix.models.onnx.registry import NodeContext
+from milp_verix.models.onnx.rounding import (
+    ARITHMETIC,
+    MAX_PRODUCTS,
+    TOLERATED,
+    Known,
+    computed,
+    known,
+)
 from milp_verix.models.onnx.symbol import Shape
 
 MAX_CONSTANT_ELEMENTS = 10**8

@@ -20,20 +20,24 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.inputs.table_map import Missing
-from milp_verix.models.loaded_model import IN_MEMORY, LoadedModel, as_numbers
-from milp_verix.models.onnx.graph import has_trees
-from milp_verix.models.onnx.known_facts import facts_of
-from milp_verix.models.onnx.outputs import cut
-from milp_verix.models.onnx.room import require_room
-from milp_verix.models.onnx.signature import Signature, read_signature
-from milp_verix.models.onnx.sources.behind_transformer import behind_transformer
+from milp_verix.models.loaded_model import IN_MEMORY, LoadedModel, Origin, as_numbers
+from milp_verix.models.onnx.graph import Signature, cut, has_trees, read_signature
+from milp_verix.models.onnx.sources.behind_transformer import (
+    JoinedInputs,
+    behind_transformer,
+    join_inputs,
+)
 from milp_verix.models.onnx.sources.conversion import as_onnx
-from milp_verix.models.onnx.sources.external_data import embed
-from milp_verix.models.onnx.sources.model_file import ModelSource, path_of, read_model, serialised
-from milp_verix.models.onnx.sources.several_inputs import JoinedInputs, join_inputs
+from milp_verix.models.onnx.sources.model_file import (
+    ModelSource,
+    embed,
+    facts_of,
+    path_of,
+    read_model,
+    serialised,
+)
 from milp_verix.models.onnx.sources.table_model import table_model
-from milp_verix.models.onnx.trace import Anchor, trace
-from milp_verix.models.origin import Origin
+from milp_verix.models.onnx.trace import Anchor, require_room, trace
 from milp_verix.models.trees.registry import ends_in_trees
 
 
@@ -282,7 +286,7 @@ def _read(
     missing: Missing = (),
 ) -> LoadedModel:
     if ends_in_trees(source):
-        from milp_verix.models.trees import behind_table  # networks need no readers of trees
+        from milp_verix.models.trees import behind_table
         from milp_verix.models.trees.guard import tree_network
 
         return tree_network(behind_table.read(source, transformer, example, missing))

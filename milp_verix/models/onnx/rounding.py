@@ -2,20 +2,72 @@
 
 A network means its stored weights in real arithmetic. Sums of products are computed in
 exact integers and rounded once, because a float64 sum has no bound that survives cancellation.
+
+Constants: weights that the model stores, and tensors computed from these alone.
+
+Floating-point constants are held in float64, which holds stored float16, float32 and float64
+weights exactly; integers keep their type, because integer arithmetic depends on it.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
+import onnx
 
-from milp_verix.models.onnx.constants import Known
-from milp_verix.models.onnx.node import NodeContext
-from milp_verix.models.onnx.operators.reductions import reduced_axes
-from milp_verix.models.onnx.symbol import Constant
+from milp_verix.base.errors import ModelError, first_line
+from milp_verix.models.onnx.operators.norms import reduced_axes
+from milp_verix.models.onnx.registry import NodeContext
+from milp_verix.models.onnx.symbol import COMPUTED, Constant
+
+TOLERATED = COMPUTED - 2.0**-52
+"""The relative error that a computed constant may have.
+
+Bounds allow for ``COMPUTED``, which includes the rounding of one product.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """A tensor that does not depend on the network's input.
+
+    ``array`` holds its values, floating-point ones in float64; ``dtype`` is their type in the
+    model. Each value is within the relative ``error`` of its value in real arithmetic. An error of
+    0 says that it is exact, and that ``dtype`` holds it.
+    """
+
+    array: Constant
+    dtype: np.dtype[Any]
+    error: float = 0.0
+
+    @property
+    def is_float(self) -> bool:
+        """True if the values are floating-point numbers."""
+        return self.dtype.kind == "f"
+
+
+def known(array: Constant, label: str, error: float = 0.0) -> Known:
+    """Return ``array`` as a constant. Raises ``ModelError`` where it holds no real numbers."""
+    if array.dtype.kind not in "biuf":
+        raise ModelError(f"{label} has type {array.dtype}, which is not supported")
+    return Known(array.astype(np.float64) if array.dtype.kind == "f" else array, array.dtype, error)
+
+
+def stored(tensor: onnx.TensorProto) -> Known:
+    """Return the weights that ``tensor`` stores.
+
+    Raises ``ModelError`` where they are missing, damaged or not numbers.
+    """
+    label = f"initializer {tensor.name!r}"
+    try:
+        array = onnx.numpy_helper.to_array(tensor)
+    except Exception as error:  # onnx raises what its parsers and numpy raise, and plain C++ errors
+        raise ModelError(f"{label} cannot be read: {first_line(error)}") from error
+    return known(array, label)
+
 
 MAX_PRODUCTS = 10**7
 _MAX_TERMS = 10**6

@@ -22,16 +22,13 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError
 from milp_verix.inputs.table_map import Column, TableEncoding
 from milp_verix.models.loaded_model import KnownFacts
-from milp_verix.models.onnx.graph import NODES_OF_TREES
-from milp_verix.models.onnx.outputs import cut
-from milp_verix.models.onnx.signature import Signature
+from milp_verix.models.onnx.graph import NODES_OF_TREES, Signature, cut
 from milp_verix.models.onnx.sources.model_file import serialised
 from milp_verix.models.onnx.stored_trees import StoredEnsemble, ensemble_of
 from milp_verix.models.onnx.trace import trace
-from milp_verix.models.trees.branching import as_thresholds
-from milp_verix.models.trees.pulled_back import Conditions
-from milp_verix.models.trees.read_trees import Link, ReadTrees
-from milp_verix.models.trees.rounding import largest_values, single_precision
+from milp_verix.models.trees.behind_table import Conditions
+from milp_verix.models.trees.branching import as_thresholds, largest_values, single_precision
+from milp_verix.models.trees.registry import Link, ReadTrees
 from milp_verix.models.trees.table_columns import TableColumns
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 

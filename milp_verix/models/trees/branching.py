@@ -9,17 +9,51 @@ A tree of thresholds decides the same by binary search between the ends. A decis
 a one-hot block asks for one word after the other. The branches that go to one side each get their
 own copy of what follows; on the way the interval of each coordinate is known, so that copies keep
 no decision that is taken already.
+
+Thresholds of libraries in the normal form ``x <= θ'`` of float64.
+
+Let ``f`` be the greatest float32 that goes to the left (the greatest one ``≤ θ``, or ``< θ``). A
+float64 ``x`` is rounded to the nearest float32, and a midpoint to the neighbour whose last bit is
+zero. So ``θ'`` is the midpoint of ``f`` and the float32 behind it if the last bit of ``f`` is zero,
+else the float64 before that midpoint. Midpoints are exact in float64.
+
+Bounds on the rounding of sums over trees.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from milp_verix.base.errors import UnsupportedOperatorError
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.kinds.tree_ensemble import Tree
+
+
+def last_left(threshold: ArrayLike, *, strict: bool = False) -> FloatArray:
+    """Return the greatest float64 ``x`` with ``float32(x) <= threshold``; ``<`` if ``strict``.
+
+    ``threshold`` holds float32 or float64 numbers, compared exactly. Infinite ones stay so.
+    """
+    exact = np.asarray(threshold, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        f = exact.astype(np.float32)
+    beyond = f.astype(np.float64) >= exact if strict else f.astype(np.float64) > exact
+    f = np.where(beyond, np.nextafter(f, np.float32(-np.inf)), f)
+    with np.errstate(over="ignore"):
+        following = np.nextafter(f, np.float32(np.inf)).astype(np.float64)
+    # beyond the largest float32, rounding goes on as if there were another one
+    largest = float(np.finfo(np.float32).max)
+    following = np.where(f == np.float32(largest), 2.0**128, following)
+    low = f.astype(np.float64)
+    low = np.where(np.isneginf(low), -(2.0**128), low)
+    middle = low / 2 + following / 2
+    even = (f.view(np.uint32) & 1) == 0
+    result = np.where(even, middle, np.nextafter(middle, -np.inf))
+    return np.where(np.isinf(exact), exact, result)
+
 
 _MOST_NODES = 200_000
 """Nodes of one tree of thresholds; a tree that would grow beyond is refused."""
@@ -202,3 +236,20 @@ def in_column(values: FloatArray, column: int, columns: int) -> FloatArray:
     placed = np.zeros((len(values), columns))
     placed[:, column] = values
     return placed
+
+
+_UNIT = 2.0**-24
+
+
+def single_precision(operations: int) -> float:
+    """Return γ_n of float32: the relative error of ``n`` operations, for sums of magnitudes.
+
+    Source: Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1.
+    """
+    return operations * _UNIT / (1.0 - operations * _UNIT) * (1.0 + 1e-9)
+
+
+def largest_values(trees: Sequence[Tree], scores: int) -> FloatArray:
+    """Return the sum over trees of the largest magnitude of a leaf's value, shape (scores,)."""
+    each = [np.abs(tree.value).max(axis=0) for tree in trees]
+    return np.asarray(np.sum([*each, np.zeros(scores)], axis=0))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import ModelError, refusing
-from milp_verix.models.trees.read_trees import ReadTrees, ranks_of
+from milp_verix.models.trees.registry import ReadTrees, ranks_of
 from milp_verix.models.trees.tree_network import TreeNetwork
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble

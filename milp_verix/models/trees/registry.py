@@ -2,18 +2,125 @@
 
 No library is imported to find out whose a model is, and no reader either: the names of its classes
 tell, or the beginning of its file.
+
+The contract between the reader of a library and the core: what it must tell of a model.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from milp_verix.inputs.fitted import name_of, steps_of, without_search
+from milp_verix.models.loaded_model import KnownFacts, LoadedModel
+from milp_verix.models.trees.branching import Branching
 from milp_verix.models.trees.model_files import beginning_of
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.kinds.tree_ensemble import Tree
 
-if TYPE_CHECKING:
-    from milp_verix.models.trees.read_trees import ReadTrees
+Link: TypeAlias = Literal["identity", "softmax", "sigmoid", "largest"]
+
+
+class Runner(Protocol):
+    """The model as its library runs it. It can be pickled if the model can.
+
+    Rows are float64, shape (n, d), finite.
+    """
+
+    def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return the numbers that the library's ``predict`` decides on, shape (n, m).
+
+        These are scores, votes or probabilities; for a regressor, the predicted values. A
+        classifier of two classes has one column or two.
+        """
+
+    def classes(self, rows: FloatArray) -> IntArray | None:
+        """Return the number of the class that the library's own ``predict`` gives, shape (n,).
+
+        None for a regressor.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadTrees:
+    """A model of a library: its trees, and how they lead to a prediction.
+
+    Attributes:
+        trees: the trees, in the normal form of :class:`~verix_encodings.kinds.Tree`:
+            ``x <= threshold`` in float64 (:func:`~milp_verix.models.trees.branching.last_left`).
+            Values of leaves are exact, as far as float64 holds them; a factor such as a learning
+            rate is multiplied into them, and its rounding counted in ``rounding``.
+        base: the constant that is added to the sum of leaves, shape (m,).
+        inputs: the number of input coordinates ``d``.
+        rounding: how far the scores that the library computes may be from the sums here in real
+            arithmetic, shape (m,), in the units of the sums. Rounding between the sum and the
+            class is counted, too: two scores of a softmax that float32 cannot tell apart. Within
+            it, answers are UNKNOWN. Zero where the library's sums are exact, as for votes; then
+            ties are decided by the rule.
+        link: how ``outputs`` come from scores ``s / divisor``. After ``softmax``, and for
+            ``identity`` with several columns, the class is the first of the largest; a single
+            score is compared with 0, after a sigmoid with 1/2. ``largest`` is for a single tree:
+            scores are the ranks of the outputs, and outputs may be any numbers in that order.
+        divisor: a positive number; see ``link``. 1 for regressors.
+        upper_at_tie: True if a single score of exactly 0 is class 1, False if it is class 0.
+        runner: the model as the library runs it.
+        facts: the class of a regressor; names of classes, one each, or none if they are the
+            numbers 0, 1, …; notes for readers of a result.
+        stored: the trees as the library stores them, with the ways of missing values and sets of
+            categories; none if the file does not tell the ways.
+        sparse_zeros_missing: True if the library takes a zero that a sparse matrix does not store
+            for a missing value.
+        points: inputs at which the trees are compared with the library, shape (k, d); None for
+            points at thresholds.
+        words: for coordinates that hold the codes 0, 1, … of words, these words.
+        columns: the names of the input coordinates, None if the model does not tell.
+        library: the name and version of the library, for readers.
+        before: the network whose output the trees read, None for trees of the input itself.
+        blur: how far the library's own numbers may be from that output.
+        path: the model's file, None for a model in memory.
+        sha256: the file's, None for a model in memory.
+    """
+
+    trees: tuple[Tree, ...]
+    base: FloatArray
+    inputs: int
+    rounding: FloatArray
+    runner: Runner
+    facts: KnownFacts
+    library: str
+    link: Link = "identity"
+    divisor: float = 1.0
+    upper_at_tie: bool = False
+    columns: tuple[str, ...] | None = None
+    unread: tuple[str, ...] = ()
+    path: Path | None = None
+    sha256: str | None = None
+    stored: tuple[Branching, ...] = ()
+    sparse_zeros_missing: bool = False
+    points: FloatArray | None = None
+    words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    before: LoadedModel | None = None
+    blur: float = 0.0
+
+
+def ranks_of(values: NDArray[np.floating]) -> FloatArray:
+    """Return how many values of its row each value is above, for ``values`` of shape (n, m)."""
+    ranks: FloatArray = np.sum(values[:, None, :] < values[:, :, None], axis=2, dtype=np.float64)
+    return ranks
+
+
+def one_row_each(values: Any, rows: int) -> NDArray[np.floating]:
+    """Return ``values`` as floats of shape (rows, m)."""
+    array = np.asarray(values)
+    if array.dtype.kind != "f":
+        array = array.astype(np.float64)
+    return array.reshape(rows, -1)
+
 
 SINGLE = {"DecisionTreeClassifier", "DecisionTreeRegressor"}
 SINGLE |= {"ExtraTreeClassifier", "ExtraTreeRegressor"}

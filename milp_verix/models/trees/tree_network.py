@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.base.errors import ModelError, refusing
 from milp_verix.base.number_text import counted
 from milp_verix.models.loaded_model import LoadedModel, TieRule
-from milp_verix.models.trees.read_trees import Link, Runner
+from milp_verix.models.trees.registry import Link, Runner
 from verix_encodings.arrays import FloatArray
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 

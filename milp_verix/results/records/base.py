@@ -27,7 +27,7 @@ from milp_verix.base.stored_kinds import (
     Shape,
 )
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.still import still_features
+from milp_verix.inputs.radii import still_features
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.statistics import Statistics
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from milp_verix.base.atomic_write import replacing
 from milp_verix.base.comparable import Compared
 from milp_verix.base.errors import InputError
+from milp_verix.base.files import replacing
 from milp_verix.base.number_text import counted, exact
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.oracle.verdict import Answer, Verdict

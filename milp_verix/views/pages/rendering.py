@@ -3,8 +3,8 @@
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from milp_verix.base.errors import printable
 from milp_verix.base.number_text import exact, nearest
-from milp_verix.base.printable import printable
 from milp_verix.base.version import version
 from milp_verix.views.figures.parts.outline import MARK
 from milp_verix.views.figures.parts.style import FREED, INK, MUTED, Status, typeset

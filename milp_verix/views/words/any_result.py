@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import printable
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.enumeration import EnumerationRecord

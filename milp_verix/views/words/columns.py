@@ -6,7 +6,7 @@ from math import floor
 from rich.table import Table
 from rich.text import Text
 
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import printable
 from milp_verix.views.words.wording import counted, joined, listed_texts
 
 _TOLD = 3

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import printable
 
 
 def table_of(facts: Iterable[tuple[str, str]]) -> Table:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from math import inf
 
+from milp_verix.base.errors import printable
 from milp_verix.base.number_text import (
     FEW_DIGITS,
     MOST_DIGITS,
@@ -15,7 +16,6 @@ from milp_verix.base.number_text import (
     percent,
     up,
 )
-from milp_verix.base.printable import printable
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.inputs.radii import common_share
 from milp_verix.results.records.base import Counterfactual, Result

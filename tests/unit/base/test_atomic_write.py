@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from milp_verix import InputError
-from milp_verix.base.atomic_write import replacing, write_atomically
+from milp_verix.base.files import replacing, write_atomically
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o755])

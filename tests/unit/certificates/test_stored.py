@@ -15,7 +15,7 @@ import pytest
 
 import milp_verix
 from milp_verix import InputError, Inputs, Ranges, binary, integer, load_network
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import printable
 from milp_verix.cli.app import app
 from tests.support.random_networks import as_layers, dense_network
 

@@ -9,8 +9,7 @@ import pytest
 
 import milp_verix
 from milp_verix import Inputs, category, continuous, integer
-from milp_verix.inputs.equations import equations, exact_point
-from milp_verix.inputs.nearest_point import nearest_point
+from milp_verix.inputs.nearest_point import equations, exact_point, nearest_point
 from tests.support.random_networks import dense_network, random_layers
 from verix_encodings import Interval
 from verix_encodings.bounds.mixed_domain import HalfSpace

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from milp_verix import InputError
-from milp_verix.inputs import fitted_arguments
-from milp_verix.inputs.fitted_arguments import ARGUMENTS, Arguments, require_read
+from milp_verix.inputs import fitted as fitted_arguments
+from milp_verix.inputs.fitted import ARGUMENTS, Arguments, require_read
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from milp_verix import Inputs
-from milp_verix.inputs.made_rows import made_rows
+from milp_verix.inputs.pipeline import made_rows
 from milp_verix.inputs.table_encoding import encoding_of
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")

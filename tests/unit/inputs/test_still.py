@@ -8,8 +8,7 @@ import pytest
 
 import milp_verix
 from milp_verix import Explanation, Inputs, category, continuous, integer
-from milp_verix.inputs.radii import radii_of
-from milp_verix.inputs.still import still_features
+from milp_verix.inputs.radii import radii_of, still_features
 from milp_verix.views.pages.feature_rows import feature_view
 from milp_verix.views.words.any_result import facts_of, title
 from tests.support.handmade_results import made

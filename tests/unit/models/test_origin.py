@@ -13,7 +13,7 @@ from onnx import numpy_helper
 
 import milp_verix
 from milp_verix import InputError, Problem, load_network
-from milp_verix.models.origin import Origin, _state_of
+from milp_verix.models.loaded_model import Origin, _state_of
 from tests.support.onnx_models import dense
 
 pytest.importorskip("sklearn")

@@ -10,7 +10,7 @@ import pytest
 
 from milp_verix import ModelError, OnnxNetwork, check, explain, load_network
 from milp_verix.models.onnx import registry
-from milp_verix.models.onnx.node import NodeContext
+from milp_verix.models.onnx.registry import NodeContext
 from milp_verix.models.onnx.symbol import Symbol, Tensor, as_symbol, rearrange, scale
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.ball import make_ball

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from milp_verix import compare, write_report
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import printable
 from milp_verix.results.comparison_files import harmless, told
 from tests.support.digits_example import images, network
 

@@ -8,8 +8,7 @@ from functools import reduce
 
 import numpy as np
 
-from milp_verix.models.onnx.node import NodeContext
-from milp_verix.models.onnx.registry import operator
+from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import (
     Constant,
     Symbol,

@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 
-from milp_verix.models.onnx.masks import MASKED
-from milp_verix.models.onnx.node import NodeContext
+from milp_verix.models.onnx.builder import MASKED
 from milp_verix.models.onnx.operators.affine import matrix_product
 from milp_verix.models.onnx.operators.products import contracted
-from milp_verix.models.onnx.registry import operator
+from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import (
     Symbol,
     Tensor,

@@ -5,11 +5,10 @@ Programs enclose them instead of computing them.
 
 import numpy as np
 
-from milp_verix.models.onnx.node import NodeContext
 from milp_verix.models.onnx.operators.activations import at_least, at_most
+from milp_verix.models.onnx.operators.norms import REDUCTION, reduced
 from milp_verix.models.onnx.operators.products import multiply, reciprocal
-from milp_verix.models.onnx.operators.reductions import REDUCTION, reduced
-from milp_verix.models.onnx.registry import operator
+from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import (
     Symbol,
     Tensor,

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from milp_verix.models.onnx.node import NodeContext
 from milp_verix.models.onnx.operators.norms import affine_by, standardised
 from milp_verix.models.onnx.operators.products import product
-from milp_verix.models.onnx.registry import operator
+from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import (
     Constant,
     Symbol,

@@ -5,11 +5,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from milp_verix.models.onnx.node import NodeContext
 from milp_verix.models.onnx.operators.activations import clipped
 from milp_verix.models.onnx.operators.affine import matrix_product
 from milp_verix.models.onnx.operators.products import product
-from milp_verix.models.onnx.registry import operator
+from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import (
     Constant,
     Symbol,

@@ -6,10 +6,9 @@ A truth value is the number 0 or 1.
 import numpy as np
 import onnx
 
-from milp_verix.models.onnx.node import NodeContext
 from milp_verix.models.onnx.operators.products import multiply
-from milp_verix.models.onnx.operators.shape import FLOAT_TYPES
-from milp_verix.models.onnx.registry import operator
+from milp_verix.models.onnx.operators.selection import FLOAT_TYPES
+from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import (
     Symbol,
     Tensor,

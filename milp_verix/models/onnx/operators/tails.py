@@ -9,9 +9,8 @@ from math import prod
 
 import numpy as np
 
-from milp_verix.models.onnx.node import NodeContext
 from milp_verix.models.onnx.operators.norms import by_norm
-from milp_verix.models.onnx.registry import operator
+from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import Symbol, Tail, Tensor, as_symbol, join, ratio, scale
 from verix_encodings.bounds.smooth_functions import SIGMOID, SILU
 

@@ -16,9 +16,8 @@ import numpy as np
 import onnx
 
 from milp_verix.base.errors import InputError, ModelError, first_line
-from milp_verix.models.onnx.known_facts import FACTS_KEY
 from milp_verix.models.onnx.sources.estimators import refuse_trees
-from milp_verix.models.onnx.sources.model_file import ModelSource
+from milp_verix.models.onnx.sources.model_file import FACTS_KEY, ModelSource
 from milp_verix.models.onnx.sources.table_model import table_model
 
 _ACCEPTED = (

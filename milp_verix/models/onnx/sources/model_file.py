@@ -1,15 +1,111 @@
-"""A model as the user gives it: its bytes, their fingerprint, and the ONNX graph in them."""
+"""A model as the user gives it: its bytes, their fingerprint, and the ONNX graph in them.
+
+Facts on a model that its library knew and ONNX does not say, kept in the model's metadata.
+
+Weights stored outside of a model file, read into the model from the model's own folder.
+"""
 
 import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError, Message  # type: ignore[import-untyped]
 
 from milp_verix.base.errors import ModelError, first_line
-from milp_verix.models.loaded_model import IN_MEMORY
+from milp_verix.models.loaded_model import IN_MEMORY, KnownFacts
+
+FACTS_KEY = "milp_verix_facts"
+
+
+def write_facts(model: onnx.ModelProto, facts: KnownFacts) -> None:
+    """Store ``facts`` in the metadata of ``model``; nothing where there are none."""
+    if facts != KnownFacts():
+        model.metadata_props.add(key=FACTS_KEY, value=json.dumps(asdict(facts)))
+
+
+def facts_of(model: onnx.ModelProto, classes: int) -> KnownFacts:
+    """Return the facts stored in ``model``; ``classes`` is their number if it is a classifier.
+
+    Raises ``ModelError`` for facts that :func:`write_facts` does not write.
+    """
+    stored = {entry.key: entry.value for entry in model.metadata_props}.get(FACTS_KEY)
+    if stored is None:
+        return KnownFacts()
+    try:
+        data = json.loads(stored)
+        facts = KnownFacts(data["regressor"], tuple(data["class_names"]), tuple(data["notes"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise _damaged() from error
+    texts = (*facts.class_names, *facts.notes, facts.regressor or "")
+    count = len({*facts.class_names})
+    if not all(isinstance(text, str) for text in texts) or count not in (0, classes):
+        raise _damaged()
+    return facts
+
+
+def _damaged() -> ModelError:
+    return ModelError(
+        f"the model's metadata {FACTS_KEY!r} is damaged: remove it, or export once more"
+    )
+
+
+def embed(model: onnx.ModelProto, folder: Path | None) -> None:
+    """Store tensors that ``model`` keeps in files in ``folder`` in the model itself.
+
+    These are initializers and the attributes of nodes, nested ones too. ``folder`` is None for a
+    model without a file. Raises ``ModelError`` where a file is missing, damaged or outside of the
+    folder: a model from elsewhere must not read other files, or those of another model.
+    """
+    for tensor in _tensors(model):
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            continue
+        label = f"tensor {tensor.name!r}"
+        location = {entry.key: entry.value for entry in tensor.external_data}.get("location", "")
+        if folder is None:
+            raise ModelError(
+                f"{label} is stored in the file {location!r}, and a model in memory has no folder "
+                "to look in; load the model by its path, or its weights with onnx.load"
+            )
+        if not _inside(folder, location):
+            raise ModelError(
+                f"{label} is stored in {location!r}, which is not inside the model's folder; "
+                "put its file there and name it by a relative path"
+            )
+        try:
+            onnx.external_data_helper.load_external_data_for_tensor(tensor, str(folder))
+        except Exception as error:  # onnx raises its own, Python's and plain C++ errors
+            raise ModelError(
+                f"{label} cannot be read from {location!r} in the model's folder: "
+                f"{first_line(error)}"
+            ) from error
+        tensor.data_location = onnx.TensorProto.DEFAULT
+        del tensor.external_data[:]
+
+
+def _inside(folder: Path, location: str) -> bool:
+    path = Path(location)
+    if not path.parts or path.is_absolute() or ".." in path.parts or "\0" in location:
+        return False
+    return (folder / path).resolve().is_relative_to(folder.resolve())
+
+
+def _tensors(message: Message) -> Iterator[onnx.TensorProto]:
+    """Yield every tensor anywhere in ``message``."""
+    messages = [message]
+    while messages:
+        message = messages.pop()
+        if isinstance(message, onnx.TensorProto):
+            yield message
+            continue
+        for field, value in message.ListFields():
+            if field.message_type is not None:
+                messages.extend(value if isinstance(value, Message) is False else [value])
+
 
 ModelSource: TypeAlias = str | PathLike[str] | bytes | onnx.ModelProto
 """The path of an ONNX file, its content, or a model in memory."""

@@ -17,17 +17,18 @@ import onnxruntime
 from onnx import helper, numpy_helper
 
 from milp_verix.base.errors import InputError, ModelError
-from milp_verix.inputs.fitted import name_of, without_search
-from milp_verix.inputs.fitted_arguments import LINEAR_CLASSIFIERS, LINEAR_REGRESSORS
+from milp_verix.inputs.fitted import LINEAR_CLASSIFIERS, LINEAR_REGRESSORS, name_of, without_search
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.inputs.table_encoding import encoding_of
 from milp_verix.inputs.table_map import Missing, TableEncoding
 from milp_verix.models.loaded_model import KnownFacts
-from milp_verix.models.onnx.known_facts import write_facts
-from milp_verix.models.onnx.outputs import cut, scores_of
-from milp_verix.models.onnx.sources.compared import require_equal
-from milp_verix.models.onnx.sources.estimators import flat_pipeline, require_exportable
-from milp_verix.models.onnx.sources.model_file import serialised
+from milp_verix.models.onnx.graph import cut, scores_of
+from milp_verix.models.onnx.sources.estimators import (
+    flat_pipeline,
+    require_equal,
+    require_exportable,
+)
+from milp_verix.models.onnx.sources.model_file import serialised, write_facts
 from verix_encodings.arrays import FloatArray
 
 _INPUT, _ENCODED = "table_row", "table_encoded"

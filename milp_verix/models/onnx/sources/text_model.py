@@ -20,11 +20,9 @@ import scipy.sparse as sp
 from onnx import helper, numpy_helper
 
 from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError
-from milp_verix.inputs.fitted import name_of, not_fitted, without_search
-from milp_verix.inputs.fitted_arguments import LINEAR_CLASSIFIERS
+from milp_verix.inputs.fitted import LINEAR_CLASSIFIERS, name_of, not_fitted, without_search
 from milp_verix.models.loaded_model import KnownFacts
-from milp_verix.models.onnx.known_facts import write_facts
-from milp_verix.models.onnx.sources.model_file import serialised
+from milp_verix.models.onnx.sources.model_file import serialised, write_facts
 from milp_verix.models.trees.registry import reader_of
 from verix_encodings.arrays import FloatArray, IntArray
 

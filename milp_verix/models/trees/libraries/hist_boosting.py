@@ -20,9 +20,14 @@ from milp_verix.base.errors import InputError
 from milp_verix.inputs.fitted import names_of, not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.models.loaded_model import BEFORE_LINK, KnownFacts
-from milp_verix.models.trees.branching import Branching, Sides, as_thresholds, in_column
-from milp_verix.models.trees.read_trees import ReadTrees, one_row_each
-from milp_verix.models.trees.rounding import largest_values
+from milp_verix.models.trees.branching import (
+    Branching,
+    Sides,
+    as_thresholds,
+    in_column,
+    largest_values,
+)
+from milp_verix.models.trees.registry import ReadTrees, one_row_each
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
 
 _LINKED = 2.0**-50

@@ -21,7 +21,13 @@ from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorEr
 from milp_verix.inputs.fitted import not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY, KnownFacts
-from milp_verix.models.trees.branching import Branching, Sides, as_thresholds, in_column
+from milp_verix.models.trees.branching import (
+    Branching,
+    Sides,
+    as_thresholds,
+    in_column,
+    largest_values,
+)
 from milp_verix.models.trees.libraries.lightgbm_files import (
     fields_of,
     numbers_of,
@@ -29,8 +35,7 @@ from milp_verix.models.trees.libraries.lightgbm_files import (
     whole,
 )
 from milp_verix.models.trees.model_files import content_of, path_of
-from milp_verix.models.trees.read_trees import Link, ReadTrees, one_row_each
-from milp_verix.models.trees.rounding import largest_values
+from milp_verix.models.trees.registry import Link, ReadTrees, one_row_each
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 
 _ZERO = float(np.float32(1e-35))

@@ -22,10 +22,8 @@ from milp_verix.base.errors import InputError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import name_of, names_of, not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.models.loaded_model import KnownFacts
-from milp_verix.models.trees.branching import Branching, as_thresholds
-from milp_verix.models.trees.read_trees import ReadTrees, one_row_each, ranks_of
-from milp_verix.models.trees.registry import BOOSTED, SINGLE
-from milp_verix.models.trees.thresholds import last_left
+from milp_verix.models.trees.branching import Branching, as_thresholds, last_left
+from milp_verix.models.trees.registry import BOOSTED, SINGLE, ReadTrees, one_row_each, ranks_of
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 
 

@@ -21,12 +21,18 @@ from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorEr
 from milp_verix.inputs.fitted import not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY, KnownFacts
-from milp_verix.models.trees.branching import Branching, Sides, as_thresholds, in_column
+from milp_verix.models.trees.branching import (
+    Branching,
+    Sides,
+    as_thresholds,
+    in_column,
+    largest_values,
+    last_left,
+    single_precision,
+)
 from milp_verix.models.trees.libraries.xgboost_files import refuse_vectors, whole
 from milp_verix.models.trees.model_files import content_of, path_of
-from milp_verix.models.trees.read_trees import Link, ReadTrees, one_row_each
-from milp_verix.models.trees.rounding import largest_values, single_precision
-from milp_verix.models.trees.thresholds import last_left
+from milp_verix.models.trees.registry import Link, ReadTrees, one_row_each
 from verix_encodings.arrays import FloatArray, IntArray
 
 _LINKED = 1e-6

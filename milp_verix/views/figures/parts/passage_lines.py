@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import printable
 from milp_verix.views.figures.parts.sheet import MARGIN, Sheet
 from milp_verix.views.figures.parts.style import INK, Status
 

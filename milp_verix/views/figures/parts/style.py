@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
-from milp_verix.base.printable import printable
+from milp_verix.base.errors import printable
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.views.words.wording import counted, rivals_text
 from verix_encodings.arrays import FloatArray

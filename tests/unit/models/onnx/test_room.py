@@ -6,7 +6,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from milp_verix import ModelError, load_network
-from milp_verix.models.onnx import room, trace
+from milp_verix.models.onnx import trace, trace as room
 
 
 def network(side: int, kernel: int = 3) -> onnx.ModelProto:

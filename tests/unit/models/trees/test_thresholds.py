@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from milp_verix.models.trees.thresholds import last_left
+from milp_verix.models.trees.branching import last_left
 
 _NUMBERS = st.floats(-1e30, 1e30, allow_nan=False)
 

@@ -10,7 +10,7 @@ import pytest
 
 from milp_verix import Inputs, ModelError, load_network
 from milp_verix.inputs import table_encoding
-from milp_verix.inputs.fitted_arguments import ARGUMENTS
+from milp_verix.inputs.fitted import ARGUMENTS
 from milp_verix.models.onnx.sources import estimators
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from milp_verix import InputError, Inputs, ModelError, UnsupportedOperatorError, load_network
-from milp_verix.models.onnx.sources import compared, table_model
+from milp_verix.models.onnx.sources import estimators as compared, table_model
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
