@@ -27,8 +27,8 @@ from milp_verix import Explanation, OnnxNetwork
 from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle import oracle
 from milp_verix.oracle.engines import choice
-from milp_verix.oracle.preparation import Preparation
 from milp_verix.oracle.reuse import Memory
+from milp_verix.oracle.whole_ball import Preparation
 from verix_encodings.propagation import row_slopes
 from verix_encodings.work import worked
 

@@ -140,7 +140,7 @@ def pyomo(program: Program, cost: FloatArray, seconds: float) -> SolveResult:
     """HiGHS through Pyomo on a model made by Pyomo; it tells neither nodes nor iterations."""
     import pyomo.environ as pyo
 
-    from milp_verix.solvers.backends.pyomo_model import program_block
+    from milp_verix.solvers.backends.pyomo_solvers import program_block
 
     model = pyo.ConcreteModel()
     model.check, variables = program_block(pyo, program)

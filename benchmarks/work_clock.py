@@ -3,7 +3,7 @@
     python benchmarks/work_clock.py
 
 A ratio near 1 for every kind of work chose the constants of ``verix_encodings.work`` and
-``milp_verix.solvers.solver_work``. Choices go by these constants, so they are the same on every
+``milp_verix.solvers.session``. Choices go by these constants, so they are the same on every
 machine; the ratios here only say how far a second of work is from a second.
 """
 

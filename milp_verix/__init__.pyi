@@ -88,7 +88,7 @@ from .searches.radius.sweep import epsilon_sweep as epsilon_sweep
 from .searches.ranges.inflate import inflate as inflate
 from .searches.ranges.search import RangesProgress as RangesProgress
 from .searches.ranges.table_rules import find_rules as find_rules
-from .solvers.backends.pyomo_model import to_pyomo as to_pyomo
+from .solvers.backends.pyomo_solvers import to_pyomo as to_pyomo
 from .study.batch import (
     Tally as Tally,
     explain_many as explain_many,

@@ -1,8 +1,8 @@
 """Splits of inputs that prove a margin where phases do not: of whole numbers between them.
 
 Over the hull, half a town counts as an input. A search over boxes of inputs
-(:mod:`~milp_verix.oracle.engines.box_search`) leaves such inputs out, in float64. Its splits make a
-tree, whose leaves the checker proves in exact arithmetic; phases are split where it does not.
+(:mod:`~milp_verix.oracle.engines.input_split`) leaves such inputs out, in float64. Its splits make
+a tree, whose leaves the checker proves in exact arithmetic; phases are split where it does not.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from milp_verix.base.clock import Deadline
 from milp_verix.certificates.claims import exact
 from milp_verix.certificates.leaves import NoProofError
 from milp_verix.certificates.neurons import Ends, rounded_claim
-from milp_verix.oracle.engines.box_search import BoxSearch, Split
+from milp_verix.oracle.engines.input_split import BoxSearch, Split
 from milp_verix.oracle.statistics import TIME_LIMIT
 from verix_checker.ball import Ball
 from verix_checker.claim import Claim

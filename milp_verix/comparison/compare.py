@@ -28,8 +28,7 @@ from milp_verix.problem.options import (
     SolverOptions,
 )
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.request import Request
-from milp_verix.problem.search import USUAL, Search
+from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.comparison import Comparison, Run
 from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.comparison import Pair, Skipped

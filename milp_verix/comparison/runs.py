@@ -11,12 +11,10 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.options import Ordering
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.request import Request
-from milp_verix.problem.search import Search, resolve_formulation
+from milp_verix.problem.search import Request, Search, resolve_formulation
 from milp_verix.results.comparison import Run
 from milp_verix.results.public import Explanation
-from milp_verix.results.records.check_record import CheckRecord
-from milp_verix.results.records.comparison import Pair
+from milp_verix.results.records.comparison import CheckRecord, Pair
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.searches.contrast.contrastive import contrastive_of
 from milp_verix.searches.explain.explain import explain_problem

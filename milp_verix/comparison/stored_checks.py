@@ -19,8 +19,7 @@ from milp_verix.base.stored_numbers import json_in
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.request import Request
-from milp_verix.problem.search import Search
+from milp_verix.problem.search import Request, Search
 from milp_verix.results.records.explanation import ExplanationRecord
 
 SCHEMA = 1

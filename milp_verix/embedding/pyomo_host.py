@@ -8,7 +8,7 @@ import numpy as np
 from milp_verix.base.errors import InputError
 from milp_verix.embedding.host import Ends, Host, Pairs, Solution, Solved, ends_of
 from milp_verix.solvers.backends.cbc import binary as cbc_binary
-from milp_verix.solvers.backends.pyomo_model import program_block
+from milp_verix.solvers.backends.pyomo_solvers import program_block
 from verix_encodings import Program
 from verix_encodings.arrays import relative_error
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.oracle.gradient_ascent import frank_wolfe, margins_along
+from milp_verix.oracle.attacks import frank_wolfe, margins_along
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray

@@ -49,7 +49,7 @@ class Comparison(comparison.ComparisonRecord):
         """Return a line for each check and run as CSV, and write it to ``path`` if given.
 
         The columns are the fields of
-        :class:`~milp_verix.results.records.check_record.CheckRecord`; what a solver does not tell
+        :class:`~milp_verix.results.records.comparison.CheckRecord`; what a solver does not tell
         is empty. Raises ``InputError`` for a comparison of explanations, whose checks differ.
         """
         return comparison_files.write_each(self, path)

@@ -13,11 +13,12 @@ from milp_verix.base.errors import InputError, printable
 from milp_verix.base.files import written
 from milp_verix.base.stored_kinds import Norm
 from milp_verix.oracle.verdict import Answer
-from milp_verix.results.records.check_record import CheckRecord, ProgramSize
 from milp_verix.results.records.comparison import (
+    CheckRecord,
     ComparisonRecord,
     Disagreement,
     Pair,
+    ProgramSize,
     RunRecord,
     Skipped,
 )

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import down
-from milp_verix.oracle.verdict import Verdict
-from milp_verix.oracle.witness import violated_by
+from milp_verix.oracle.verdict import Verdict, violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import shared_fields
 from milp_verix.results.records.base import Counterfactual, Result

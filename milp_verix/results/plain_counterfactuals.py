@@ -19,7 +19,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from milp_verix.base.clock import BeyondMemoryError, Deadline, OutOfTimeError
-from milp_verix.oracle.witness import violated_by
+from milp_verix.oracle.verdict import violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.few_digits import Condition, Point, first_changed, in_few_digits

@@ -1,10 +1,36 @@
 """Names of solvers behind PuLP and Pyomo whose "infeasible" is a proof.
 
-A proof by cutoff (:mod:`~milp_verix.solvers.cutoff`) is the word "infeasible". PuLP and Pyomo
+A proof by cutoff (:mod:`~milp_verix.solvers.trust`) is the word "infeasible". PuLP and Pyomo
 translate what a solver said, and some of their classes say "infeasible" of a missing file, a time
 limit or a message about a licence. So each name is listed with what its class maps, as read in the
 sources of PuLP 3.3 and Pyomo 6.10; a solver that is not listed finds counterexamples alone.
+
+A question with a known answer, which a solver answers before its word counts as a proof.
+
+The program ``min x₁ + x₂`` over ``x₁ + x₂ ≥ 1.5`` in binaries has the optimum 2, at (1, 1); its
+linear relaxation has 1.5.
+
+Proofs by cutoff, for solvers whose own dual bound does not reach us.
+
+A solution that such a solver calls optimal is only a point here. The proof that no point costs less
+than ``t`` is a row ``c·v ≤ t``: with it, the solver must say that the program is infeasible. So a
+claim costs one solve if a target is given, and an optimum at least two.
 """
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+
+import numpy as np
+
+from milp_verix.base.arguments import LONGEST_CHECK
+from milp_verix.base.errors import SolverError, SolverUnavailableError
+from milp_verix.solvers.parameters import SolverParameters
+from milp_verix.solvers.session import Session, SolveResult, SolveStatus, Targets, spend_solve
+from verix_encodings import Program, ProgramBuilder
+from verix_encodings.arrays import FloatArray
 
 TRUSTED: dict[str, dict[str, str]] = {
     "pulp": {
@@ -65,3 +91,185 @@ def distrust(family: str, native: str) -> str | None:
         return None
     why = DISTRUSTED[family].get(native, "nobody has read what is infeasible there")
     return f"{native} behind {family} proves nothing ({why}): its counterexamples alone count"
+
+
+_SECONDS = 30.0
+_COST = np.ones(2)
+_OPTIMUM = 2.0
+_NEAR = 1e-3
+
+
+def ask_control(session: Session) -> None:
+    """Raise ``SolverUnavailableError`` unless ``session`` solves a tiny program; forget it then.
+
+    A solver that calls everything infeasible, or everything optimal, or writes nothing fails it.
+    """
+    # a cutoff above the optimum: "infeasible" would be wrong
+    for targets in (Targets(seconds=_SECONDS), Targets(seconds=_SECONDS, holds_above=2.5)):
+        try:
+            session.load(_program())
+            result = session.minimise(_COST, targets)
+        except Exception as error:  # noqa: BLE001, RUF100 - whatever the solver's package raises
+            raise _refused(session, f"{type(error).__name__}: {error}") from error
+        right = result.point is not None and np.abs(result.point - 1.0).max() < _NEAR
+        if not (right and _OPTIMUM - _NEAR < result.bound <= _OPTIMUM):
+            told = result.detail or result.status.value
+            if result.status in (SolveStatus.OPTIMAL, SolveStatus.TARGET):
+                told += f", bound {result.bound:g}, point {result.point}"
+            raise _refused(session, told)
+    session.close()
+
+
+def _refused(session: Session, told: str) -> SolverUnavailableError:
+    return SolverUnavailableError(
+        f"{session.name} fails a program of two binaries whose optimum is 2 ({told}): look at its "
+        "installation and licence, or use another solver, such as highs"
+    )
+
+
+@cache
+def _program() -> Program:
+    builder = ProgramBuilder()
+    x = builder.add_columns("x", np.arange(2), 0.0, 1.0, integer=True)
+    builder.add_rows("sum", np.arange(1), [(np.ones((1, 2)), x)], 1.5, np.inf)
+    return builder.build()
+
+
+_GAP = 5e-6
+_WHOLE_GAP = 0.9
+_MOST_ROUNDS = 8
+_VIOLATION = 1e-6
+
+
+class Outcome(Enum):
+    """A solver's answer on a program with a cutoff."""
+
+    POINT = "a point"
+    EMPTY = "infeasible"
+    LATE = "time limit"
+    FAILED = "no answer"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """The outcome of one solve, the point that came with it, and the solver's own words."""
+
+    outcome: Outcome
+    point: FloatArray | None = None
+    detail: str = ""
+
+
+Solve = Callable[[float, float], Attempt]
+"""Minimise with the row ``c·v ≤ cap`` (none where ``cap`` is infinite) within some seconds."""
+
+
+def minimise_by_cutoff(
+    program: Program, cost: FloatArray, targets: Targets, parameters: SolverParameters, solve: Solve
+) -> SolveResult:
+    """Minimise ``cost·v`` over ``program`` by ``solve``, with a bound proven by cutoffs.
+
+    ``program`` is the program that the solver has, without entries that it would drop.
+
+    Raises ``SolverError`` if the solver's answer would prove nothing: for a cost that is not
+    bounded by the bounds of the columns ("infeasible" may stand for "unbounded" then), and for
+    coefficients larger than the solver is trusted with.
+    """
+    if not program.columns:
+        return SolveResult(SolveStatus.OPTIMAL, 0.0, np.zeros(0), detail="no columns")
+    floor = _floor(program, cost, parameters)
+    lost = _lost(program, cost, parameters)
+    # they know no limit of work
+    most = LONGEST_CHECK if targets.work < np.inf else np.inf
+    deadline = time.monotonic() + min(targets.seconds, most)
+    cap, proves = _target(targets, parameters, lost)
+    best: FloatArray | None = None
+    value = np.inf
+    for _ in range(_MOST_ROUNDS):
+        seconds = deadline - time.monotonic()
+        attempt = solve(cap, seconds) if seconds > 0 else Attempt(Outcome.LATE, None, "time limit")
+        spend_solve(program, program.rows)  # these solvers do not tell their iterations
+        point = attempt.point if _is_point(program, attempt.point) else None
+        if point is not None and cost @ point < value:
+            best, value = point, float(cost @ point)
+        if attempt.outcome is not Outcome.POINT:
+            return _ended(attempt, cap, proves, best)
+        if point is None:
+            detail = f"a point that does not fit the program ({attempt.detail})"
+            return SolveResult(SolveStatus.FAILED, point=best, detail=detail)
+        if value < targets.violated_below:
+            return SolveResult(SolveStatus.TARGET, point=best, detail=attempt.detail)
+        gap = _WHOLE_GAP if targets.whole else _GAP * max(1.0, abs(value))
+        cap, proves = value - gap, value - gap - _slack(parameters, value, lost)
+        if cap < floor:
+            return SolveResult(SolveStatus.OPTIMAL, floor, best, detail=attempt.detail)
+    return SolveResult(SolveStatus.FAILED, point=best, detail="ever better points, and no end")
+
+
+def _floor(program: Program, cost: FloatArray, parameters: SolverParameters) -> float:
+    """Return the bound that the columns' bounds prove; check the coefficients first."""
+    largest = max(float(np.max(np.abs(n), initial=0.0)) for n in (program.matrix.data, cost))
+    if largest > parameters.largest_coefficient:
+        raise SolverError(f"{parameters.name} is not trusted with a coefficient of {largest:.3g}")
+    used = np.flatnonzero(cost)
+    ends = np.stack([program.column_lower[used], program.column_upper[used]]) * cost[used]
+    floor = float(np.sum(np.min(ends, axis=0)))
+    if not np.isfinite(floor):
+        raise SolverError("the cost is not bounded by the bounds of the columns")
+    return floor - 1e-12 * float(np.sum(np.abs(ends)))
+
+
+def _lost(program: Program, cost: FloatArray, parameters: SolverParameters) -> float:
+    """Return the most that entries of the cutoff can contribute which the solver may drop."""
+    tiny = np.flatnonzero((cost != 0) & (np.abs(cost) <= parameters.dropped))
+    low, high = np.abs(program.column_lower[tiny]), np.abs(program.column_upper[tiny])
+    return float(np.abs(cost[tiny]) @ np.maximum(low, high))
+
+
+def _slack(parameters: SolverParameters, value: float, lost: float) -> float:
+    return parameters.slack * max(1.0, abs(value)) + lost
+
+
+def _target(targets: Targets, parameters: SolverParameters, lost: float) -> tuple[float, float]:
+    """Return the first cutoff and the bound that it proves."""
+    above = targets.holds_above
+    if not np.isfinite(above):
+        return np.inf, np.inf
+    # a little more is asked for, so that what is proven is all that is needed
+    return above + _slack(parameters, above, lost), above
+
+
+def _ended(attempt: Attempt, cap: float, proves: float, best: FloatArray | None) -> SolveResult:
+    """Return the result of a search whose last solve brought no better point."""
+    status, bound = SolveStatus.FAILED, -np.inf
+    if attempt.outcome is Outcome.LATE:
+        status = SolveStatus.TIME_LIMIT
+    elif attempt.outcome is Outcome.EMPTY and best is not None:
+        status, bound = SolveStatus.OPTIMAL, proves
+    elif attempt.outcome is Outcome.EMPTY and np.isfinite(cap):
+        status, bound = SolveStatus.TARGET, proves
+    elif attempt.outcome is Outcome.EMPTY:
+        status = SolveStatus.INFEASIBLE
+    return SolveResult(status, bound, best, detail=attempt.detail)
+
+
+def filled(program: Program, values: Sequence[float | None]) -> FloatArray:
+    """Return ``values`` as a point; a column in no row or cost has None, and gets any value."""
+    anything = np.maximum(program.column_lower, np.minimum(program.column_upper, 0.0))
+    pairs = zip(values, anything.tolist(), strict=True)
+    return np.array([other if value is None else value for value, other in pairs], dtype=np.float64)
+
+
+def _is_point(program: Program, point: FloatArray | None) -> bool:
+    """Return whether ``point`` satisfies ``program`` up to the digits that solvers print."""
+    if point is None or point.shape != (program.columns,) or not np.isfinite(point).all():
+        return False
+    rows, whole = program.matrix @ point, point[program.integer]
+    gaps = (
+        program.row_lower - rows,
+        rows - program.row_upper,
+        program.column_lower - point,
+        point - program.column_upper,
+        np.abs(whole - np.round(whole)),
+    )
+    worst = max(float(np.max(gap, initial=0.0)) for gap in gaps)
+    return worst <= _VIOLATION * float(np.max(np.abs(point), initial=1.0))

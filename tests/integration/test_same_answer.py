@@ -26,10 +26,10 @@ _TIMED = ("seconds", "check_seconds", "stages", "solvers")
 _CLOCKS = (
     "milp_verix.base.clock",
     "milp_verix.oracle.engines.portfolio",
-    "milp_verix.oracle.stage_clock",
-    "milp_verix.problem.request",
+    "milp_verix.oracle.statistics",
+    "milp_verix.problem.search",
     "milp_verix.solvers.session",
-    "milp_verix.solvers.cutoff",
+    "milp_verix.solvers.trust",
     "milp_verix.solvers.remote.remote_session",
     "milp_verix.searches.minimum.search",
     "milp_verix.searches.minimum.heuristics.proposals",

@@ -62,5 +62,5 @@ def install(monkeypatch: pytest.MonkeyPatch, answering: Answering) -> FakeSolver
     """Let checks open sessions that say what ``answering`` says."""
     solver = FakeSolver(answering)
     # the package's name "check" is the function
-    monkeypatch.setattr(sys.modules["milp_verix.oracle.engines.reopening"], "open_session", solver)
+    monkeypatch.setattr(sys.modules["milp_verix.oracle.engines.programs"], "open_session", solver)
     return solver

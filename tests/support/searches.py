@@ -13,8 +13,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.problem.objective import Objective, make_objective
-from milp_verix.problem.request import Request
-from milp_verix.problem.search import Search
+from milp_verix.problem.search import Request, Search
 from milp_verix.searches.minimum.branch_and_cut import BranchAndCut, branch_and_cut
 from milp_verix.searches.minimum.explainer import Explainer
 from milp_verix.searches.minimum.heuristics.incumbent import Incumbent

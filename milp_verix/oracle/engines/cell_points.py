@@ -6,9 +6,8 @@ input is read from the binaries: the nearest one in the cells that they name.
 
 import numpy as np
 
-from milp_verix.oracle.engines.leaf_reach import Reach
 from milp_verix.oracle.engines.leaf_search import Clique
-from milp_verix.oracle.engines.leaves import cells_for
+from milp_verix.oracle.engines.leaves import Reach, cells_for
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Interval, Program
 from verix_encodings.arrays import FloatArray, IntArray

@@ -1,23 +1,270 @@
-"""The engine ``split``: claims about few inputs with wide ranges, decided by branching on these."""
+"""The engine ``split``: claims about few inputs with wide ranges, decided by branching on these.
+
+Boxes of a branch and bound on inputs, with the bounds proven on them.
+
+Branching on inputs: boxes of inputs, bounded in batches, split until each is decided.
+
+Few inputs with wide ranges favour this over branching on phases: half a range tightens every
+neuron at once (ReluVal: Wang, Pei, Whitehouse, Yang, Jana, USENIX Security 2018; nnenum: Bak, NFM
+2021; the input split of α,β-CROWN). A batch of open boxes goes through these steps:
+
+1. Each is halved at its input with the largest ``(|a_i| + r_i) · width_i``: ``a`` are the
+   coefficients of the linear form above its worst margin, and ``r`` half the ranges of that
+   margin's slopes over the box. An integral input is split into ``≤ k`` and ``≥ k + 1``.
+2. Halves outside of the norm ball, by proof, are discarded.
+3. Interval arithmetic inside the parent's bounds, and one backward pass for the open margins. A
+   half is closed once each margin is proven below ``-needed``.
+4. Halves that stay open get backward bounds of the neurons that they leave undecided, and another
+   pass for the margins.
+5. The maximiser of the worst margin's linear form and the middle of each open half are evaluated.
+   Gradients climb from the worst of these, through the whole region. Points run in onnxruntime if
+   a margin is above zero there.
+
+Open boxes with the worst bounds come first. The worst bound of all closed and open boxes is proven
+for the whole region at any moment.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from milp_verix.oracle.engines.box_search import BoxSearch
 from milp_verix.oracle.engines.claim import Claim, Decision
-from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
+from milp_verix.oracle.engines.phase_search import OpenNodes
+from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, TriedPoints, decided
 from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.bounds.boxes import Boxes, root_boxes
+from verix_encodings.bounds.interval import Late, Range, never
 from verix_encodings.bounds.mixed_domain import MixedDomain
 from verix_encodings.bounds.one_hot_box import one_hot_box
+from verix_encodings.propagation.batch_crown import BatchCrown
+from verix_encodings.propagation.batch_slopes import slope_ranges
 
-_MOST_VALUES = 20_000  # of a network whose boxes are worth splitting; not measured
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """Boxes with proven ``upper`` bounds on the margins, (N, m), and the input to split, (N,).
+
+    ``known`` are bounds of hidden values over each box, by the number of the value.
+    """
+
+    boxes: Boxes
+    upper: FloatArray
+    axis: IntArray
+    known: dict[int, Range]
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+    def __getitem__(self, chosen: IntArray | BoolArray | slice) -> "Scored":
+        known = {value: (low[chosen], high[chosen]) for value, (low, high) in self.known.items()}
+        return Scored(self.boxes[chosen], self.upper[chosen], self.axis[chosen], known)
+
+    @property
+    def bytes(self) -> int:
+        """The memory that the boxes take."""
+        arrays = [self.boxes.lower, self.upper, *(low for low, _ in self.known.values())]
+        return 2 * sum(array.nbytes for array in arrays)
+
+    @classmethod
+    def joined(cls, groups: "Sequence[Scored]") -> "Scored":
+        """Return the boxes of several groups, at least one, as one group."""
+        if len(groups) == 1:
+            return groups[0]
+        lower = np.concatenate([group.boxes.lower for group in groups])
+        upper = np.concatenate([group.boxes.upper for group in groups])
+        known = {
+            value: (
+                np.concatenate([group.known[value][0] for group in groups]),
+                np.concatenate([group.known[value][1] for group in groups]),
+            )
+            for value in groups[0].known
+        }
+        return cls(
+            groups[0].boxes.at(lower, upper),
+            np.concatenate([group.upper for group in groups]),
+            np.concatenate([group.axis for group in groups]),
+            known,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A box halved at input ``axis``, at ``at``; the keys of both halves, None if one is empty."""
+
+    axis: int
+    at: float
+    below: bytes | None
+    above: bytes | None
+
+
+# the widths of AC-4's layers times this many boxes fill a few caches: more gain no speed
+_MOST_BOXES = 512
+_MOST_VALUES = 2**21  # of a batch: 16 MB
+# from the highest points of a batch; a climb at all was measured (`7c62b28`), eight were not
+_CLIMBS = 8
+
+
+@dataclass(slots=True, eq=False)
+class BoxSearch:
+    """A search over ``region`` for a point where a margin of ``network`` is above zero.
+
+    ``root`` are bounds on all values over the region, ``bounds`` those on the margins, (m,). A
+    margin holds once it is proven below ``-needed``, (m,). ``tried`` keeps the points seen.
+    ``domain`` has the integers among the inputs and their rules. ``boxes`` counts the boxes bounded
+    so far. Boxes are ``stuck`` if they are too small to be split, or a point of theirs is so close
+    to the bound that splitting cannot prove the margin. If ``proof`` is a mapping, each split is
+    added to it, by the key of the box.
+    """
+
+    network: Network
+    region: Interval | NormBall
+    root: Bounds
+    bounds: FloatArray
+    needed: FloatArray
+    replays: Callable[[FloatArray], bool]
+    domain: MixedDomain | None = None
+    proof: dict[bytes, Split] | None = None
+    tried: TriedPoints = field(init=False)
+    boxes: int = 0
+    stuck: int = 0
+    _crown: BatchCrown = field(init=False)
+    _closed: FloatArray = field(init=False)
+    _open: OpenNodes[Scored] = field(init=False)
+
+    def __post_init__(self) -> None:
+        size = self.needed.size
+        self._crown = BatchCrown(self.network, self.root)
+        self.tried = TriedPoints(self.network, self.region, self.needed, self.replays)
+        self._closed = np.full(size, -np.inf)
+        self._open = OpenNodes(self.needed)
+
+    @property
+    def upper(self) -> FloatArray:
+        """The bounds proven on the margins over the region, shape (m,)."""
+        return np.maximum(self._closed, self._open.upper())
+
+    def run(self, late: Late = never) -> bool:
+        """Search until an input replays, no box is open, or ``late()``; return whether all hold."""
+        self.tried.late = late
+        at_once = min(max(_MOST_VALUES // sum(self.network.sizes), 2), _MOST_BOXES)
+        start = self._cut(root_boxes(self.region))[0]
+        self._bound(start, np.tile(self.bounds, (len(start), 1)), {}, late)
+        while self._open and not self.tried.found and not late():
+            self._bound(*self._halves(self._open.pop(at_once // 2)), late)
+        return not (self.tried.found or self._open or self.stuck)
+
+    @property
+    def _integral(self) -> BoolArray | None:
+        return None if self.domain is None else self.domain.integral
+
+    def _cut(self, boxes: Boxes) -> tuple[Boxes, BoolArray]:
+        """Cut boxes at the ball, at integers and by rules; return those left, and which."""
+        boxes, kept = boxes.cut(self._integral)
+        if self.domain is None or not self.domain.clauses:
+            return boxes, kept
+        lower, upper, possible = self.domain.cut(boxes.lower, boxes.upper)
+        kept[kept] = possible
+        return boxes.at(lower[possible], upper[possible]), kept
+
+    def _halves(self, parents: Scored) -> tuple[Boxes, FloatArray, dict[int, Range]]:
+        """Halve each box at its axis; children keep the bounds of their parents."""
+        rows, axis = np.arange(len(parents)), parents.axis
+        end = start = parents.boxes.middle[rows, axis]
+        if self._integral is not None:
+            whole = self._integral[axis]
+            end = np.where(whole, np.floor(end), end)
+            start = np.where(whole, end + 1.0, start)
+        twice = np.tile(rows, 2)
+        lower, upper = parents.boxes.lower[twice], parents.boxes.upper[twice]
+        upper[rows, axis] = end
+        lower[rows + rows.size, axis] = start
+        halves, meets = self._cut(parents.boxes.at(lower, upper))
+        self._note(parents, (start + end) / 2, halves, meets)
+        kept = twice[meets]
+        known = {v: (below[kept], above[kept]) for v, (below, above) in parents.known.items()}
+        return halves, parents.upper[kept], known
+
+    def _note(self, parents: Scored, at: FloatArray, halves: Boxes, meets: BoolArray) -> None:
+        """Add splits to the proof; of both halves of all boxes, those that ``meets`` are left."""
+        if self.proof is None:
+            return
+        keys = iter(halves.keys)
+        left = [next(keys) if meet else None for meet in meets]
+        pairs = zip(left[: at.size], left[at.size :], strict=True)
+        for row, (key, (below, above)) in enumerate(zip(parents.boxes.keys, pairs, strict=True)):
+            self.proof[key] = Split(int(parents.axis[row]), float(at[row]), below, above)
+
+    def _bound(self, boxes: Boxes, upper: FloatArray, known: dict[int, Range], late: Late) -> None:
+        """Bound ``boxes``, try points of those that stay open, and queue these."""
+        self.boxes += len(boxes)
+        ways = np.zeros(boxes.lower.shape)
+        for backward in (False, True):
+            found = self._crown.bounds(boxes, known, late=late if backward else None)
+            upper, ways = self._margins(boxes, found, upper, ways)
+            open_ = np.any(~(upper < -self.needed), axis=1)
+            self._close(upper[~open_])
+            boxes, upper, ways = boxes[open_], upper[open_], ways[open_]
+            found = [(below[open_], above[open_]) for below, above in found]
+            known = {value: found[value] for value in self._crown.hidden if value}
+            if not len(boxes):
+                return
+        rows, worst = np.arange(len(boxes)), np.argmax(upper + self.needed, axis=1)
+        seen = self._tried(boxes, ways)[rows, worst]
+        stuck = upper[rows, worst] - seen <= self.needed[worst]
+        axis = np.zeros_like(rows)
+        if self.network.input_size:
+            width = boxes.widths(self._integral)
+            bend = slope_ranges(self.network, found, worst)[1]
+            # where no input matters to the form, the widest is split
+            axis = np.argmax((np.abs(ways) + bend + 1e-12) * width, axis=1)
+            stuck |= width[rows, axis] <= 0
+        else:  # nothing is free: the box is one point
+            stuck[:] = True
+        self._close(upper[stuck])
+        self.stuck += int(stuck.sum())
+        self._open.push(Scored(boxes, upper, axis, known)[~stuck])
+
+    def _close(self, upper: FloatArray) -> None:
+        self._closed = np.maximum(self._closed, upper.max(axis=0, initial=-np.inf))
+
+    def _margins(
+        self, boxes: Boxes, found: list[Range], upper: FloatArray, ways: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bound the margins that are open; return bounds, and the form of each box's worst."""
+        owner, margin = np.nonzero(~(upper < -self.needed))
+        forms = self._crown.margins(boxes, found, owner, margin, self.tried.late)
+        upper, ways = upper.copy(), ways.copy()
+        upper[owner, margin] = np.fmin(upper[owner, margin], forms.upper)
+        # the last row written for a box is its worst
+        order = np.argsort(forms.upper + self.needed[margin], kind="stable")
+        ways[owner[order]] = np.nan_to_num(forms.coefficients[order])
+        return upper, ways
+
+    def _tried(self, boxes: Boxes, ways: FloatArray) -> FloatArray:
+        """Look at two points of each box; return the higher values of its margins, (N, m)."""
+        points = np.concatenate([boxes.farthest(ways), boxes.middle])
+        if self._integral is not None:
+            points = np.where(self._integral, np.floor(points), points)
+        values = self.tried.seen(points)
+        if not (self.tried.found or (self._integral is not None and self._integral.all())):
+            highest = np.argsort(-(values + self.needed[:, None]).max(axis=0), kind="stable")
+            self.tried.climb(points[highest[:_CLIMBS]])
+        if self.domain is not None:
+            # a point that breaks the rules says nothing about those of its box
+            values = np.where(self.domain.nearly(points), values, -np.inf)
+        return np.asarray(np.maximum(*np.split(values, 2, axis=1)).T)
+
+
+_MOST_VALUES_OF_INPUT_SPLIT = 20_000  # of a network whose boxes are worth splitting; not measured
 
 
 class InputSplit(BoundsEngine):
-    """Decides claims by a :class:`~milp_verix.oracle.engines.box_search.BoxSearch`.
+    """Decides claims by a :class:`~milp_verix.oracle.engines.input_split.BoxSearch`.
 
     Each claim folds its own fixed inputs away. Networks of more than 20,000 values are UNKNOWN at
     once: rows of their backward bounds are held as dense arrays.
@@ -28,7 +275,7 @@ class InputSplit(BoundsEngine):
     def decide(self, claim: Claim) -> Decision:
         """Decide ``claim`` by its deadline, which is looked at between batches."""
         values = sum(claim.margins.sizes)
-        if values > _MOST_VALUES:
+        if values > _MOST_VALUES_OF_INPUT_SPLIT:
             refused = f"the network has {values} values, and split takes {_MOST_VALUES} at most"
             return Decision(Verdict(Answer.UNKNOWN, reason=refused), claim.upper, {})
         replays = Replays(self._problem, claim.free)

@@ -13,13 +13,12 @@ import numpy as np
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import LicenceLimitError, SolverError
 from milp_verix.base.tolerances import Tolerances
+from milp_verix.oracle.attacks import climb, pulled_in
 from milp_verix.oracle.engines.cell_points import point_of_cells
 from milp_verix.oracle.engines.leaves import trees_of
 from milp_verix.oracle.engines.warm_program import WarmProgram
-from milp_verix.oracle.gradient_ascent import climb, pulled_in
 from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Answer, Effort, Verdict
-from milp_verix.oracle.witness import replayed
+from milp_verix.oracle.verdict import Answer, Effort, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.session import NODE_LIMIT

@@ -6,10 +6,9 @@ from importlib.metadata import version
 
 import numpy as np
 
+from milp_verix.oracle.attacks import climbs
 from milp_verix.oracle.engines.claim import Claim, Decision
-from milp_verix.oracle.gradient_ascent import climbs
-from milp_verix.oracle.verdict import Answer, Effort, Verdict
-from milp_verix.oracle.witness import replayed
+from milp_verix.oracle.verdict import Answer, Effort, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray

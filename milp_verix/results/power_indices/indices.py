@@ -42,8 +42,7 @@ from math import comb, factorial, inf, nextafter
 
 import numpy as np
 
-from milp_verix.results.power_indices.antichains import Antichain, Counts
-from milp_verix.results.power_indices.known_game import KnownGame, Vector, halves
+from milp_verix.results.power_indices.known_game import Antichain, Counts, KnownGame, Vector, halves
 
 ZERO, ONE = Fraction(0), Fraction(1)
 

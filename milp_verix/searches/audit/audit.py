@@ -10,8 +10,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, InputLike, Ordering, OrderLike, TraversalOptions
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.request import Request
-from milp_verix.problem.search import USUAL, Search
+from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.public import Audit
 from milp_verix.searches.audit.feature_sets import FeatureSetLike, feature_set, groups_for
 from milp_verix.searches.audit.search import AuditProgress, AuditSearch

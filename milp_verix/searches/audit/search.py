@@ -14,7 +14,7 @@ from functools import partial
 
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.problem.request import Request
+from milp_verix.problem.search import Request
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Audit

@@ -4,8 +4,7 @@ from math import ceil, isfinite
 from typing import TypeAlias
 
 from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.problem.request import Request
-from milp_verix.problem.search import Search
+from milp_verix.problem.search import Request, Search
 from milp_verix.results.records.audit import AuditRecord, Minimum
 from milp_verix.searches.minimum.minimum import minimum_of
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count as numbers
 
 from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.problem.request import Request
+from milp_verix.problem.search import Request
 from milp_verix.results.public import ContrastiveExplanation
 from milp_verix.results.records.contrast import Alternative
 

@@ -20,10 +20,9 @@ from milp_verix.base.errors import SolverError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.smaller_balls import SmallerBalls
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.oracle.verdict import Effort, Verdict
-from milp_verix.oracle.witness import replayed
+from milp_verix.oracle.verdict import Effort, Verdict, replayed
 from milp_verix.problem.objective import attainable
-from milp_verix.problem.request import Request
+from milp_verix.problem.search import Request
 from milp_verix.results.public import ContrastiveExplanation
 from milp_verix.searches.contrast.change_measure import EQUAL, ChangeMeasure
 from milp_verix.searches.contrast.greedy_contrasts import greedy_contrasts

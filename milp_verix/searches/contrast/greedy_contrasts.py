@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from milp_verix.oracle.gradient_ascent import climb
+from milp_verix.oracle.attacks import climb
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.oracle.verdict import Verdict
-from milp_verix.oracle.witness import replayed
+from milp_verix.oracle.verdict import Verdict, replayed
 from verix_encodings.arrays import FloatArray
 
 

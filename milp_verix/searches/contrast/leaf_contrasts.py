@@ -12,11 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.oracle.engines.leaf_reach import Reach
 from milp_verix.oracle.engines.leaf_search import Clique, LeafSearch
-from milp_verix.oracle.engines.leaves import cells_for, cut_of, trees_of
-from milp_verix.oracle.verdict import Effort, Verdict
-from milp_verix.oracle.witness import replayed
+from milp_verix.oracle.engines.leaves import Reach, cells_for, cut_of, trees_of
+from milp_verix.oracle.verdict import Effort, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.searches.contrast.change_measure import EQUAL, ChangeMeasure
 from milp_verix.searches.contrast.contrast_search import ContrastSearch

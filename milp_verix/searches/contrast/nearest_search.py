@@ -7,9 +7,8 @@ ray from the input, a little beyond, shows the change. So bound and distance dif
 
 import numpy as np
 
-from milp_verix.oracle.gradient_ascent import climb
-from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.oracle.witness import replayed
+from milp_verix.oracle.attacks import climb
+from milp_verix.oracle.verdict import Answer, Verdict, replayed
 from milp_verix.searches.contrast.contrast_search import ContrastSearch
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.norm_ball import length

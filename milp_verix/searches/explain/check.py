@@ -11,8 +11,7 @@ from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, CheckOptions, InputLike
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.request import Request
-from milp_verix.problem.search import USUAL, Search
+from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.check import Check
 from milp_verix.results.plain_counterfactuals import plain_counterfactual

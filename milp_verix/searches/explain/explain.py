@@ -12,8 +12,7 @@ from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, InputLike, Ordering, OrderLike, TraversalOptions
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.request import Request
-from milp_verix.problem.search import USUAL, Search
+from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.public import Explanation
 from milp_verix.searches.explain.explain_search import ExplainSearch, Progress

@@ -8,7 +8,7 @@ from milp_verix.base.clock import Deadline, OutOfTimeError, elapsed_work
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import StageStatistics
 from milp_verix.oracle.verdict import Stage
-from milp_verix.problem.request import Request
+from milp_verix.problem.search import Request
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation

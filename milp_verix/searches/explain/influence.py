@@ -10,7 +10,7 @@ influence come first.
 import numpy as np
 
 from milp_verix.base.clock import NO_LIMIT, Deadline, OutOfTimeError
-from milp_verix.oracle.gradient_ascent import climb, gradient, only
+from milp_verix.oracle.attacks import climb, gradient, only
 from milp_verix.oracle.whole_ball import WholeBall, whole_ball
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Network

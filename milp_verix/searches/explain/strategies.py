@@ -66,7 +66,7 @@ def galloping(walk: Walk) -> None:
 
     Counterfactuals from known points are taken for all features at once, since they stay valid as
     ``B`` grows. Then bounds free as many features as they prove. Then one exact check is made of
-    the features that :mod:`~milp_verix.oracle.lookahead` expects to go together.
+    the features that :mod:`~milp_verix.oracle.reuse` expects to go together.
     """
     if walk.oracle.exactness == "bounds":
         free_by_forms(walk)

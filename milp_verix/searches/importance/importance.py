@@ -27,8 +27,7 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, InputLike, SolverOptions
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.request import Request
-from milp_verix.problem.search import USUAL, Search
+from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.earlier import EarlierGame, EarlierImportance, earlier_importance
 from milp_verix.results.public import Importance, index_named

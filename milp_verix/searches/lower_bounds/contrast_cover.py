@@ -18,7 +18,7 @@ import numpy as np
 
 from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle.perturbation_set import PerturbationSet
-from milp_verix.oracle.witness import replayed
+from milp_verix.oracle.verdict import replayed
 from milp_verix.problem.objective import Objective
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.searches.lower_bounds.hitting_set import propose

@@ -26,8 +26,7 @@ from milp_verix.problem.objective import make_objective
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, InputLike, SolverOptions
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.request import Request
-from milp_verix.problem.search import USUAL, Search
+from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation

@@ -14,7 +14,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.oracle.statistics import INTERRUPTED, SearchEffort, Statistics
 from milp_verix.problem.objective import Objective
-from milp_verix.problem.request import Request
+from milp_verix.problem.search import Request
 from milp_verix.results.earlier import Earlier
 from milp_verix.results.public import Explanation
 from milp_verix.searches.explain.explain_search import explanation_of

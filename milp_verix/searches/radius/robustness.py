@@ -15,8 +15,7 @@ from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import AskedAnywhere, CheckOptions, InputLike
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.request import Request
-from milp_verix.problem.search import USUAL, Search
+from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.public import RobustnessRadii
 from milp_verix.searches.radius.balls import Balls, scale_of
 from milp_verix.searches.radius.bracket import Bracket

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from milp_verix.base.clock import Deadline
 from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.request import Request
+from milp_verix.problem.search import Request
 from milp_verix.results.build import shared_fields, statistics_of
 from milp_verix.results.public import RobustnessRadii
 from milp_verix.searches.radius.bracket import Bracket

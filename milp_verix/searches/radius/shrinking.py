@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from milp_verix.oracle.verdict import Verdict
-from milp_verix.oracle.witness import violated_by
+from milp_verix.oracle.verdict import Verdict, violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.records.base import Counterfactual

@@ -8,7 +8,7 @@ import numpy as np
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import TIME_LIMIT, SolverStatistics
 from milp_verix.oracle.verdict import Answer, Effort, Verdict
-from milp_verix.problem.request import Request
+from milp_verix.problem.search import Request
 from milp_verix.searches.ranges.known_points import KnownPoints, boxes_of, climbed
 from milp_verix.searches.ranges.quick_bounds import QuickBounds
 from milp_verix.searches.ranges.regions import Regions, State

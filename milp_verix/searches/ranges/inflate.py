@@ -12,8 +12,7 @@ from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, CheckOptions, InputLike
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.request import Request
-from milp_verix.problem.search import USUAL, Search
+from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.public import Ranges
 from milp_verix.searches.audit.feature_sets import FeatureSetLike, feature_set, groups_for
 from milp_verix.searches.explain.explain import explain_problem

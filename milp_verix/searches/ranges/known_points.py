@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.oracle.gradient_ascent import frank_wolfe, margins_along
-from milp_verix.oracle.verdict import Verdict
-from milp_verix.oracle.witness import replayed
+from milp_verix.oracle.attacks import frank_wolfe, margins_along
+from milp_verix.oracle.verdict import Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.searches.ranges.axes import WordAxis
 from milp_verix.searches.ranges.regions import Regions, State, stacked

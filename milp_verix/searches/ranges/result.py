@@ -6,7 +6,7 @@ import numpy as np
 
 from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.verdict import Verdict
-from milp_verix.problem.request import Request
+from milp_verix.problem.search import Request
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
 from milp_verix.results.public import Ranges
 from milp_verix.results.records.ranges import Beyond, FeatureRange, RangesRecord

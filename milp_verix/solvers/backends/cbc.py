@@ -24,13 +24,20 @@ import numpy as np
 
 from milp_verix.base.errors import SolverError, SolverUnavailableError, refusing
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.control import ask_control
 from milp_verix.solvers.interrupt import LONGEST_WAIT, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.parameters import CBC, cbc_options, notes_on
-from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond, start_of
-from milp_verix.solvers.solver_work import spend_solve, units_of_iteration
+from milp_verix.solvers.session import (
+    OwnSolver,
+    SolveResult,
+    SolveStatus,
+    Targets,
+    refuse_beyond,
+    spend_solve,
+    start_of,
+    units_of_iteration,
+)
+from milp_verix.solvers.trust import ask_control
 from verix_encodings import Program, write_mps
 from verix_encodings.arrays import FloatArray, IntArray
 

@@ -16,18 +16,18 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.parameters import GUROBI, gurobi_options, notes_on
 from milp_verix.solvers.session import (
     NODE_LIMIT,
+    OwnSolver,
     SolveResult,
     SolveStatus,
     Targets,
     grown,
     refuse_beyond,
+    spend_solve,
     start_of,
 )
-from milp_verix.solvers.solver_work import spend_solve
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND, spend

@@ -19,7 +19,6 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.parameters import (
     HIGHS_DROPS,
     HIGHS_LEAN,
@@ -29,14 +28,16 @@ from milp_verix.solvers.parameters import (
 )
 from milp_verix.solvers.session import (
     NODE_LIMIT,
+    OwnSolver,
     SolveResult,
     SolveStatus,
     Targets,
     grown,
     refuse_beyond,
+    spend_solve,
     start_of,
+    units_of_iteration,
 )
-from milp_verix.solvers.solver_work import spend_solve, units_of_iteration
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend

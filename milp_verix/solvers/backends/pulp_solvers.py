@@ -1,7 +1,7 @@
 """Any solver that PuLP finds: ``pulp`` is the CBC that PuLP brings, ``pulp:NAME`` another.
 
 PuLP reports no dual bound, and calls solves optimal that stopped with a solution, so proofs are by
-cutoff (:mod:`~milp_verix.solvers.cutoff`). It leaves the solver's process and files behind at
+cutoff (:mod:`~milp_verix.solvers.trust`). It leaves the solver's process and files behind at
 Ctrl-C, so it runs in a process of its own.
 """
 
@@ -20,12 +20,17 @@ import numpy as np
 from milp_verix.base.errors import SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import cbc
-from milp_verix.solvers.control import ask_control
-from milp_verix.solvers.cutoff import Attempt, Outcome, filled, minimise_by_cutoff
 from milp_verix.solvers.parameters import SolverParameters, notes_on, parameters_of
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import SolveResult, Targets, refuse_beyond
-from milp_verix.solvers.trust import distrust
+from milp_verix.solvers.trust import (
+    Attempt,
+    Outcome,
+    ask_control,
+    distrust,
+    filled,
+    minimise_by_cutoff,
+)
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 

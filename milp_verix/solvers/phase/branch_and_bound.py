@@ -27,11 +27,17 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.parameters import HIGHS_DROPS
 from milp_verix.solvers.phase.search_tree import Node, Search
 from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
-from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, grown, refuse_beyond
+from milp_verix.solvers.session import (
+    OwnSolver,
+    SolveResult,
+    SolveStatus,
+    Targets,
+    grown,
+    refuse_beyond,
+)
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, Matrix
 from verix_encodings.proofs.safe_bound import SafeBound

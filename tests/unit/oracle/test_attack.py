@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Problem
-from milp_verix.oracle.attack import attacked
-from milp_verix.oracle.gradient_ascent import frank_wolfe
+from milp_verix.oracle.attacks import attacked, frank_wolfe
 from tests.support.brute_force_cases import case
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.digits_example import images, network
@@ -66,7 +65,7 @@ def test_batches_find_what_one_batch_finds(index: int, monkeypatch: pytest.Monke
     starts = np.tile(problem.x.astype(np.float64), (problem.margins.output_size, 1))
     arguments = problem, problem.margins, starts, [*range(40)], [*range(40, 64)]
     at_once = dict(attacked(*arguments))
-    monkeypatch.setattr("milp_verix.oracle.attack._MOST_VALUES", 1)
+    monkeypatch.setattr("milp_verix.oracle.attacks._MOST_VALUES", 1)
     assert len(dict(attacked(*arguments))) >= 0.9 * len(at_once)
 
 
@@ -82,8 +81,8 @@ def test_features_are_not_attacked_where_all_of_them_together_are_safe(
         climbs += 1
         return frank_wolfe(*arguments, **options)
 
-    monkeypatch.setattr("milp_verix.oracle.attack.frank_wolfe", counting)
-    monkeypatch.setattr("milp_verix.oracle.attack._MOST_VALUES", 1)
+    monkeypatch.setattr("milp_verix.oracle.attacks.frank_wolfe", counting)
+    monkeypatch.setattr("milp_verix.oracle.attacks._MOST_VALUES", 1)
     found = attacked(problem, problem.margins, starts, [*range(40)], [*range(40, 64)])
     assert [*found] == []
     assert climbs == 1

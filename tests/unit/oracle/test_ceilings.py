@@ -11,11 +11,11 @@ from milp_verix import Problem, check, explain
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle import smaller_balls
+from milp_verix.oracle.attacks import pulled_in
 from milp_verix.oracle.engines.claim import Deeper
-from milp_verix.oracle.gradient_ascent import pulled_in
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.preparation import prepared
 from milp_verix.oracle.smaller_balls import SmallerBalls
+from milp_verix.oracle.whole_ball import prepared
 from milp_verix.problem.search import Search
 from tests.support.brute_force_cases import case
 from tests.support.random_networks import dense_network, random_layers

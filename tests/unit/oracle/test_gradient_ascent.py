@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from milp_verix.oracle.gradient_ascent import climb, frank_wolfe
+from milp_verix.oracle.attacks import climb, frank_wolfe
 from tests.support.random_networks import network_of, random_layers
 from verix_encodings import Interval, NormBall
 from verix_encodings.arrays import FloatArray, IntArray

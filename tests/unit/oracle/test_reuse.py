@@ -9,7 +9,7 @@ import pytest
 
 from milp_verix import Problem, explain
 from milp_verix.base.clock import Deadline
-from milp_verix.oracle.gradient_ascent import climb
+from milp_verix.oracle.attacks import climb
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.reuse import first_memory
 from milp_verix.problem.search import Search

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from milp_verix import Problem
 from milp_verix.inputs.features import integer
-from milp_verix.oracle.witness import replayed
+from milp_verix.oracle.verdict import replayed
 from tests.support.lying_solvers import with_lying_ball
 from tests.support.random_networks import as_layers, dense_network
 

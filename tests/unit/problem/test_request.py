@@ -6,8 +6,7 @@ import pytest
 
 from milp_verix import InputError, Problem, Tolerances
 from milp_verix.base.clock import NO_CHECK_LIMIT, Limit
-from milp_verix.problem.request import Request
-from milp_verix.problem.search import Search
+from milp_verix.problem.search import Request, Search
 from tests.support.digits_example import images, network
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from milp_verix.base.errors import SolverError
 from milp_verix.solvers import SolveResult, SolveStatus, Targets
-from milp_verix.solvers.cutoff import Attempt, Outcome, minimise_by_cutoff
 from milp_verix.solvers.parameters import CBC, HIGHS, UNKNOWN
+from milp_verix.solvers.trust import Attempt, Outcome, minimise_by_cutoff
 from verix_encodings import Program, ProgramBuilder
 
 COST = np.array([1.0, 1.0])

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.base.errors import SolverError
-from milp_verix.oracle.gradient_ascent import pulled_in
+from milp_verix.oracle.attacks import pulled_in
 from milp_verix.oracle.perturbation_set import INSIDE, PerturbationSet
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.solvers import Session, Targets, open_session

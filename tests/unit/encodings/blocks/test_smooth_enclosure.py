@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
-from milp_verix.oracle.gradient_ascent import climb
+from milp_verix.oracle.attacks import climb
 from milp_verix.oracle.verdict import Answer
 from milp_verix.searches.explain.check import check
 from milp_verix.searches.explain.explain import explain

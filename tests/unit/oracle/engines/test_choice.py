@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from milp_verix import explain
-from milp_verix.oracle.engines import reopening
+from milp_verix.oracle.engines import programs as reopening
 from milp_verix.solvers import Session, open_session
 from tests.support.digits_example import images, network
 

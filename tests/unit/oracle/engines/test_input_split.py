@@ -11,11 +11,9 @@ import milp_verix
 from milp_verix import Answer, check, explain
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.engines import input_split
-from milp_verix.oracle.engines.box_search import BoxSearch
 from milp_verix.oracle.engines.claim import Claim
-from milp_verix.oracle.engines.input_split import InputSplit
-from milp_verix.oracle.engines.open_boxes import Scored
-from milp_verix.oracle.engines.open_nodes import OpenNodes
+from milp_verix.oracle.engines.input_split import BoxSearch, InputSplit, Scored
+from milp_verix.oracle.engines.phase_search import OpenNodes
 from milp_verix.oracle.statistics import TIME_LIMIT
 from tests.support.known_radius_network import CRITICAL, checked, valley
 from tests.support.open_claims import open_claim

@@ -10,8 +10,7 @@ from milp_verix import Answer, Problem, Tolerances
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.oracle.engines import programs
 from milp_verix.oracle.engines.claim import Claim
-from milp_verix.oracle.engines.deepened import DeeperBounds
-from milp_verix.oracle.engines.programs import Programs
+from milp_verix.oracle.engines.programs import DeeperBounds, Programs
 from milp_verix.oracle.verdict import Stage
 from milp_verix.problem.search import resolve_formulation
 from tests.support.open_claims import open_claim

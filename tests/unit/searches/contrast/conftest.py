@@ -2,7 +2,7 @@
 
 import pytest
 
-from milp_verix.problem import request as request_module
+from milp_verix.problem import search as request_module
 from milp_verix.solvers import SolveResult, SolveStatus
 from tests.support.fake_session import FakeSolver
 

@@ -68,7 +68,7 @@ Install = Callable[[Callable[[Session], object]], None]
 @pytest.fixture
 def install(monkeypatch: pytest.MonkeyPatch) -> Install:
     """Return what wraps the master's session, and no other."""
-    module = sys.modules["milp_verix.problem.request"]
+    module = sys.modules["milp_verix.problem.search"]
 
     def installed(wrap: Callable[[Session], object]) -> None:
         monkeypatch.setattr(module, "open_session", lambda *a, **k: wrap(open_session(*a, **k)))

@@ -267,7 +267,7 @@ def test_an_explanation_goes_on(
         sessions.append(RemoteSession(partial(Odd, habit, once)))
         return sessions[-1]
 
-    monkeypatch.setattr(sys.modules["milp_verix.oracle.engines.reopening"], "open_session", opening)
+    monkeypatch.setattr(sys.modules["milp_verix.oracle.engines.programs"], "open_session", opening)
     # attacks need no solver, and would decide the features that the solver leaves open
     monkeypatch.setattr(Oracle, "attacked", lambda *_: {})
     found = explain(network, x, **options)
