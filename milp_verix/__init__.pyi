@@ -68,8 +68,7 @@ from .searches.audit.search import AuditProgress as AuditProgress
 from .searches.contrast.contrast_search import ContrastiveProgress as ContrastiveProgress
 from .searches.contrast.contrastive import contrastive as contrastive
 from .searches.explain.check import check as check
-from .searches.explain.explain import explain as explain
-from .searches.explain.explain_search import Progress as Progress
+from .searches.explain.explain import Progress as Progress, explain as explain
 from .searches.importance.importance import importance as importance
 from .searches.importance.marco import (
     EnumerationProgress as EnumerationProgress,

@@ -18,7 +18,7 @@ from milp_verix.cli.options import CertificatePath, JsonPath, PlotPath, Quiet
 from milp_verix.cli.terminal import Terminal
 from milp_verix.oracle import statistics
 from milp_verix.results.shown import Told
-from milp_verix.views.figures.parts.writing import plot_format
+from milp_verix.views.figures.parts.sheet import plot_format
 
 
 @dataclass(frozen=True, kw_only=True)

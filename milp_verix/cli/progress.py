@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.text import Text
 
 from milp_verix.base.files import Autosave, replaceable
-from milp_verix.searches.explain.explain_search import Progress
+from milp_verix.searches.explain.explain import Progress
 
 State = TypeVar("State")
 

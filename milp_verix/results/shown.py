@@ -108,7 +108,7 @@ class Drawn(Told):
         return plot(cast(StoredResult, self), path, image_shape=image_shape)
 
     def _repr_html_(self) -> str:
-        from milp_verix.views.pages.notebook import result_html
+        from milp_verix.views.pages.result_page import result_html
 
         return result_html(cast(StoredResult, self), self.plot())
 
@@ -193,6 +193,6 @@ def comparison_plot(found: "ComparisonRecord", path: str | Path | None) -> "Figu
 
 def comparison_html(found: "ComparisonRecord") -> str:
     """Return a comparison as notebooks show it."""
-    from milp_verix.views.pages.notebook import comparison_html as shown
+    from milp_verix.views.pages.result_page import comparison_html as shown
 
     return shown(found)

@@ -26,7 +26,7 @@ from milp_verix.study.page.gallery import StoredTask, stored_results
 from milp_verix.study.page.rows import radius_text, read_rows
 from milp_verix.views.words.columns import ColumnUse, TableUse
 from milp_verix.views.words.explanation import domain_parts
-from milp_verix.views.words.feature_labels import labels_of
+from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.wording import norm_told, restrictions
 
 _KINDS = ("minimum", "explain")

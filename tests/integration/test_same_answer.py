@@ -32,7 +32,7 @@ _CLOCKS = (
     "milp_verix.solvers.trust",
     "milp_verix.solvers.remote.remote_session",
     "milp_verix.searches.minimum.search",
-    "milp_verix.searches.minimum.heuristics.proposals",
+    "milp_verix.searches.minimum.proposals",
     "milp_verix.searches.radius.sweep",
 )
 

@@ -115,7 +115,7 @@ def _always(value: Any) -> Callable[[Any], Callable[..., Any]]:
 FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     "names of other columns": (
         {
-            "milp_verix.views.words.feature_labels.FeatureLabels.__getitem__": lambda right: (
+            "milp_verix.views.words.labels.FeatureLabels.__getitem__": lambda right: (
                 lambda labels, feature: right(labels, (feature + 1) % len(labels.names))
             )
         },

@@ -18,7 +18,7 @@ from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.public import Ranges
 from milp_verix.searches.ranges.inflate import inflate_problem
-from milp_verix.searches.ranges.rows import Numbers
+from milp_verix.searches.ranges.regions import Numbers
 from milp_verix.searches.ranges.search import RangesProgress
 from milp_verix.study.described_rows import described_inputs
 from milp_verix.study.inputs import inputs_of

@@ -5,16 +5,47 @@ the union, over sets ``H`` with a feature of each set shown, of the changes that
 of that union are searched best first, as by Lawler (Management Science 1972): the least change of
 all open ones is shown, and its box is replaced by those that hold one more of its features. The
 least of the open lower bounds is proven for what is shown.
+
+Small contrasts at once, found by forward passes alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count as numbers
 
+from milp_verix.oracle.attacks import climb
 from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.oracle.verdict import Verdict, replayed
 from milp_verix.problem.search import Request
 from milp_verix.results.public import ContrastiveExplanation
 from milp_verix.results.records.contrast import Alternative
+from verix_encodings.arrays import FloatArray
+
+
+def greedy_contrasts(subsets: SubsetOracle, rival: int, costs: FloatArray) -> Iterator[Verdict]:
+    """Yield counterfactuals that raise margin ``rival`` by fewer and fewer features.
+
+    A climb over the whole ball finds a point with a high margin. There the features are ranked by
+    their share in the margin for their cost; bisection looks for the shortest beginning of that
+    ranking with which a climb still changes the prediction. It ends at the deadline of ``subsets``.
+    """
+    problem, start = subsets.problem, subsets.centre
+    region = problem.ball.region(problem.features.coordinates(sorted(subsets.everything)))
+    top = climb(subsets.margins, region, start, rival, subsets.late)
+    ranked = subsets.ranked(top, rival, costs)[::-1]
+    low, high = 1, len(ranked)
+    while low <= high and not subsets.late():
+        middle = (low + high) // 2
+        free = problem.features.coordinates(ranked[:middle])
+        point = climb(subsets.margins, problem.ball.region(free), start, rival, subsets.late)
+        found = replayed(problem, point, free)
+        if found is None:
+            low = middle + 1
+        else:
+            yield subsets.learn(found)
+            high = middle - 1
+
 
 _EQUAL = 1e-8
 """Bounds this close are those of a tie: each is lowered by a solver's tolerance, 1e-9."""

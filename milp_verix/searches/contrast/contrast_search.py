@@ -24,9 +24,8 @@ from milp_verix.oracle.verdict import Effort, Verdict, replayed
 from milp_verix.problem.objective import attainable
 from milp_verix.problem.search import Request
 from milp_verix.results.public import ContrastiveExplanation
-from milp_verix.searches.contrast.change_measure import EQUAL, ChangeMeasure
-from milp_verix.searches.contrast.greedy_contrasts import greedy_contrasts
-from milp_verix.searches.contrast.knapsack_ball import budgeted
+from milp_verix.searches.contrast.alternatives import greedy_contrasts
+from milp_verix.searches.contrast.change_measure import EQUAL, ChangeMeasure, budgeted
 from milp_verix.searches.runner import AnytimeSearch
 from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings import Bounds, crown_bounds

@@ -21,10 +21,15 @@ import numpy as np
 
 from milp_verix.base.clock import Deadline
 from milp_verix.oracle.statistics import SearchEffort
-from milp_verix.searches.minimum.enumeration.refutation import NodeEnumeration, NodeRemainder
-from milp_verix.searches.minimum.relaxation.constraint_pool import ConstraintPool
-from milp_verix.searches.minimum.relaxation.lp import NO_FIXINGS, Fixings, NodeSolution, Restriction
-from milp_verix.searches.minimum.relaxation.relaxation import Relaxation
+from milp_verix.searches.minimum.enumeration import NodeEnumeration, NodeRemainder
+from milp_verix.searches.minimum.relaxation import (
+    NO_FIXINGS,
+    ConstraintPool,
+    Fixings,
+    NodeSolution,
+    Relaxation,
+    Restriction,
+)
 from milp_verix.searches.minimum.search import MinimumSearch
 from milp_verix.solvers.phase.warm_lp import WarmLp
 
@@ -58,7 +63,7 @@ def branch_and_cut(search: MinimumSearch, lp: WarmLp) -> "BranchAndCut | None":
 class BranchAndCut:
     """The master by branch and bound: open nodes and the lower bound that they prove.
 
-    It implements :class:`~milp_verix.searches.minimum.master.Master`.
+    It implements :class:`~milp_verix.searches.minimum.search_limits.Master`.
     """
 
     notes: tuple[str, ...] = ()

@@ -31,11 +31,9 @@ from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation
 from milp_verix.searches.minimum.branch_and_cut import branch_and_cut
-from milp_verix.searches.minimum.hitting_set_master import HittingSets
-from milp_verix.searches.minimum.master import Master
-from milp_verix.searches.minimum.mip_master import mip_master
+from milp_verix.searches.minimum.masters import HittingSets, mip_master
 from milp_verix.searches.minimum.search import MinimumProgress, MinimumSearch
-from milp_verix.searches.minimum.search_limits import SearchLimits
+from milp_verix.searches.minimum.search_limits import Master, SearchLimits
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.phase.warm_lp import WarmLp
 

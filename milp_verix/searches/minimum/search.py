@@ -17,18 +17,15 @@ from milp_verix.problem.objective import Objective
 from milp_verix.problem.search import Request
 from milp_verix.results.earlier import Earlier
 from milp_verix.results.public import Explanation
-from milp_verix.searches.explain.explain_search import explanation_of
+from milp_verix.searches.explain.explain import explanation_of
 from milp_verix.searches.lower_bounds.budget_bound import budget_bound
-from milp_verix.searches.lower_bounds.contrast_cover import ContrastCover
-from milp_verix.searches.minimum.cover_bound import CoverBound
-from milp_verix.searches.minimum.earlier_search import EarlierSearch, points_of, take_over
-from milp_verix.searches.minimum.explainer import Explainer
-from milp_verix.searches.minimum.heuristics.incumbent import Incumbent
-from milp_verix.searches.minimum.heuristics.proposals import Proposals
-from milp_verix.searches.minimum.master import Master
-from milp_verix.searches.minimum.pricing.adversary import Adversary
-from milp_verix.searches.minimum.search_limits import SearchLimits
-from milp_verix.searches.minimum.separation import Separator
+from milp_verix.searches.lower_bounds.needed import ContrastCover
+from milp_verix.searches.minimum.explainer import EarlierSearch, Explainer, points_of, take_over
+from milp_verix.searches.minimum.incumbent import Incumbent
+from milp_verix.searches.minimum.pricing import Adversary
+from milp_verix.searches.minimum.proposals import Proposals
+from milp_verix.searches.minimum.search_limits import Master, SearchLimits
+from milp_verix.searches.minimum.separation import CoverBound, Separator
 from milp_verix.searches.runner import AnytimeSearch
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint

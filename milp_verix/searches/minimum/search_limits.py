@@ -1,11 +1,16 @@
 """The numbers and switches that steer the search for a minimum, in one place.
 
 No number here decides whether a bound or an explanation is right: they only divide time and work.
+
+The interface of masters: the methods that raise the lower bound of a search.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
+from milp_verix.base.clock import Deadline
 from milp_verix.base.names import require_one_of
+from milp_verix.oracle.statistics import SearchEffort
 
 TECHNIQUES = {
     "budget bound": "a first lower bound from one perturbation, by backward bounds",
@@ -102,3 +107,32 @@ class SearchLimits:
     def uses(self, technique: str) -> bool:
         """Return whether a technique of :data:`TECHNIQUES` is on."""
         return technique not in self.without
+
+
+class Master(Protocol):
+    """A method that raises the lower bound step by step."""
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on the cost of every explanation cheaper than the incumbent.
+
+        It is infinite once no cheaper explanation exists.
+        """
+
+    @property
+    def done(self) -> bool:
+        """True if no further step can raise the bound, or none is needed."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks for the reader of the result on how the bound came about."""
+
+    @property
+    def effort(self) -> SearchEffort:
+        """The programs, nodes and iterations spent on the bound so far."""
+
+    def step(self, deadline: Deadline) -> None:
+        """Do one step, which ends at ``deadline`` at the latest."""
+
+    def close(self) -> None:
+        """Release the solver."""

@@ -3,23 +3,53 @@
 If the claim holds at a radius it holds at all smaller ones; a counterfactual at a distance is one
 at all larger radii. So one proof and one counterfactual bracket the largest radius at which the
 claim holds. Three means narrow it, the cheapest first: gradient attacks, bounds, exact checks.
+
+Counterfactuals nearer to the input.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from milp_verix.base.clock import Deadline
 from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Verdict
+from milp_verix.oracle.verdict import Verdict, violated_by
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.few_digits import Point
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.radius import RadiusBracket
 from milp_verix.searches.radius.balls import Balls
-from milp_verix.searches.radius.shrinking import nearest
 from verix_encodings.arrays import IntArray
+
+_HALVINGS = 24  # to the precision of float32
+
+
+def nearest(problem: PosedProblem, verdict: Verdict, free: IntArray) -> Counterfactual:
+    """Return a counterfactual on the way from the input to that of ``verdict``.
+
+    By halving, each point run in onnxruntime: the last one that changes the prediction.
+    """
+    best = counterfactual_of(verdict)
+    centre, ball = problem.x.astype(np.float64), problem.ball
+    moved = best.input.reshape(-1).astype(np.float64) - centre
+    near, far = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (near + far) / 2
+        point = ball.nearest_witness(centre + middle * moved, free)
+        outputs = problem.network.evaluate(point)
+        if problem.question.changed(outputs) and ball.contains(point, free):
+            far = middle
+            shaped = point.reshape(problem.network.input_shape)
+            best = counterfactual_of(violated_by(problem.question, shaped, outputs))
+        else:
+            near = middle
+    best.input.flags.writeable = False
+    return best
+
 
 ROUNDING = "rounding in onnxruntime exceeds the margin"
 

@@ -19,8 +19,7 @@ from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.public import RobustnessRadii
 from milp_verix.searches.radius.balls import Balls, scale_of
 from milp_verix.searches.radius.bracket import Bracket
-from milp_verix.searches.radius.questions import Questions
-from milp_verix.searches.radius.search import RadiusProgress, RadiusSearch
+from milp_verix.searches.radius.search import Questions, RadiusProgress, RadiusSearch
 
 
 class Bracketing(TypedDict, total=False):

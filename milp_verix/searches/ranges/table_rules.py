@@ -20,8 +20,8 @@ from milp_verix.results.public import Ranges
 from milp_verix.results.rules import Rules
 from milp_verix.searches.explain.explain import explain_problem
 from milp_verix.searches.ranges.inflate import ranges_search
+from milp_verix.searches.ranges.regions import Numbers, rows_of
 from milp_verix.searches.ranges.result import rows_inside
-from milp_verix.searches.ranges.rows import Numbers, rows_of
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds.interval import Late
 from verix_encodings.network.batch import batch_outputs

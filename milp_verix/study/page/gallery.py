@@ -13,8 +13,8 @@ from milp_verix.study.page.rows import Settings, TaskRow
 from milp_verix.study.results import place, place_of
 from milp_verix.views.figures.parts.image_view import image_view
 from milp_verix.views.figures.parts.style import typeset
-from milp_verix.views.pages.parts import View
-from milp_verix.views.pages.result_views import view
+from milp_verix.views.pages.rendering import View
+from milp_verix.views.pages.result_page import view
 from milp_verix.views.words.any_result import outcome, sentence
 from milp_verix.views.words.wording import named_prediction, prediction_text, seconds_text
 

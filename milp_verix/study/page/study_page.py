@@ -34,8 +34,7 @@ from milp_verix.study.page.summary import MOST_GROUPS, distributions, groups, su
 from milp_verix.views.figures.columns_plot import class_colour
 from milp_verix.views.figures.parts.image_view import image_view
 from milp_verix.views.figures.parts.style import typeset
-from milp_verix.views.pages.parts import Cell, PageTable
-from milp_verix.views.pages.rendering import rendered
+from milp_verix.views.pages.rendering import Cell, PageTable, rendered
 from milp_verix.views.words.columns import columns_sentence, share_text
 from milp_verix.views.words.wording import counted
 

@@ -9,8 +9,7 @@ import numpy as np
 from milp_verix.base.number_text import counted, nearest
 from milp_verix.study.journal import DONE, FAILED, STATUSES
 from milp_verix.study.page.rows import Settings, TaskRow, order_of
-from milp_verix.views.pages.histogram import Histogram, histogram
-from milp_verix.views.pages.parts import PageTable
+from milp_verix.views.pages.rendering import Histogram, PageTable, histogram
 from milp_verix.views.words.wording import seconds_text
 
 MOST_GROUPS = 24

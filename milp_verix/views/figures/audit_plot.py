@@ -10,15 +10,17 @@ from matplotlib.colors import to_rgb
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.views.figures.described_plot import described_audit
-from milp_verix.views.figures.parts.audit_status import AuditStatus, audit_statuses
-from milp_verix.views.figures.parts.bars import right_of, short_names
-from milp_verix.views.figures.parts.image_view import ImageView, overlay
-from milp_verix.views.figures.parts.outline import mark
-from milp_verix.views.figures.parts.picture_row import PictureRow
-from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.views.figures.parts.described_rows import (
+    AuditStatus,
+    audit_statuses,
+    right_of,
+    short_names,
+)
+from milp_verix.views.figures.parts.image_view import ImageView, mark, overlay
+from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, PictureRow, Sheet
 from milp_verix.views.figures.parts.style import LABEL, bar_rows, legend, status_marks, typeset
 from milp_verix.views.words.audit import audit_headline, audit_outcome
-from milp_verix.views.words.feature_labels import labels_of
+from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.wording import change_text, changed_text, prediction_text, shortened
 from verix_encodings.arrays import BoolArray, FloatArray
 

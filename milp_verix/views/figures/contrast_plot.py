@@ -3,13 +3,11 @@
 import numpy as np
 
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
-from milp_verix.views.figures.parts.bars import LONGEST_NAME, right_of
-from milp_verix.views.figures.parts.image_view import ImageView
-from milp_verix.views.figures.parts.outline import MARK, mark
-from milp_verix.views.figures.parts.picture_row import PictureRow
-from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.views.figures.parts.described_rows import LONGEST_NAME, right_of
+from milp_verix.views.figures.parts.image_view import MARK, ImageView, mark
+from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, PictureRow, Sheet
 from milp_verix.views.figures.parts.style import LABEL, bar_rows, typeset
-from milp_verix.views.words.feature_labels import labels_of
+from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.wording import (
     contrast_headline,
     contrast_outcome,

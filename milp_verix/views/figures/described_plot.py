@@ -13,16 +13,21 @@ from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.views.figures.parts.audit_status import AuditStatus, audit_statuses
-from milp_verix.views.figures.parts.described_rows import DescribedRow, described_row
-from milp_verix.views.figures.parts.outline import MARK
-from milp_verix.views.figures.parts.passage_lines import LINE, lines_of, write_lines
+from milp_verix.views.figures.parts.described_rows import (
+    LINE,
+    AuditStatus,
+    DescribedRow,
+    audit_statuses,
+    described_row,
+    lines_of,
+    write_lines,
+)
+from milp_verix.views.figures.parts.image_view import MARK
 from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet, run_facts
 from milp_verix.views.figures.parts.style import INK, MUTED, Status, statuses, typeset
 from milp_verix.views.words.audit import audit_headline, audit_outcome, audit_sentence
 from milp_verix.views.words.contrast import contrast_sentence
-from milp_verix.views.words.feature_labels import change_texts, labels_of
-from milp_verix.views.words.message_words import marked_words
+from milp_verix.views.words.labels import change_texts, labels_of, marked_words
 from milp_verix.views.words.sentences import explanation_sentence
 from milp_verix.views.words.wording import (
     contrast_headline,

@@ -6,16 +6,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.views.figures.parts.described_rows import chosen
 from milp_verix.views.figures.parts.image_view import (
     ImageView,
+    mark,
     overlay,
     sensitivity_map,
     status_masks,
 )
-from milp_verix.views.figures.parts.outline import mark
-from milp_verix.views.figures.parts.picture_row import GAP, PANEL, PictureRow, titled
-from milp_verix.views.figures.parts.sheet import MARGIN, Drawing, Sheet
-from milp_verix.views.figures.parts.shown_counterfactuals import chosen
+from milp_verix.views.figures.parts.sheet import (
+    GAP,
+    MARGIN,
+    PANEL,
+    Drawing,
+    PictureRow,
+    Sheet,
+    titled,
+)
 from milp_verix.views.figures.parts.style import (
     Status,
     colour_bar,
@@ -26,7 +33,7 @@ from milp_verix.views.figures.parts.style import (
     status_keys,
     typeset,
 )
-from milp_verix.views.words.feature_labels import FeatureLabels, labels_of
+from milp_verix.views.words.labels import FeatureLabels, labels_of
 from milp_verix.views.words.wording import changed_text
 
 _TILES = 8

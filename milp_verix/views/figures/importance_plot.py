@@ -4,7 +4,7 @@ import numpy as np
 
 from milp_verix.base.number_text import up
 from milp_verix.results.records.importance import ImportanceRecord
-from milp_verix.views.figures.parts.bars import (
+from milp_verix.views.figures.parts.described_rows import (
     OPEN,
     PROVEN,
     key_above,
@@ -12,16 +12,15 @@ from milp_verix.views.figures.parts.bars import (
     told_beside,
 )
 from milp_verix.views.figures.parts.image_view import ImageView
-from milp_verix.views.figures.parts.picture_row import PictureRow
-from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, PictureRow, Sheet
 from milp_verix.views.figures.parts.style import LABEL, Status, bar_rows, typeset
-from milp_verix.views.words.feature_labels import labels_of
 from milp_verix.views.words.importance import (
     NAMES,
     bracket_of,
     importance_headline,
     importance_outcome,
 )
+from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.wording import counted
 
 _MOST, _ROW = 40, 0.26

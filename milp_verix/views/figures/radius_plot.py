@@ -6,7 +6,7 @@ from matplotlib.colors import Normalize
 
 from milp_verix.base.number_text import down
 from milp_verix.results.records.radius import RadiusBracket, RobustnessRadiiRecord
-from milp_verix.views.figures.parts.bars import (
+from milp_verix.views.figures.parts.described_rows import (
     OPEN,
     PROVEN,
     key_above,
@@ -16,11 +16,17 @@ from milp_verix.views.figures.parts.bars import (
     width_of,
 )
 from milp_verix.views.figures.parts.image_view import ImageView
-from milp_verix.views.figures.parts.picture_row import PictureRow
-from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet, run_facts
+from milp_verix.views.figures.parts.sheet import (
+    HEADER,
+    MARGIN,
+    Drawing,
+    PictureRow,
+    Sheet,
+    run_facts,
+)
 from milp_verix.views.figures.parts.style import LABEL, Status, bar_rows, legend, typeset
 from milp_verix.views.words.explanation import domain_parts
-from milp_verix.views.words.feature_labels import labels_of
+from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.radius import (
     bracket_text,
     feature_ends,

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 
 from milp_verix.base.number_text import counted, percent_of
 from milp_verix.results.records.ranges import FeatureRange, RangesRecord
-from milp_verix.views.figures.parts.bars import (
+from milp_verix.views.figures.parts.described_rows import (
     key_above,
     right_of,
     short_names,
@@ -13,10 +13,9 @@ from milp_verix.views.figures.parts.bars import (
     width_of,
 )
 from milp_verix.views.figures.parts.image_view import ImageView
-from milp_verix.views.figures.parts.picture_row import PictureRow
-from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, PictureRow, Sheet
 from milp_verix.views.figures.parts.style import FRAME, INK, bar_rows, colour_scale
-from milp_verix.views.words.feature_labels import labels_of
+from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.ranges import range_text, ranges_headline, ranges_outcome
 from milp_verix.views.words.wording import shortened
 from verix_encodings.arrays import FloatArray

@@ -13,13 +13,12 @@ from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.patches import Patch
 
 from milp_verix.results.records.sweep import EpsilonSweepRecord
-from milp_verix.views.figures.parts.bars import right_of, short_names
+from milp_verix.views.figures.parts.described_rows import right_of, short_names
 from milp_verix.views.figures.parts.image_view import ImageView, greys
-from milp_verix.views.figures.parts.picture_row import GAP, PictureRow
-from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.views.figures.parts.sheet import GAP, HEADER, MARGIN, Drawing, PictureRow, Sheet
 from milp_verix.views.figures.parts.style import FRAME, INK, Status, typeset
 from milp_verix.views.words.explanation import domain_parts
-from milp_verix.views.words.feature_labels import labels_of
+from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.radius import sweep_headline, sweep_outcome
 from milp_verix.views.words.wording import counted, norm_text, radius_text, shortened
 from verix_encodings.arrays import FloatArray

@@ -7,10 +7,9 @@ from matplotlib.axes import Axes
 
 from milp_verix.base.number_text import exact, nearest
 from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.views.figures.parts.bars import LONGEST_NAME, key_above, right_of
-from milp_verix.views.figures.parts.outline import mark
+from milp_verix.views.figures.parts.described_rows import LONGEST_NAME, chosen, key_above, right_of
+from milp_verix.views.figures.parts.image_view import mark
 from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.views.figures.parts.shown_counterfactuals import chosen
 from milp_verix.views.figures.parts.style import (
     INK,
     LABEL,
@@ -26,7 +25,7 @@ from milp_verix.views.figures.parts.style import (
     statuses,
     typeset,
 )
-from milp_verix.views.words.feature_labels import labels_of
+from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.wording import changed_text, shortened
 from verix_encodings.arrays import FloatArray
 

@@ -11,11 +11,11 @@ from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.relevance import RelevanceRecord
-from milp_verix.views.figures.parts.shown_counterfactuals import chosen
+from milp_verix.views.figures.parts.described_rows import chosen
 from milp_verix.views.figures.parts.style import Status, typeset
 from milp_verix.views.figures.tabular_plot import rows
-from milp_verix.views.pages.parts import Cell, PageTable, View
-from milp_verix.views.words.feature_labels import labels_of
+from milp_verix.views.pages.rendering import Cell, PageTable, View
+from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.sentences import changes_listed
 from milp_verix.views.words.wording import becomes_text, counted, kept_text, named_prediction
 

@@ -1,8 +1,19 @@
-"""The page of one result or sweep: its pictures, its facts, and what the answer rests on."""
+"""The page of one result or sweep: its pictures, its facts, and what the answer rests on.
 
+Views of one result on a page: its pictures, or its features.
+
+The page of a decision for the person it is about.
+
+Pieces of HTML for notebooks, which need no other file.
+"""
+
+from typing import Any
+
+from milp_verix.base.errors import InputError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Result
+from milp_verix.results.records.comparison import ComparisonRecord
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
@@ -13,11 +24,40 @@ from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.views.figures.any_result import figure_of
-from milp_verix.views.pages.parts import drawn
-from milp_verix.views.pages.rendering import rendered
-from milp_verix.views.pages.result_views import view
+from milp_verix.views.figures.parts.sheet import Drawing
+from milp_verix.views.pages.feature_rows import feature_view
+from milp_verix.views.pages.pictures import pictures
+from milp_verix.views.pages.rendering import View, drawn, png, rendered
 from milp_verix.views.words.any_result import facts_of, outcome, title
-from milp_verix.views.words.message_words import marked_words
+from milp_verix.views.words.comparison import TEXTS, headings, remarks, rows
+from milp_verix.views.words.labels import marked_words
+from milp_verix.views.words.notice import (
+    LIMITS,
+    MOST_REASONS,
+    changes_of,
+    least_text,
+    others_text,
+    proven_texts,
+    reason_text,
+    reasons_of,
+)
+from milp_verix.views.words.sentences import compared, decided
+from milp_verix.views.words.wording import counted
+
+
+def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> View:
+    """Return the pictures of ``result``, or the table of its features, called ``name``.
+
+    ``most`` counterfactuals at the most, and the ``sensitivity`` of pixels on request. A result
+    whose numbers are damaged is told in words.
+    """
+    if isinstance(result, RobustnessRadiiRecord | RangesRecord | ImportanceRecord):
+        return drawn(figure_of(result), f"{title(result)}; {outcome(result)}")
+    try:
+        shown = pictures(result, most, sensitivity=sensitivity)
+        return View(pictures=shown) if shown else feature_view(result, most, name)
+    except InputError as error:
+        return View(note=f"It cannot be drawn: {error}")
 
 
 def result_page(result: StoredResult, *, counterfactuals: int) -> str:
@@ -67,3 +107,63 @@ def _tasks(result: Result) -> list[str]:
         ImportanceRecord: "importance",
     }
     return [name for kind, name in kinds.items() if isinstance(result, kind)]
+
+
+def notice_page(
+    found: RangesRecord,
+    contrast: ContrastiveExplanationRecord | None,
+    importance: Any,
+    proof: str | None,
+) -> str:
+    """Return the notice of a decision as HTML; ``proof`` are words on the file with the proof."""
+    ranked = reasons_of(found, importance)
+    shown = ranked[:MOST_REASONS]
+    decision = f"{decided(found)}{compared(found)}"
+    order = "in the order of the importance given"
+    if importance is None:
+        order = "the one with the least room first"
+    count = counted(len(shown), "reason") if len(shown) == len(ranked) else "main reasons"
+    versions = [f"{name} {version}" for name, version in sorted(found.versions.items())]
+    return rendered(
+        "notice.html",
+        title=f"{decision[0].upper()}{decision[1:]}, and what decided",
+        lead="Made by a model, explained with a proof",
+        introduction=f"The {count} for {decision}, {order}:"
+        if shown
+        else f"No reason is listed for {decision}.",
+        reasons=[reason_text(found, one) for one in shown],
+        others=others_text(found, ranked, len(shown)),
+        drawing=drawn(figure_of(found), "The ranges of what decided").drawing,
+        changes=[] if contrast is None else changes_of(contrast),
+        least=least_text(contrast),
+        proven=proven_texts(found, contrast, proof),
+        about=[
+            ("model", found.model.file),
+            ("SHA-256 of the model", found.model.sha256),
+            ("SHA-256 of the input", found.input_sha256),
+            ("written with", ", ".join(versions)),
+        ],
+        limits=LIMITS,
+    )
+
+
+def result_html(result: StoredResult, figure: Drawing) -> str:
+    """Return the headline of ``result``, its ``figure`` and its facts."""
+    return rendered(
+        "notebook.html",
+        title=title(result),
+        address=png(figure.render()),
+        width=figure.css_width,
+        facts=facts_of(result),
+    )
+
+
+def comparison_html(comparison: ComparisonRecord) -> str:
+    """Return a row for each run of ``comparison``, and the remarks."""
+    return rendered(
+        "notebook_comparison.html",
+        heads=headings(comparison),
+        rows=rows(comparison),
+        texts=TEXTS,
+        remarks=remarks(comparison),
+    )

@@ -19,9 +19,9 @@ from milp_verix.views.words import (
     contrast,
     explanation,
     importance,
+    importance as relevance,
     radius,
     ranges,
-    relevance,
     sentences,
     wording,
 )

@@ -9,7 +9,7 @@ from milp_verix.views.words.explanation import (
     to_try,
     words_facts,
 )
-from milp_verix.views.words.feature_labels import labels_of
+from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.sentences import (
     change_told,
     held_told,

@@ -5,7 +5,7 @@ from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.views.words.explanation import about_facts, effort_facts
-from milp_verix.views.words.feature_labels import change_texts, labels_of
+from milp_verix.views.words.labels import change_texts, labels_of
 from milp_verix.views.words.sentences import (
     change_told,
     open_claim,

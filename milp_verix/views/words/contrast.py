@@ -18,7 +18,7 @@ from milp_verix.views.words.explanation import (
     to_try,
     words_facts,
 )
-from milp_verix.views.words.feature_labels import SHOWN, change_texts, labels_of
+from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
 from milp_verix.views.words.sentences import (
     change_told,
     claim_text,

@@ -15,7 +15,7 @@ from milp_verix.oracle.statistics import (
 )
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.views.words.feature_labels import SHOWN, change_texts, labels_of
+from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
 from milp_verix.views.words.sentences import explanation_sentence
 from milp_verix.views.words.wording import (
     asked_text,

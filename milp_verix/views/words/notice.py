@@ -10,7 +10,7 @@ from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanationRecord
 from milp_verix.results.records.ranges import FeatureRange, RangesRecord
 from milp_verix.views.words.contrast import at_costs, contrast_sentence, limits_told
-from milp_verix.views.words.feature_labels import change_texts, labels_of
+from milp_verix.views.words.labels import change_texts, labels_of
 from milp_verix.views.words.ranges import condition_text, is_whole, ranges_sentence
 from milp_verix.views.words.sentences import (
     becomes_told,

@@ -16,7 +16,7 @@ from milp_verix.views.words.explanation import (
     to_try,
     words_facts,
 )
-from milp_verix.views.words.feature_labels import SHOWN, change_texts, labels_of
+from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
 from milp_verix.views.words.sentences import (
     bounds_told,
     change_told,

@@ -16,8 +16,7 @@ from milp_verix.inputs.radii import common_share, radii_of_coordinates
 from milp_verix.models.loaded_model import BEFORE_LINK
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.views.words.feature_labels import SHOWN, change_texts, labels_of
-from milp_verix.views.words.message_words import message_claim
+from milp_verix.views.words.labels import SHOWN, change_texts, labels_of, message_claim
 from milp_verix.views.words.wording import (
     counted,
     described,

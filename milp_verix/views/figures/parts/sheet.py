@@ -1,15 +1,34 @@
-"""The sheet of paper that a figure is drawn on."""
+"""The sheet of paper that a figure is drawn on.
 
+Figures as files: the format is that of the path's suffix.
+
+A row of pictures of one size, below the header of a sheet.
+"""
+
+from collections.abc import Callable
 from io import BytesIO
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from milp_verix.base.errors import InputError
+from milp_verix.base.files import write_atomically
+from milp_verix.base.names import meant
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.views.figures.parts.style import INK, MUTED, typeset
+from milp_verix.views.figures.parts.image_view import ImageView
+from milp_verix.views.figures.parts.style import (
+    INK,
+    MUTED,
+    colour_bar,
+    colour_scale,
+    frame,
+    typeset,
+)
 from milp_verix.views.words.explanation import ball_text
 from milp_verix.views.words.wording import (
     headline,
@@ -17,6 +36,44 @@ from milp_verix.views.words.wording import (
     seconds_text,
     shortened,
 )
+from verix_encodings.arrays import FloatArray
+
+FORMATS = ("jpeg", "jpg", "pdf", "png", "svg", "tif", "tiff", "webp")
+
+
+def drawn(draw: "Callable[[], Drawing]", path: str | Path | None) -> "Drawing":
+    """Return the figure that ``draw`` makes; write it to ``path`` if given.
+
+    Raises ``InputError`` for a suffix that names none of ``FORMATS``, before anything is drawn, and
+    for a file that cannot be written.
+    """
+    format_ = None if path is None else plot_format(path)
+    figure = draw()
+    if path is not None and format_ is not None:
+        write_figure(figure, path, format_)
+    return figure
+
+
+def write_figure(figure: "Drawing", path: str | Path, format_: str) -> None:
+    """Write ``figure`` to ``path``; ``InputError`` where that is impossible."""
+    write_atomically(Path(path), figure.render(format_), "the plot to ")
+
+
+def plot_format(path: str | Path) -> str:
+    """Return the format, one of ``FORMATS``, that the suffix of ``path`` stands for.
+
+    Raises ``InputError`` if it stands for none.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower().removeprefix(".")
+    if suffix not in FORMATS:
+        seen = f"the suffix {path.suffix!r}" if path.suffix else "no suffix"
+        raise InputError(
+            f"cannot plot to {path}: it has {seen}, and the format is chosen by one of "
+            f"{', '.join('.' + known for known in FORMATS)}{meant(suffix, FORMATS)}"
+        )
+    return suffix
+
 
 DPI = 150
 
@@ -104,3 +161,60 @@ def run_facts(result: Result) -> list[str]:
     """Return the model, and the time with the solver."""
     time = f"{seconds_text(result.statistics.seconds)} with {result.solver}"
     return [shortened(result.model.file, 36), time]
+
+
+Scale: TypeAlias = tuple[Colormap, Normalize]
+PANEL, GAP, CAPTION = 2.9, 0.25, 0.25
+_FLATTEST, _TALLEST = 0.1, 1.3
+"""Height of a box in terms of its width; an image beyond that is drawn narrower."""
+
+
+class PictureRow:
+    """A sheet with room for ``count`` pictures side by side, and ``below`` inches below them.
+
+    ``beside`` inches to their right are free, ``height`` is that of a picture, ``top`` and
+    ``bottom`` are its ends.
+    """
+
+    def __init__(self, view: ImageView, count: int, below: float, beside: float = 0.0) -> None:
+        self.ratio = min(_TALLEST, max(_FLATTEST, view.height / view.width))
+        self.height, self.top = PANEL * self.ratio, HEADER + CAPTION
+        self.bottom = self.top + self.height
+        self.content = count * PANEL + (count - 1) * GAP
+        self.sheet = Sheet(self.content + beside + 2 * MARGIN, self.bottom + below)
+
+    def left(self, place: int) -> float:
+        """Return the left edge of a picture."""
+        return MARGIN + place * (PANEL + GAP)
+
+    def picture(self, place: int, colours: FloatArray, title: str) -> Axes:
+        """Show ``colours``, shape (height, width, 3), under a ``title``."""
+        axes = self._box(place, title)
+        axes.imshow(colours, interpolation="nearest")
+        return axes
+
+    def mapped(
+        self, place: int, values: FloatArray, title: str, label: str, scale: Scale | None = None
+    ) -> Axes:
+        """Show ``values``, shape (height, width), over a colour bar if there is a ``label``.
+
+        The ``scale`` is that of :func:`.colour_scale` for the values, if none is given.
+        """
+        colours, norm = scale or colour_scale(values)
+        axes = self._box(place, title)
+        image = axes.imshow(values, cmap=colours, norm=norm, interpolation="nearest")
+        if label:
+            bar = self.sheet.axes(self.left(place), self.bottom + 0.09, PANEL, 0.1)
+            colour_bar(image, bar, label)
+        return axes
+
+    def _box(self, place: int, title: str) -> Axes:
+        axes = self.sheet.axes(self.left(place), self.top, PANEL, self.height)
+        titled(axes, title)
+        return axes
+
+
+def titled(axes: Axes, title: str, size: float = 10.0) -> None:
+    """Give a picture a title and a thin frame."""
+    axes.set_title(title, fontsize=size, pad=4, color=INK, parse_math=False)
+    frame(axes)

@@ -43,7 +43,7 @@ from tests.support.installed_solvers import SLOW
 from tests.support.random_networks import as_layers, dense_network
 
 minimum_module = importlib.import_module("milp_verix.searches.minimum.minimum")
-master_module = importlib.import_module("milp_verix.searches.minimum.hitting_set_master")
+master_module = importlib.import_module("milp_verix.searches.minimum.masters")
 
 
 def as_sets(listed: Iterable[Iterable[int]]) -> Sets:

@@ -13,7 +13,7 @@ import milp_verix
 from milp_verix import Inputs, binary, integer
 from milp_verix.views.figures.described_plot import described_explanation
 from milp_verix.views.figures.parts.described_rows import described_row
-from milp_verix.views.figures.parts.outline import MARK
+from milp_verix.views.figures.parts.image_view import MARK
 from milp_verix.views.figures.parts.style import Status
 from tests.support.described_results import described
 from tests.support.random_networks import as_layers, dense_network

@@ -1,8 +1,7 @@
 import jinja2
 import pytest
 
-from milp_verix.views.pages.parts import Cell, PageTable, View
-from milp_verix.views.pages.rendering import environment, rendered
+from milp_verix.views.pages.rendering import Cell, PageTable, View, environment, rendered
 from tests.support.pages import HOSTILE, viewed
 
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from milp_verix.views.figures.parts.image_view import overlay
-from milp_verix.views.pages.thumbnails import difference, overlaid, picture
+from milp_verix.views.pages.pictures import difference, overlaid, picture
 
 
 def seen(address: str) -> NDArray[np.float64]:

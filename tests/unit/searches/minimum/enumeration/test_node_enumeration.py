@@ -6,14 +6,14 @@ import pytest
 from milp_verix import minimum
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.searches.minimum.enumeration.reduced_cost_sets import reduced_cost_sets
-from milp_verix.searches.minimum.enumeration.refutation import (
+from milp_verix.searches.minimum.enumeration import (
     NodeEnumeration,
     NodeRemainder,
     Unrefuted,
+    reduced_cost_sets,
     refuting_margins,
 )
-from milp_verix.searches.minimum.relaxation.lp import Restriction
+from milp_verix.searches.minimum.relaxation import Restriction
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from tests.support.digits_example import images, network
 from tests.support.scenario_cases import full_selection

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from milp_verix.searches.minimum.enumeration.reduced_cost_sets import (
+from milp_verix.searches.minimum.enumeration import (
     PartialSets,
     estimated_count,
     reduced_cost_sets,

@@ -6,7 +6,7 @@ import pytest
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.search import Search
-from milp_verix.searches.minimum.heuristics.proposals import Proposals
+from milp_verix.searches.minimum.proposals import Proposals
 from tests.support.searches import LIMITS, digit, opened_incumbent, without
 from verix_encodings.arrays import FloatArray
 from verix_encodings.work import UNITS_PER_SECOND, worked

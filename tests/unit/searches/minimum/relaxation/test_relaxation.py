@@ -9,9 +9,7 @@ import pytest
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.problem.objective import make_objective
-from milp_verix.searches.minimum.relaxation.constraint_pool import ConstraintPool
-from milp_verix.searches.minimum.relaxation.lp import NO_FIXINGS, Fixings
-from milp_verix.searches.minimum.relaxation.relaxation import Relaxation
+from milp_verix.searches.minimum.relaxation import NO_FIXINGS, ConstraintPool, Fixings, Relaxation
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp

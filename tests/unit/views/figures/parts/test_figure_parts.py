@@ -7,15 +7,15 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
+from milp_verix.views.figures.parts.described_rows import chosen
 from milp_verix.views.figures.parts.image_view import (
     ImageView,
     image_view,
+    outline,
     overlay,
     sensitivity_map,
     status_masks,
 )
-from milp_verix.views.figures.parts.outline import outline
-from milp_verix.views.figures.parts.shown_counterfactuals import chosen
 from milp_verix.views.figures.parts.style import Status
 from milp_verix.views.figures.tabular_plot import changes, rows
 from tests.support.handmade_results import made

@@ -11,8 +11,7 @@ import time
 import numpy as np
 
 from milp_verix.base.clock import Deadline, elapsed_work
-from milp_verix.searches.minimum.heuristics.incumbent import Incumbent
-from milp_verix.searches.minimum.heuristics.round_and_swap import RoundAndSwap
+from milp_verix.searches.minimum.incumbent import Incumbent, RoundAndSwap
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings.arrays import FloatArray
 from verix_encodings.work import worked

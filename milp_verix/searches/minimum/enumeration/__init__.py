@@ -1,1 +1,0 @@
-"""Enumeration: close a node by listing its sets and refuting each."""

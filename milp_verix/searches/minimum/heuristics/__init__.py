@@ -1,1 +1,0 @@
-"""Primal heuristics: the incumbent, proposals for a cheaper one, round and swap."""

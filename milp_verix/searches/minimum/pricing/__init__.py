@@ -1,1 +1,0 @@
-"""Pricing: perturbations that a set of features does not survive, by gradients or exactly."""

@@ -1,1 +1,0 @@
-"""The linear program of a node: bound, constraint pool, branching."""
