@@ -25,7 +25,7 @@ from milp_verix.results.records.json_schema import (
     schema_of,
     written_type,
 )
-from milp_verix.study.journal_line import JournalLine
+from milp_verix.study.journal import JournalLine
 
 
 def json_schema(name: str) -> Schema:

@@ -1,16 +1,31 @@
-"""A certificate: the content of a file that ``verix-check`` checks."""
+"""A certificate: the content of a file that ``verix-check`` checks.
+
+The claim of an explanation as JSON has it.
+
+Numbers are integers or texts such as "3/8", so that a reader gets them exactly.
+"""
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from milp_verix.base.comparable import Compared
 from milp_verix.base.errors import InputError
 from milp_verix.base.files import write_atomically
 from milp_verix.base.number_text import counted
+from milp_verix.problem.ball import Ball, make_ball
+from milp_verix.problem.described import make_described_ball
+from milp_verix.results.records.explanation import ExplanationRecord
+from verix_encodings.arrays import FloatArray
+from verix_encodings.bounds.mixed_domain import HalfSpace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,3 +95,112 @@ class Certificate(Compared):
             if self.model is not None:
                 write_atomically(Path(path).parent / str(self.model_name), self.model.decode())
         return text
+
+
+_OTHER_POINTS = 64
+"""The digits of a claim that points of a later search belong to."""
+
+
+def claim_data(explanation: ExplanationRecord, output: str) -> dict[str, Any]:
+    """Return the claim that the irrelevant features of ``explanation`` keep the prediction.
+
+    ``output`` names the tensor of the network's scores.
+    """
+    kept = explanation.prediction
+    if explanation.delta is None:
+        asked: dict[str, Any] = {"class": kept}
+        if explanation.against is not None:
+            asked["against"] = sorted(explanation.against)
+    else:
+        assert isinstance(kept, tuple)
+        one = explanation.output
+        outputs = list(range(len(kept))) if one is None else [one]
+        asked = {"delta": exact(explanation.delta), "outputs": outputs}
+    return {
+        "network": explanation.model.file,
+        "sha256": explanation.model.sha256,
+        "output": output,
+        "input": [exact(entry) for entry in explanation.input.ravel().tolist()],
+        "norm": explanation.norm,
+        **_ball_data(explanation),
+        "features": [list(group) for group in explanation.groups],
+        "irrelevant": sorted(explanation.irrelevant),
+        "minimal": False,
+        **asked,
+    }
+
+
+def ball_of(explanation: ExplanationRecord) -> Ball:
+    """Return the ball that ``explanation`` is about."""
+    x, norm = explanation.input, explanation.norm
+    if explanation.inputs is None:
+        return make_ball(x, explanation.epsilon, norm, explanation.domain)
+    assert explanation.radii is not None
+    return make_described_ball(x, explanation.radii, norm, explanation.inputs)
+
+
+def exact(number: float | Fraction) -> int | str:
+    """Return a number as an integer, or as the text of a ratio of integers."""
+    above, below = number.as_integer_ratio()
+    return above if below == 1 else f"{above}/{below}"
+
+
+def numbers_of(entries: Sequence[int | str]) -> FloatArray:
+    """Return exact numbers rounded to float64; the ratios have positive denominators."""
+    ratios = (str(entry).partition("/") for entry in entries)
+    return np.array([int(above) / int(below or 1) for above, _, below in ratios])
+
+
+def bits_of(numbers: ArrayLike) -> int:
+    """Return as many binary digits behind the point as none of the floats needs more; at least 1.
+
+    Integers and infinite numbers need none.
+    """
+    values = np.asarray(numbers)
+    if values.dtype.kind != "f":
+        return 1
+    exponents = np.frexp(values[np.isfinite(values) & (values != 0)])[1]
+    precision = np.finfo(values.dtype).nmant + 1
+    return max(1, precision - int(exponents.min(initial=precision - 1)))
+
+
+def question_bits(explanation: ExplanationRecord) -> int:
+    """Return the bits behind the point of all numbers in the claim of ``explanation``."""
+    numbers = [explanation.epsilon, explanation.delta or 0.0, *(explanation.radii or ())]
+    mixed = None if explanation.inputs is None else explanation.inputs.mixed
+    for half in chain.from_iterable(() if mixed is None else mixed.clauses):
+        numbers += [half.upper, *half.coefficients.tolist()]
+    points = [found.input for found in explanation.counterfactuals.values()]
+    least = 1 if explanation.lower_bound is None and points else _OTHER_POINTS
+    return max(least, *map(bits_of, [numbers, *explanation.domain, explanation.input, *points]))
+
+
+def _ball_data(explanation: ExplanationRecord) -> dict[str, Any]:
+    """Return radii and domain, and whole numbers, one-hot blocks and rules if there are any."""
+    if explanation.inputs is None:
+        domain = [_end(end) for end in explanation.domain]
+        return {"epsilon": exact(explanation.epsilon), "domain": domain}
+    ball = ball_of(explanation)
+    assert ball.radii is not None
+    ends = ball.radii, ball.domain_lower, ball.domain_upper
+    radii, *domain = (_end(tuple(end.tolist())) for end in ends)
+    data = {"epsilon": radii, "domain": domain}
+    if ball.mixed is None:
+        return data
+    blocks = [block.tolist() for block in ball.mixed.blocks]
+    rules = [[_row(half) for half in clause] for clause in ball.mixed.rules]
+    whole = np.flatnonzero(ball.mixed.integral).tolist()
+    return {**data, "whole": whole, "blocks": blocks, "rules": rules}
+
+
+def _row(half: HalfSpace) -> dict[str, Any]:
+    pairs = zip(half.coordinates.tolist(), half.coefficients.tolist(), strict=True)
+    factors = {str(place): exact(factor) for place, factor in pairs}
+    row: dict[str, Any] = {"factors": factors, "limit": exact(half.upper)}
+    return {**row, "strict": True} if half.strict else row
+
+
+def _end(end: float | tuple[float, ...]) -> Any:
+    if isinstance(end, tuple):
+        return [_end(one) for one in end]
+    return exact(end) if np.isfinite(end) else None

@@ -15,11 +15,9 @@ from milp_verix.base.argument_kinds import checked, instance_of
 from milp_verix.base.arguments import seconds_of
 from milp_verix.base.clock import Deadline, deadline_in
 from milp_verix.base.errors import InputError, refusing
-from milp_verix.certificates.certificate import Certificate
-from milp_verix.certificates.claims import claim_data, question_bits
+from milp_verix.certificates.certificate import Certificate, claim_data, question_bits
 from milp_verix.certificates.leaves import NoProofError, Tree
-from milp_verix.certificates.points import points_of
-from milp_verix.certificates.proofs import Proof, with_sets
+from milp_verix.certificates.proofs import Proof, points_of, with_sets
 from milp_verix.certificates.reading import ReadClaim, Reading, RoundedClaim, margins_of, read
 from milp_verix.certificates.restated import (
     box_explanation,

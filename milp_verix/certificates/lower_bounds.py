@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.clock import Deadline
-from milp_verix.certificates.claims import exact
+from milp_verix.certificates.certificate import exact
 from milp_verix.certificates.leaves import NoProofError
 from milp_verix.certificates.refuted_sets import Refuter
 from milp_verix.certificates.selection_lp import Case, SelectionLp

@@ -15,7 +15,7 @@ import onnx
 import scipy.sparse as sp
 from onnx.numpy_helper import to_array
 
-from milp_verix.certificates.claims import bits_of, numbers_of
+from milp_verix.certificates.certificate import bits_of, numbers_of
 from verix_checker.claim import Claim
 from verix_checker.forms import Form, UnitError
 from verix_checker.guard import compare, mixtures

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milp_verix.base.clock import Deadline, Limit
-from milp_verix.certificates.claims import exact
+from milp_verix.certificates.certificate import exact
 from milp_verix.certificates.leaves import NoProofError, Tree
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import TIME_LIMIT

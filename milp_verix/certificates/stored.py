@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.base.errors import InputError, MilpVerixError, check_command, refusing
-from milp_verix.certificates.claims import claim_data
+from milp_verix.certificates.certificate import claim_data
 from milp_verix.certificates.restated import box_explanation
 from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.results.records.ranges import RangesRecord

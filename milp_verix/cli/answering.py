@@ -7,8 +7,13 @@ from typing import Any, TypeVar
 import typer
 from rich.console import Console
 
-from milp_verix.cli.certificates import certified
-from milp_verix.cli.delivery import Delivery, ProvenDelivery, refusals, termination_as_interrupt
+from milp_verix.cli.delivery import (
+    Delivery,
+    ProvenDelivery,
+    certified,
+    refusals,
+    termination_as_interrupt,
+)
 from milp_verix.cli.progress import autosaving
 from milp_verix.cli.question import CaseOptions, files_of, question_of
 from milp_verix.results.shown import Told

@@ -54,7 +54,7 @@ from milp_verix.results.public import EpsilonSweep, Explanation
 from milp_verix.results.shown import Told
 from milp_verix.searches.audit.audit import groups_for
 from milp_verix.searches.explain.order import ORDERS
-from milp_verix.study.described_rows import described_inputs
+from milp_verix.study.inputs import described_inputs
 
 _TABLE = re.compile(r"(?P<path>.+\.(?:csv|parquet))(?::(?P<row>\d+))?", re.IGNORECASE | re.DOTALL)
 Noted = TypeVar("Noted", bound=Told)

@@ -13,8 +13,7 @@ from milp_verix.base.errors import InputError, SolverError
 from milp_verix.base.names import require_one_of
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.each_check import Relaxations
-from milp_verix.comparison.pairs import fitting_pairs
-from milp_verix.comparison.runs import answered, contrasted, explained, minimised
+from milp_verix.comparison.runs import answered, contrasted, explained, fitting_pairs, minimised
 from milp_verix.comparison.stored_checks import as_checks, checks_of, hard_checks
 from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.oracle.engines.choice import misfit

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.comparison.processor_time import processor_time
-from milp_verix.comparison.timed_solver import Solve, SolverClock
+from milp_verix.comparison.timed_solver import Solve, SolverClock, processor_time
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.records.comparison import CheckRecord, ProgramSize
 from milp_verix.solvers import SolveStatus, Targets, open_session

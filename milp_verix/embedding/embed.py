@@ -14,10 +14,9 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.embedding.embedded import Embedded
 from milp_verix.embedding.gurobi_host import GurobiHost
 from milp_verix.embedding.host import Host, named
-from milp_verix.embedding.pairing import sides_of
 from milp_verix.embedding.pulp_host import PulpHost
 from milp_verix.embedding.pyomo_host import PyomoHost
-from milp_verix.embedding.sockets import sockets_of
+from milp_verix.embedding.sockets import sides_of, sockets_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds

@@ -17,7 +17,7 @@ import onnx
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.embedding.embed import embed
 from milp_verix.embedding.embedded import Embedded
-from milp_verix.embedding.pairing import order_of, sides_of
+from milp_verix.embedding.sockets import order_of, sides_of
 from milp_verix.models.onnx.onnx_network import NetworkLike, OnnxNetwork, loaded
 from verix_encodings import BoundMethod, Formulation
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS

@@ -25,9 +25,14 @@ from milp_verix.searches.minimum.minimum import MinimumOptions, minimum_of
 from milp_verix.searches.runner import stopping
 from milp_verix.study.dask_engine import connected, dask_engine
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Journal, Record, identity
-from milp_verix.study.partial import forget, partial_file, partial_folder
 from milp_verix.study.parts import Part, part_of
-from milp_verix.study.results import ResultsFolder, default_folder
+from milp_verix.study.results import (
+    ResultsFolder,
+    default_folder,
+    forget,
+    partial_file,
+    partial_folder,
+)
 from milp_verix.study.run import Outcome
 from milp_verix.study.tasks import Task
 from milp_verix.study.workers import Engine, engine_for

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.arguments import integer_of, seconds_of
 from milp_verix.base.errors import InputError, MilpVerixError
-from milp_verix.comparison.pairs import why_unfit
+from milp_verix.comparison.runs import why_unfit
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs as Description, inputs_of as described_as
 from milp_verix.inputs.labelled import Labels
@@ -21,8 +21,7 @@ from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
 from milp_verix.oracle.statistics import INTERRUPTED
 from milp_verix.problem.meeting import shaped_domain
 from milp_verix.results.comparison import Comparison
-from milp_verix.study.described_rows import described_inputs
-from milp_verix.study.inputs import Inputs, indices_in, inputs_of, names_of
+from milp_verix.study.inputs import Inputs, described_inputs, indices_in, inputs_of, names_of
 from milp_verix.study.tasks import FUNCTIONS, Setting, Task, settings_of, tasks_of
 
 _NO_TIME = 1e-9

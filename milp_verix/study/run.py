@@ -16,8 +16,7 @@ from milp_verix.results.comparison_files import compared_checks
 from milp_verix.results.earlier import EarlierResultError
 from milp_verix.results.public import ContrastiveExplanation, Explanation
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record
-from milp_verix.study.partial import Partial
-from milp_verix.study.results import packed
+from milp_verix.study.results import Partial, packed
 from milp_verix.study.tasks import FUNCTIONS, Task
 
 _ROUNDING = 1e-6

@@ -20,7 +20,7 @@ from milp_verix.inputs.input_files import read_numbers
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.study.batch import Tally, run_parts
-from milp_verix.study.input_files import stored_inputs
+from milp_verix.study.inputs import stored_inputs
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.tasks import LIMITS
 

@@ -17,7 +17,7 @@ import pytest
 
 import verix_checker
 from milp_verix.base.errors import InputError
-from milp_verix.cli.certificates import certified as with_certificate
+from milp_verix.cli.delivery import certified as with_certificate
 from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.searches.explain.explain import explain
 from milp_verix.searches.minimum.minimum import minimum

@@ -11,8 +11,13 @@ from milp_verix.base.arguments import radius_in
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.cli.batches.options import Course, Search, Wanted, parts_of
 from milp_verix.cli.batches.progress import deliver, exit_code, tasks_progress
-from milp_verix.cli.certificates import SECONDS, places_of, stored_proof
-from milp_verix.cli.delivery import refusals, termination_as_interrupt
+from milp_verix.cli.delivery import (
+    SECONDS,
+    places_of,
+    refusals,
+    stored_proof,
+    termination_as_interrupt,
+)
 from milp_verix.cli.options import Quiet
 from milp_verix.cli.question import (
     Ball,
@@ -25,7 +30,7 @@ from milp_verix.cli.question import (
 )
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.study.batch import run_parts
-from milp_verix.study.input_files import stored_inputs
+from milp_verix.study.inputs import stored_inputs
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.results import default_folder
 from milp_verix.study.study_file import OVERRIDES, study_in

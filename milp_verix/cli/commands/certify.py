@@ -5,11 +5,15 @@ from typing import Annotated
 
 import typer
 
-from milp_verix.cli.certificates import places_of, stored_proof
-from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
+from milp_verix.cli.delivery import (
+    check_folder,
+    places_of,
+    refusals,
+    stored_proof,
+    termination_as_interrupt,
+)
 from milp_verix.cli.exit_codes import UNDECIDED
-from milp_verix.cli.help_sections import output_option
-from milp_verix.cli.options import ModelPath, Quiet, TimeLimit
+from milp_verix.cli.options import ModelPath, Quiet, TimeLimit, output_option
 from milp_verix.cli.question import Reading, network_of
 
 EXIT_CODES = """\

@@ -9,8 +9,7 @@ import typer
 
 from milp_verix.cli.answering import answered
 from milp_verix.cli.delivery import ProvenDelivery, exit_code
-from milp_verix.cli.help_sections import question_option, search_option
-from milp_verix.cli.options import number_of, radius_of
+from milp_verix.cli.options import number_of, question_option, radius_of, search_option
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedQuestion, Question
 from milp_verix.cli.search_options import CheckOptions
@@ -20,8 +19,7 @@ from milp_verix.results.public import Ranges
 from milp_verix.searches.ranges.inflate import inflate_problem
 from milp_verix.searches.ranges.regions import Numbers
 from milp_verix.searches.ranges.search import RangesProgress
-from milp_verix.study.described_rows import described_inputs
-from milp_verix.study.inputs import inputs_of
+from milp_verix.study.inputs import described_inputs, inputs_of
 
 EXIT_CODES = """\
 Exit codes: 0 the ranges are maximal; 3 some could be wider, and all are sound (time limit, or the

@@ -10,27 +10,33 @@ from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import down
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.records.base import Result
-from milp_verix.study.columns import use_in
 from milp_verix.study.journal import DONE
 from milp_verix.study.page.gallery import (
+    Settings,
     StoredTask,
+    TaskRow,
     anchor,
     card,
     input_name,
     predicted,
-    read_result,
-    stored_results,
-)
-from milp_verix.study.page.reproduction import command, hashes, ranges
-from milp_verix.study.page.rows import (
-    Settings,
-    TaskRow,
     radius_text,
+    read_result,
     read_rows,
     settings_of_rows,
+    stored_results,
     value_text,
 )
-from milp_verix.study.page.summary import MOST_GROUPS, distributions, groups, summary, totals
+from milp_verix.study.page.summary import (
+    MOST_GROUPS,
+    command,
+    distributions,
+    groups,
+    hashes,
+    ranges,
+    summary,
+    totals,
+)
+from milp_verix.study.table import use_in
 from milp_verix.views.figures.columns_plot import class_colour
 from milp_verix.views.figures.parts.image_view import image_view
 from milp_verix.views.figures.parts.style import typeset

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from milp_verix.certificates.claims import bits_of, exact, numbers_of
+from milp_verix.certificates.certificate import bits_of, exact, numbers_of
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -11,7 +11,7 @@ import pytest
 
 import milp_verix
 from milp_verix import Embedded, InputError
-from milp_verix.embedding import pairing
+from milp_verix.embedding import sockets as pairing
 from tests.support.installed_solvers import needs
 from tests.support.onnx_models import FLOAT, build, node, weights
 

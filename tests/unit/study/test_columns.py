@@ -19,7 +19,7 @@ from milp_verix import (
     read_study,
     write_report,
 )
-from milp_verix.study.columns import use_of_columns, without_part
+from milp_verix.study.table import use_of_columns, without_part
 from milp_verix.views.words.columns import (
     ColumnUse,
     TableUse,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from milp_verix import Explanation, explain, explain_many
-from milp_verix.study import partial, tasks
+from milp_verix.study import results as partial, tasks
 from milp_verix.study.results import packed
 from tests.support import digits_example as digits
 from tests.support.interrupts import interrupting
