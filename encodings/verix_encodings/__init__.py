@@ -25,10 +25,20 @@ from verix_encodings.blocks.relu_general import general_relu
 from verix_encodings.blocks.relu_indicator import indicator_relu
 from verix_encodings.blocks.relu_partition import partition_relu
 from verix_encodings.blocks.relu_sos1 import sos1_relu
-from verix_encodings.bounds.curves import COS, EXP, LOG, RECIPROCAL, SIN, SQRT, SQUARE, power
+from verix_encodings.bounds.curves import (
+    COS,
+    EXP,
+    LOG,
+    RECIPROCAL,
+    SIN,
+    SMOOTH_FUNCTIONS,
+    SQRT,
+    SQUARE,
+    SmoothFunction,
+    power,
+)
 from verix_encodings.bounds.interval import Bounds, Interval, Region
 from verix_encodings.bounds.norm_ball import NormBall
-from verix_encodings.bounds.smooth_functions import SMOOTH_FUNCTIONS, SmoothFunction
 from verix_encodings.kinds.affine import Affine, Difference
 from verix_encodings.kinds.maximum import Max
 from verix_encodings.kinds.node import Elementwise, EncodingContext, Node
@@ -39,19 +49,17 @@ from verix_encodings.kinds.smooth import Curve, Smooth
 from verix_encodings.kinds.softmax import Softmax
 from verix_encodings.kinds.step import Step
 from verix_encodings.models.encode import BallEncoding, Encoding, encode, encode_values
-from verix_encodings.network.maxima import pairwise_maxima
+from verix_encodings.network.batch import pairwise_maxima
 from verix_encodings.network.network import Network
 from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.logic import Indicator, Maximum, Sos1
-from verix_encodings.program.lp_file import write_lp
-from verix_encodings.program.mps_file import write_mps
+from verix_encodings.program.data import Indicator, Maximum, Sos1
+from verix_encodings.program.files import write_lp, write_mps
 from verix_encodings.program.program import Expressions, Program
 from verix_encodings.proofs.certificate import Leaf, certified_bound
-from verix_encodings.propagation.alpha import alpha_bounds
+from verix_encodings.propagation.alpha import alpha_bounds, slope_bounds
 from verix_encodings.propagation.crown import crown_bounds
 from verix_encodings.propagation.deepening import branched_bounds
 from verix_encodings.propagation.interval_bounds import BoundMethod, interval_bounds
-from verix_encodings.propagation.slopes import slope_bounds
 
 __all__ = [
     "COS",

@@ -30,7 +30,7 @@ from milp_verix.oracle.statistics import TIME_LIMIT
 from verix_checker.claim import Claim
 from verix_encodings import Interval, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.bounds.one_hot_box import one_hot_box
+from verix_encodings.bounds.boxes import one_hot_box
 from verix_encodings.propagation.interval_bounds import forward_interval
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 

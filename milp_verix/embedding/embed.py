@@ -25,7 +25,7 @@ from milp_verix.problem.search import resolve_formulation
 from verix_encodings import BoundMethod, Formulation, Interval
 from verix_encodings.arrays import FloatArray
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
-from verix_encodings.models.embedded import encode_between
+from verix_encodings.models.encode import encode_between
 from verix_encodings.proofs.safe_bound import encoding_error
 
 _ANY = Kind("anything", lambda _value: True)

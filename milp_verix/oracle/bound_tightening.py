@@ -44,8 +44,12 @@ from verix_encodings import (
 )
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
-from verix_encodings.proofs.obbt import tightened_range
-from verix_encodings.proofs.safe_bound import SafeBound, encoding_error, evaluation_error
+from verix_encodings.proofs.safe_bound import (
+    SafeBound,
+    encoding_error,
+    evaluation_error,
+    tightened_range,
+)
 from verix_encodings.propagation.crown import intersection, readers_of, undecided
 
 

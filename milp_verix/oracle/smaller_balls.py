@@ -28,7 +28,7 @@ from verix_encodings import (
 )
 from verix_encodings.arrays import FloatArray
 from verix_encodings.propagation.alpha import beyond_input
-from verix_encodings.propagation.leaf_bounds import leaf_bounds
+from verix_encodings.propagation.interval_bounds import leaf_bounds
 
 # fewer undecided neurons than these leave programs small, and slopes little to gain
 _MANY = 12

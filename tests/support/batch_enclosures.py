@@ -9,9 +9,8 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.bounds.interval import Bounds
 from verix_encodings.network.batch import batch_values
-from verix_encodings.propagation.batch_crown import BatchCrown
-from verix_encodings.propagation.batch_slopes import slope_ranges
-from verix_encodings.propagation.cone import cone
+from verix_encodings.propagation.batch_crown import BatchCrown, slope_ranges
+from verix_encodings.propagation.interval_bounds import cone
 
 
 def assert_boxes_enclose(

@@ -27,8 +27,8 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.affine import define
+from verix_encodings.bounds.curves import SmoothFunction
 from verix_encodings.bounds.interval import Interval, Late, never
-from verix_encodings.bounds.smooth_functions import SmoothFunction
 from verix_encodings.bounds.strips import (
     best_lines,
     breakpoints,

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
-from verix_encodings.bounds.one_hot_box import joined
+from verix_encodings.bounds.boxes import joined
 
 _SMALL = 2.0**20
 """Whole coefficients up to it, times whole numbers of float32, are summed exactly in float64."""

@@ -13,6 +13,8 @@ A row that supposes that ``l ≤ z ≤ u`` leaves any coefficient ``w`` at ``z``
 
 The bound of such a row holds wherever all of its suppositions do (β-CROWN: Wang, Zhang, Xu, Lin,
 Jana, Hsieh, Kolter, NeurIPS 2021).
+
+Products of ranges of slopes: how a node hands ranges of derivatives back to its sources.
 """
 
 from collections.abc import Mapping
@@ -22,6 +24,30 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
+from verix_encodings.bounds.interval import Range
+
+
+def by_phase(
+    lower: FloatArray, upper: FloatArray, always: BoolArray, ever: BoolArray | np.bool_
+) -> Range:
+    """Multiply slopes by the derivative of a phase: 1 if ``always``, 0 unless ``ever``."""
+    least = np.where(always, lower, np.minimum(lower, 0.0))
+    most = np.where(always, upper, np.maximum(upper, 0.0))
+    return np.where(ever, least, 0.0), np.where(ever, most, 0.0)
+
+
+def outward(lower: FloatArray, upper: FloatArray, least: FloatArray, most: FloatArray) -> Range:
+    """Return ``[lower, upper] · [least, most]``, rounded outward."""
+    products = np.stack([lower * least, lower * most, upper * least, upper * most])
+    error = relative_error(1) * np.abs(products).max(axis=0)
+    return products.min(axis=0) - error, products.max(axis=0) + error
+
+
+def centred(middle: FloatArray, half: FloatArray, least: FloatArray, most: FloatArray) -> Range:
+    """Return ``[middle ± half] · [least, most]`` as a middle and a half width, not rounded."""
+    ends = [(middle + side) * factor for side in (-half, half) for factor in (least, most)]
+    low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
+    return (low + high) / 2, (high - low) / 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)

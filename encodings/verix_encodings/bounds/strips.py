@@ -9,7 +9,7 @@ For any slope ``s``, lines ``s x + b⁻ ≤ σ(x) ≤ s x + b⁺`` on ``[p, q]``
 
 which holds for every ``t``, and is tight where ``σ'(t) = s``; bisection finds it closely enough.
 All is widened by ``2⁻⁴⁴ (1 + (2 + |s|) max(|p|, |q|))``, which covers the errors that
-:mod:`~verix_encodings.bounds.smooth_functions` states for ``σ`` and ``σ'`` and the roundings here.
+:mod:`~verix_encodings.bounds.curves` states for ``σ`` and ``σ'`` and the roundings here.
 Of functions with other sizes, ``|σ|`` and ``|σ'|`` at the points used take the place of 1 and 2.
 """
 
@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from verix_encodings.arrays import FloatArray
-from verix_encodings.bounds.smooth_functions import SmoothFunction
+from verix_encodings.bounds.curves import SmoothFunction
 from verix_encodings.work import spend_entries
 
 _SLACK = 2.0**-44

@@ -30,9 +30,8 @@ from verix_encodings.arrays import (
     relative_error,
 )
 from verix_encodings.blocks.affine import substitute
-from verix_encodings.bounds.batch_lines import Products
 from verix_encodings.bounds.interval import Bounds, Interval, Range, Region
-from verix_encodings.bounds.lines import Replaced
+from verix_encodings.bounds.lines import Products, Replaced
 from verix_encodings.bounds.patches import Coefficients, absolute, product, reached
 from verix_encodings.bounds.phases import Phases
 from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, Rounded

@@ -17,12 +17,10 @@ import scipy.sparse as sp
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, frozen_indices, placed
 from verix_encodings.blocks.maxpool import big_m_max, general_max
 from verix_encodings.blocks.relu_general import general_relu
-from verix_encodings.bounds.batch_lines import Products
 from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.bounds.lines import Enclosing, relu_lines
+from verix_encodings.bounds.lines import Enclosing, Products, relu_lines
 from verix_encodings.bounds.patches import Rows, product, total
-from verix_encodings.bounds.phases import entries_of
-from verix_encodings.bounds.slope_products import by_phase, centred
+from verix_encodings.bounds.phases import by_phase, centred, entries_of
 from verix_encodings.kinds.affine import Difference, times
 from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, Rounded
 from verix_encodings.program.program import Expressions
@@ -38,7 +36,7 @@ class Max(Node):
 
     ``entries`` is the number of ``z``; ``source`` that of their :class:`Difference` ``d``. Then
     ``a = z_p + max(d, 0)``: the sign of ``d`` is the phase, for bounds and programs. Maxima of more
-    entries are made of pairs, see :mod:`verix_encodings.network.maxima`.
+    entries are made of pairs, see :mod:`verix_encodings.network.batch`.
     """
 
     plural: ClassVar[str] = "maxima"

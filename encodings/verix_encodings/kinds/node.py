@@ -37,10 +37,16 @@ from verix_encodings.arrays import (
 )
 from verix_encodings.blocks.affine import define
 from verix_encodings.blocks.formulations import ReluEncoding
-from verix_encodings.bounds.batch_lines import BatchLines, BatchRelaxation, FollowedForms
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, Region
-from verix_encodings.bounds.lines import Lines, Planes, Relaxation
-from verix_encodings.bounds.slope_products import centred, outward
+from verix_encodings.bounds.lines import (
+    BatchLines,
+    BatchRelaxation,
+    FollowedForms,
+    Lines,
+    Planes,
+    Relaxation,
+)
+from verix_encodings.bounds.phases import centred, outward
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries

@@ -29,10 +29,9 @@ from verix_encodings.arrays import (
     relative_error,
 )
 from verix_encodings.blocks.affine import define
-from verix_encodings.bounds.batch_lines import Products
 from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.bounds.lines import Planes
-from verix_encodings.bounds.slope_products import centred, outward
+from verix_encodings.bounds.lines import Planes, Products
+from verix_encodings.bounds.phases import centred, outward
 from verix_encodings.kinds.node import (
     OPERATIONS,
     Cut,

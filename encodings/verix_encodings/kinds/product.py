@@ -31,10 +31,9 @@ from verix_encodings.arrays import (
     relative_error,
 )
 from verix_encodings.blocks.product import Factors, enclose_products
-from verix_encodings.bounds.batch_lines import Products
 from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.bounds.lines import Planes
-from verix_encodings.bounds.slope_products import centred, outward
+from verix_encodings.bounds.lines import Planes, Products
+from verix_encodings.bounds.phases import centred, outward
 from verix_encodings.kinds.affine import times
 from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, within_bounds
 from verix_encodings.program.program import Expressions

@@ -14,10 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.bounds.batch_lines import BatchLines
 from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.bounds.lines import Lines, relu_lines
-from verix_encodings.bounds.slope_products import by_phase
+from verix_encodings.bounds.lines import BatchLines, Lines, relu_lines
+from verix_encodings.bounds.phases import by_phase
 from verix_encodings.kinds.node import Elementwise, EncodingContext, Ranges
 from verix_encodings.program.program import Expressions
 

@@ -18,10 +18,9 @@ import numpy as np
 
 from verix_encodings.arrays import FloatArray, relative_error
 from verix_encodings.blocks.smooth_enclosure import enclose_smooth
-from verix_encodings.bounds.batch_lines import BatchLines
+from verix_encodings.bounds.curves import SmoothFunction
 from verix_encodings.bounds.interval import Interval, Range
-from verix_encodings.bounds.lines import Lines
-from verix_encodings.bounds.smooth_functions import SmoothFunction
+from verix_encodings.bounds.lines import BatchLines, Lines
 from verix_encodings.bounds.strips import best_lines, breakpoints, slope_range, value_range
 from verix_encodings.kinds.node import (
     OPERATIONS,

@@ -24,9 +24,8 @@ from verix_encodings.arrays import (
     relative_error,
 )
 from verix_encodings.blocks.affine import define
-from verix_encodings.bounds.batch_lines import Products
 from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.bounds.lines import Planes, Replaced
+from verix_encodings.bounds.lines import Planes, Products, Replaced
 from verix_encodings.bounds.patches import Coefficients, Patch, reached
 from verix_encodings.bounds.phases import Phases
 from verix_encodings.bounds.softmax_planes import SoftmaxPlanes, softmax_planes, softmax_range

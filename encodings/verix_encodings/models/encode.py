@@ -1,18 +1,76 @@
-"""Encoding of a network and its bounds as one program, with values as expressions in columns."""
+"""Encoding of a network and its bounds as one program, with values as expressions in columns.
 
-from collections.abc import Callable
+Constraints of a program over sets of features.
+
+A scenario program (:mod:`~verix_encodings.models.scenario`) has a column ``A_f`` for each feature
+``f``; each constraint adds rows over these columns, and a scenario adds columns of its own.
+
+A network between columns of a bigger model.
+
+    minimise  c·w   subject to   w ∈ W,   y = f(x),   x, y parts of w
+
+A model has columns ``w`` of its own; some of them are the network's inputs, and some may be its
+outputs. They come first in the program, with the bounds that the model has on them:
+
+    o_j ∈ [l_j, u_j]              a column of the model's own
+    x_i = o_j   or   x_i ∈ [l_i, u_i], a new column, which the model equates with an expression
+    rows and columns of f         ``models.encode``
+    y_k = o_j   or a new column   with the row   y_k − (C v_J)_k = k_k
+
+The program says nothing else of the model's columns, so adding it to ``W`` leaves the points of
+``W`` on the graph of ``f`` in the box of ``x``, each with values for the new columns.
+"""
+
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.formulations import ReluEncoding
 from verix_encodings.blocks.input_ball import linf_ball
 from verix_encodings.blocks.relu import big_m_relu
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
-from verix_encodings.bounds.interval import Bounds, Late, never
+from verix_encodings.bounds.interval import Bounds, Interval, Late, never
 from verix_encodings.kinds.node import EncodingContext
 from verix_encodings.network.network import Network
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions, Program
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scenario:
+    """The margins under the perturbation ``delta``: ``network`` maps a selection ``A`` to them.
+
+    ``bounds`` hold for its values wherever ``0 ≤ A ≤ 1`` and the other constraints of its program
+    are satisfied; ``error`` bounds the rounding in any row that encodes it.
+    """
+
+    delta: FloatArray
+    network: Network
+    bounds: Bounds
+    error: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cover:
+    """A set of features that every explanation intersects."""
+
+    features: IntArray
+
+
+Constraint: TypeAlias = Scenario | Cover
+
+
+def row_error(constraints: Iterable[Constraint]) -> float:
+    """Return a bound on the rounding in any row of a program of ``constraints``."""
+    return max(
+        (constraint.error for constraint in constraints if isinstance(constraint, Scenario)),
+        default=0.0,
+    )
+
 
 BallEncoding: TypeAlias = Callable[[ProgramBuilder], Expressions]
 
@@ -77,3 +135,46 @@ def encode_values(
         context = EncodingContext(builder, label, index + 1, values, bounds, relu, segments, late)
         values.append(node.rows(context))
     return values[-1]
+
+
+def encode_between(
+    network: Network,
+    bounds: Bounds,
+    own: Interval,
+    inputs: IntArray,
+    outputs: IntArray,
+    *,
+    relu: ReluEncoding = big_m_relu,
+    segments: int = DEFAULT_SEGMENTS,
+) -> Encoding:
+    """Encode ``network`` between a model's columns, the first of the program, with bounds ``own``.
+
+    ``bounds`` must hold for every value of the network. ``inputs``, shape (d,), and ``outputs``,
+    shape (m,), are the numbers of the model's columns that stand for them, and -1 for those that
+    get a column of their own, ``x_i`` or ``y_k``. Each entry of the encoding's input and output is
+    one column.
+    """
+    builder = ProgramBuilder()
+    builder.add_columns("own", np.arange(own.lower.size), own.lower, own.upper)
+    x = _columns(builder, "x", inputs, bounds[0])
+    value = encode_values(builder, network, bounds, _alone(x), relu=relu, segments=segments)
+    y = _columns(builder, "y", outputs, bounds[-1])
+    builder.add_rows(
+        "output",
+        np.arange(y.size),
+        [(np.ones(y.size), y), (-value.matrix, value.columns)],
+        value.constant,
+        value.constant,
+    )
+    return Encoding(builder.build(), _alone(x), _alone(y))
+
+
+def _columns(builder: ProgramBuilder, name: str, given: IntArray, interval: Interval) -> IntArray:
+    columns, new = given.copy(), np.flatnonzero(given < 0)
+    columns[new] = builder.add_columns(name, new, interval.lower[new], interval.upper[new])
+    return columns
+
+
+def _alone(columns: IntArray) -> Expressions:
+    one = sp.eye_array(columns.size, format="csr")
+    return Expressions(columns, one, np.zeros(columns.size))

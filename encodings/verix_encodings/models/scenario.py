@@ -14,7 +14,18 @@ A scenario is a network of its own, from ``A`` to the margins: its first affine 
 ``W (x + δ_k) − W diag(δ_k) A``, so that it costs columns for its neurons, and none for the inputs.
 Its neurons are bounded over ``0 ≤ A ≤ 1``, and over ``Σ_f A_f ≤ n`` where an explanation is known
 whose cost buys ``n`` features at most: no cheaper explanation has more.
+
+The point of a program that belongs to one input: each column as the network evaluates it.
+
+In the columns of ``blocks.relu``, a neuron with the pre-activation ``z`` has
+
+    z,   a = max(z, 0),   d = 1 if z > 0, else 0
+
+and a maximum ``a = z_p + max(z_q − z_p, 0)`` has the phase of ``z_q − z_p``. The point satisfies
+all rows of an encoding whose bounds hold at the input, up to rounding: a start for a solver.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,19 +34,49 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.relu import big_m_relu
 from verix_encodings.bounds.interval import Interval, Region
 from verix_encodings.bounds.norm_ball import NormBall
-from verix_encodings.models.constraints import (
+from verix_encodings.models.encode import (
     Constraint,
     Cover,
     Scenario,
+    encode_values,
 )
-from verix_encodings.models.encode import encode_values
-from verix_encodings.models.trajectory import fill
 from verix_encodings.network.network import Network
 from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.labels import blocks
+from verix_encodings.program.data import blocks
 from verix_encodings.program.program import Expressions, Program
 from verix_encodings.proofs.safe_bound import encoding_error
 from verix_encodings.propagation.interval_bounds import BoundMethod
+
+Columns = dict[str, tuple[IntArray, IntArray]]
+"""The columns of each prefix and the numbers behind it, see ``program.labels.blocks``."""
+
+
+def fill(
+    point: FloatArray,
+    columns: Columns,
+    network: Network,
+    values: Sequence[FloatArray],
+    prefix: str = "",
+) -> None:
+    """Write the columns of ``network`` into ``point``, a value for each column of the program.
+
+    ``values`` are those of :meth:`~verix_encodings.Network.values`; ``prefix`` is that of
+    ``models.encode.encode_values``. Columns of nodes other than ReLUs and maxima stay as they are.
+    """
+    for index, node in enumerate(network.nodes):
+        if node.phase is None:
+            continue
+        label = f"{prefix}{index}"
+        kinds = (
+            ("z", values[node.sources[-1]]),
+            ("a", values[index + 1]),
+            ("d", (values[node.phase] > 0).astype(np.float64)),
+        )
+        for kind, value in kinds:
+            if f"{kind}_{label}" in columns:
+                places, neurons = columns[f"{kind}_{label}"]
+                point[places] = value[neurons]
+
 
 SLACK = 1e-7
 """The most that a margin may be above zero, so that no solver's tolerance excludes a set."""

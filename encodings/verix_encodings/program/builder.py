@@ -7,8 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, frozen
-from verix_encodings.program.data import QuadraticRow
-from verix_encodings.program.logic import Indicator, Maximum, Sos1
+from verix_encodings.program.data import Indicator, Maximum, QuadraticRow, Sos1
 from verix_encodings.program.program import Program
 from verix_encodings.work import spend_entries
 

@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike
 
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, dense, frozen
 from verix_encodings.program.data import ProgramData
-from verix_encodings.program.lp_file import write_lp
-from verix_encodings.program.mps_file import write_mps
+from verix_encodings.program.files import write_lp, write_mps
 
 LEAST_BIG_M = 1e-7
 """No big-M of an encoding is smaller: readers of files drop coefficients of up to 1e-9."""

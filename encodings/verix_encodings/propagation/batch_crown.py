@@ -15,6 +15,16 @@ loses at most ``|c|·e_k`` on its way to the sources of ``v_k``. Each kind of no
 with ``γ`` of all terms summed there; a few count their errors box by box instead. Rows that meet at
 ``v_k`` lose ``γ |c|·m_k`` more. Bounds over a box are cut at those of the root, so these errors are
 valid for every box.
+
+Ranges of one output's slopes over many boxes at once: where a box is best split.
+
+Backward through the network, with coefficients in ``m ± r``:
+
+    v = Σ_k M_k v_k + b    m_k += m M_k,  r_k += r |M_k|
+    v = σ(z)               [m − r, m + r] · [σ' on z ∈ [l, u]]
+
+(The interval gradients of ReluVal: Wang et al., USENIX Security 2018.) Plain float64, for
+branching: no proof rests on it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,13 +33,38 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
-from verix_encodings.bounds.batch_lines import BatchRelaxation
 from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.bounds.interval import Bounds, Late, Range, never
+from verix_encodings.bounds.lines import BatchRelaxation
 from verix_encodings.kinds.node import Node
 from verix_encodings.network.network import Network
 from verix_encodings.propagation.crown import readers_of
 from verix_encodings.work import spend_calls
+
+
+def slope_ranges(
+    network: Network, found: Sequence[Range], outputs: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the middle and half width of ``∂f_j/∂x`` over each box, j = ``outputs[n]``; (N, d).
+
+    ``found`` are bounds on all values but the last over each box.
+    """
+    pending: dict[int, Range] = {}
+    start = np.zeros((outputs.size, network.output_size))
+    start[np.arange(outputs.size), outputs] = 1.0
+    pending[len(network.nodes)] = start, np.zeros_like(start)
+    for value in range(len(network.nodes), 0, -1):
+        middle, half = pending.pop(value, (None, None))
+        if middle is None or half is None:
+            continue
+        node = network.nodes[value - 1]
+        for source, (more, wider) in node.slope_ranges(found.__getitem__, middle, half):
+            known = pending.get(source)
+            both = (more, wider) if known is None else (known[0] + more, known[1] + wider)
+            pending[source] = both
+    size = (outputs.size, network.input_size)
+    return pending.get(0, (np.zeros(size), np.zeros(size)))
+
 
 # entries of the rows that go through the network together: these stay in the cache
 _ROWS_AT_ONCE = 2**17

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verix_encodings.arrays import FloatArray, IntArray, dense, relative_error
-from verix_encodings.bounds.batch_lines import FollowedForms
 from verix_encodings.bounds.interval import Bounds, Range
-from verix_encodings.bounds.lines import Replaced
+from verix_encodings.bounds.lines import FollowedForms, Replaced
 from verix_encodings.bounds.patches import Coefficients, absolute, reached
 from verix_encodings.bounds.phases import Phases
 from verix_encodings.kinds.node import Node

@@ -39,9 +39,8 @@ from verix_encodings import (
     Step,
 )
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.bounds.curves import LOG, SQRT, SQUARE
-from verix_encodings.bounds.smooth_functions import SmoothFunction
-from verix_encodings.network.maxima import pairwise_maxima
+from verix_encodings.bounds.curves import LOG, SQRT, SQUARE, SmoothFunction
+from verix_encodings.network.batch import pairwise_maxima
 
 MASKED = -(2.0**1000)
 """A score of −∞: half of it is still beyond all numbers of models that do not overflow."""

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
-from verix_encodings.bounds.smooth_functions import SmoothFunction
+from verix_encodings.bounds.curves import SmoothFunction
 
 Shape: TypeAlias = tuple[int, ...]
 Constant: TypeAlias = NDArray[Any]

@@ -37,12 +37,10 @@ from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.bounds.boxes import Boxes, root_boxes
+from verix_encodings.bounds.boxes import Boxes, one_hot_box, root_boxes
 from verix_encodings.bounds.interval import Late, Range, never
 from verix_encodings.bounds.mixed_domain import MixedDomain
-from verix_encodings.bounds.one_hot_box import one_hot_box
-from verix_encodings.propagation.batch_crown import BatchCrown
-from verix_encodings.propagation.batch_slopes import slope_ranges
+from verix_encodings.propagation.batch_crown import BatchCrown, slope_ranges
 
 
 @dataclass(frozen=True, slots=True, eq=False)

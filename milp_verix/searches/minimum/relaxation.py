@@ -30,7 +30,7 @@ from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.models.constraints import Constraint, Cover, Scenario, row_error
+from verix_encodings.models.encode import Constraint, Cover, Scenario, row_error
 from verix_encodings.models.scenario import SLACK, ScenarioProgram
 from verix_encodings.program.program import Program
 from verix_encodings.proofs.safe_bound import SafeBound

@@ -20,7 +20,7 @@ from milp_verix.searches.minimum.incumbent import Incumbent
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.constraints import Constraint, Cover, Scenario
+from verix_encodings.models.encode import Constraint, Cover, Scenario
 from verix_encodings.models.scenario import make_scenario
 from verix_encodings.work import worked
 

@@ -19,8 +19,7 @@ from milp_verix.searches.ranges.known_points import KnownPoints, boxes_of, climb
 from milp_verix.searches.ranges.regions import Regions, State, stacked
 from verix_encodings import Interval, crown_bounds
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.bounds.boxes import Boxes, root_boxes
-from verix_encodings.bounds.one_hot_box import one_hot_box
+from verix_encodings.bounds.boxes import Boxes, one_hot_box, root_boxes
 from verix_encodings.propagation.batch_crown import BatchCrown
 
 

@@ -18,8 +18,8 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.searches.ranges.axes import WordAxis
 from milp_verix.searches.ranges.regions import Regions, State, stacked
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.bounds.boxes import put_best
 from verix_encodings.bounds.interval import Late
-from verix_encodings.bounds.one_hot_box import put_best
 from verix_encodings.network.batch import batch_outputs
 
 _STEPS = 6  # of a climb; not measured

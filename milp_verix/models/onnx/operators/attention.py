@@ -19,7 +19,7 @@ from milp_verix.models.onnx.symbol import (
     scale,
 )
 from verix_encodings.arrays import IntArray
-from verix_encodings.bounds.smooth_functions import TANH
+from verix_encodings.bounds.curves import TANH
 
 
 @operator(

@@ -20,17 +20,22 @@ from milp_verix.models.onnx.symbol import (
     times,
 )
 from verix_encodings.arrays import IntArray
-from verix_encodings.bounds.curves import COS, EXP, LOG, SIN, SQUARE, power
-from verix_encodings.bounds.smooth_functions import (
+from verix_encodings.bounds.curves import (
+    COS,
     ELU,
     ERF,
+    EXP,
     GELU,
     GELU_TANH,
+    LOG,
     MISH,
     SILU,
+    SIN,
     SOFTPLUS,
     SOFTSIGN,
+    SQUARE,
     TANH,
+    power,
 )
 
 _PLAIN = {

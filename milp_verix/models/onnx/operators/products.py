@@ -18,16 +18,19 @@ from milp_verix.models.onnx.symbol import (
     times,
 )
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds.curves import EXP, RECIPROCAL, SQUARE, power
-from verix_encodings.bounds.smooth_functions import (
+from verix_encodings.bounds.curves import (
     ERF,
+    EXP,
     GELU,
     GELU_TANH,
     MISH,
+    RECIPROCAL,
     SIGMOID,
     SOFTPLUS,
+    SQUARE,
     TANH,
     SmoothFunction,
+    power,
 )
 
 _TANH_SCALE = math.sqrt(2.0 / math.pi)

@@ -21,7 +21,7 @@ from milp_verix.models.onnx.symbol import (
     times,
 )
 from verix_encodings.arrays import IntArray
-from verix_encodings.bounds.smooth_functions import SIGMOID, SOFTPLUS, SOFTSIGN, TANH
+from verix_encodings.bounds.curves import SIGMOID, SOFTPLUS, SOFTSIGN, TANH
 
 _ATTRIBUTES = ("activations", "clip", "direction", "hidden_size", "layout")
 

@@ -12,7 +12,7 @@ import numpy as np
 from milp_verix.models.onnx.operators.norms import by_norm
 from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import Symbol, Tail, Tensor, as_symbol, join, ratio, scale
-from verix_encodings.bounds.smooth_functions import SIGMOID, SILU
+from verix_encodings.bounds.curves import SIGMOID, SILU
 
 
 @operator("Softmax", "LogSoftmax", attributes=("axis",))

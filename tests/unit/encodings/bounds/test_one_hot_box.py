@@ -8,9 +8,8 @@ import pytest
 
 from tests.support.random_networks import network_of, random_layers
 from verix_encodings import Interval, crown_bounds, interval_bounds
-from verix_encodings.bounds.boxes import Boxes, root_boxes
+from verix_encodings.bounds.boxes import Boxes, OneHotBox, one_hot_box, root_boxes
 from verix_encodings.bounds.mixed_domain import MixedDomain
-from verix_encodings.bounds.one_hot_box import OneHotBox, one_hot_box
 from verix_encodings.propagation.batch_crown import BatchCrown
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")

@@ -29,8 +29,7 @@ from verix_encodings import (
 )
 from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.network.batch import batch_gradients, batch_values
-from verix_encodings.propagation.batch_crown import BatchCrown
-from verix_encodings.propagation.batch_slopes import slope_ranges
+from verix_encodings.propagation.batch_crown import BatchCrown, slope_ranges
 from verix_encodings.propagation.crown import upper_bounds
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")

@@ -9,9 +9,8 @@ from milp_verix.oracle.bound_tightening import milp_bounds
 from tests.support.random_networks import cube, network_of, random_graph, random_layers
 from verix_encodings import Bounds, Network, NormBall, Region, branched_bounds, crown_bounds
 from verix_encodings.bounds.phases import Splits
-from verix_encodings.propagation import neuron_trees
-from verix_encodings.propagation.deepening import Deepening
-from verix_encodings.propagation.neuron_trees import Leaves, NeuronTrees
+from verix_encodings.propagation import deepening as neuron_trees
+from verix_encodings.propagation.deepening import Deepening, Leaves, NeuronTrees
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")

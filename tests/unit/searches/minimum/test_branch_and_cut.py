@@ -19,7 +19,7 @@ from milp_verix.solvers.phase.warm_lp import WarmLp
 from tests.support.searches import without
 from verix_encodings import Affine, Interval, Network, Relu, crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.constraints import Constraint
+from verix_encodings.models.encode import Constraint
 from verix_encodings.models.scenario import make_scenario
 
 _COUNT = 8
