@@ -254,8 +254,8 @@ class Texts:
     def _enough(self, tree: Tree) -> None:
         names = {name for given in tree.all("given") for name in given.texts("NAME")}
         further = "as well" in tree.text
-        if self.counted and further:
-            return
+        if (self.counted and further) or tree.all("COUNT"):
+            return  # which columns these are, nobody can read
         kept = self.kept | names if further else names
         self.referee.keeps(kept, self.limits, self._rival())
 
