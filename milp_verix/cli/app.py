@@ -17,9 +17,9 @@ from typer.main import get_command
 import milp_verix
 from milp_verix.base.errors import printable
 from milp_verix.cli.exit_codes import INTERRUPTED, UNUSABLE
+from milp_verix.cli.help_sections import SectionedCommand, with_groups_expanded
 from milp_verix.cli.loading import loading
-from milp_verix.cli.options import SectionedCommand, with_groups_expanded
-from milp_verix.cli.terminal import escaping
+from milp_verix.cli.streams import escaping
 
 COMMANDS = {
     "explain": (

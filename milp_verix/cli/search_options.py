@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Annotated, TypeAlias
 
+from milp_verix.cli.help_sections import search_option
 from milp_verix.cli.options import (
     BoundsName,
     CheckTimeLimit,
@@ -13,7 +14,6 @@ from milp_verix.cli.options import (
     Threads,
     TimeLimit,
     Warm,
-    search_option,
 )
 from milp_verix.problem.search import EXACTNESS, Search
 from milp_verix.searches.explain.order import ORDERS, TRANSFORMATIONS

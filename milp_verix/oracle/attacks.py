@@ -162,7 +162,7 @@ def climb(
 
 
 _RIVALS = 3  # margins that are climbed; not measured
-_STEPS_OF_ATTACK = 20  # of a climb; not measured
+_ATTACK_STEPS = 20  # of a climb; not measured
 _STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)  # tried at each; not measured
 _MOST_VALUES = 2e6  # of a batch: 16 MB
 # of a margin: more than what onnxruntime rounds
@@ -259,7 +259,7 @@ class _Batch:
             values,
             lambda points, numbers: self.weights[:, numbers % count] * slopes(points, numbers),
             _around_zero(self.problem).farthest,
-            steps=_STEPS_OF_ATTACK,
+            steps=_ATTACK_STEPS,
             shares=_STEP_LENGTHS,
             gain=1e-9,
             enough=enough,

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 from milp_verix.base.errors import InputError
+from milp_verix.cli.help_sections import output_option, question_option, search_option
 from milp_verix.cli.options import (
     CheckTimeLimit,
     Costs,
@@ -13,9 +14,6 @@ from milp_verix.cli.options import (
     Memory,
     Threads,
     number_of,
-    output_option,
-    question_option,
-    search_option,
 )
 from milp_verix.cli.question import order_of
 from milp_verix.models.loaded_model import LoadedModel

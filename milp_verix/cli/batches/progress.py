@@ -24,7 +24,7 @@ from milp_verix.base.arguments import radius_in
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted
 from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
-from milp_verix.cli.options import output_option, question_option, search_option
+from milp_verix.cli.help_sections import output_option, question_option, search_option
 from milp_verix.cli.question import QuestionOptions, arguments_of, network_of
 from milp_verix.cli.terminal import Terminal
 from milp_verix.problem.search import USUAL, Search

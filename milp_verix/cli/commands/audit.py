@@ -7,7 +7,7 @@ import typer
 from milp_verix.cli.answering import answered
 from milp_verix.cli.delivery import ProvenDelivery, exit_code
 from milp_verix.cli.exit_codes import NOT_SOUND
-from milp_verix.cli.options import question_option, search_option
+from milp_verix.cli.help_sections import question_option, search_option
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedQuestion, Question
 from milp_verix.cli.search_options import TraversalOptions

@@ -13,7 +13,8 @@ from milp_verix.cli.delivery import (
     termination_as_interrupt,
 )
 from milp_verix.cli.exit_codes import UNDECIDED
-from milp_verix.cli.options import ModelPath, Quiet, TimeLimit, output_option
+from milp_verix.cli.help_sections import output_option
+from milp_verix.cli.options import ModelPath, Quiet, TimeLimit
 from milp_verix.cli.question import Reading, network_of
 
 EXIT_CODES = """\

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from milp_verix.cli.delivery import check_folder, refusals
-from milp_verix.cli.options import PlotPath, Quiet, output_option
+from milp_verix.cli.help_sections import output_option
+from milp_verix.cli.options import PlotPath, Quiet
 from milp_verix.cli.terminal import Terminal
 from milp_verix.study.table import use_of_columns
 from milp_verix.views.figures.parts.sheet import plot_format

@@ -11,14 +11,8 @@ from milp_verix.base.errors import InputError
 from milp_verix.cli.batches.progress import Many, Solvers
 from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
-from milp_verix.cli.options import (
-    JsonPath,
-    PlotPath,
-    Quiet,
-    output_option,
-    question_option,
-    search_option,
-)
+from milp_verix.cli.help_sections import output_option, question_option, search_option
+from milp_verix.cli.options import JsonPath, PlotPath, Quiet
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import QuestionOptions, files_of, order_of, question_of
 from milp_verix.cli.search_options import BoundOptions

@@ -7,7 +7,8 @@ import typer
 from milp_verix.base.number_text import down, up
 from milp_verix.cli.answering import answered
 from milp_verix.cli.delivery import DrawnDelivery, exit_code
-from milp_verix.cli.options import Costs, Resume, features_in, question_option, search_option
+from milp_verix.cli.help_sections import question_option, search_option
+from milp_verix.cli.options import Costs, Resume, features_in
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedQuestion, Question, numbers_in
 from milp_verix.cli.search_options import SearchOptions

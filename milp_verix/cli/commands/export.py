@@ -10,13 +10,8 @@ from milp_verix.base.files import replacing, write_atomically
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.base.version import version
 from milp_verix.cli.delivery import check_folder, refusals
-from milp_verix.cli.options import (
-    BoundsName,
-    FormulationName,
-    Segments,
-    output_option,
-    question_option,
-)
+from milp_verix.cli.help_sections import output_option, question_option
+from milp_verix.cli.options import BoundsName, FormulationName, Segments
 from milp_verix.cli.question import QuestionOptions, files_of, freed_features, question_of
 from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.each_check import Relaxations, size_of

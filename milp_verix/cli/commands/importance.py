@@ -6,7 +6,8 @@ import typer
 
 from milp_verix.cli.answering import answered
 from milp_verix.cli.delivery import ProvenDelivery, exit_code
-from milp_verix.cli.options import Resume, question_option
+from milp_verix.cli.help_sections import question_option
+from milp_verix.cli.options import Resume
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedQuestion, Question, numbers_in
 from milp_verix.cli.search_options import SearchOptions

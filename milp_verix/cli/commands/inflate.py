@@ -9,7 +9,8 @@ import typer
 
 from milp_verix.cli.answering import answered
 from milp_verix.cli.delivery import ProvenDelivery, exit_code
-from milp_verix.cli.options import number_of, question_option, radius_of, search_option
+from milp_verix.cli.help_sections import question_option, search_option
+from milp_verix.cli.options import number_of, radius_of
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import NamedQuestion, Question
 from milp_verix.cli.search_options import CheckOptions

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from milp_verix.cli.delivery import check_folder, refusals
-from milp_verix.cli.options import Quiet, output_option
+from milp_verix.cli.help_sections import output_option
+from milp_verix.cli.options import Quiet
 from milp_verix.study.report import write_report
 
 EXIT_CODES = "Exit codes: 0 the report is written; 2 the source cannot be used."

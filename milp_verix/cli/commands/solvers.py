@@ -16,7 +16,7 @@ from rich.text import Text
 from milp_verix.base.files import write_atomically
 from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.exit_codes import UNUSABLE
-from milp_verix.cli.options import output_option
+from milp_verix.cli.help_sections import output_option
 from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.self_test import SolverReport, report_on
 from milp_verix.solvers import CHECKERS, SOLVERS

@@ -6,7 +6,8 @@ import typer
 
 from milp_verix.cli.answering import answered
 from milp_verix.cli.delivery import DrawnDelivery, exit_code
-from milp_verix.cli.options import question_option, radius_of, search_option
+from milp_verix.cli.help_sections import question_option, search_option
+from milp_verix.cli.options import radius_of
 from milp_verix.cli.progress import progress_bar
 from milp_verix.cli.question import NamedCase, Question, order_of
 from milp_verix.cli.search_options import CheckOptions, OrderName

@@ -258,7 +258,7 @@ class BoxSearch:
         return np.asarray(np.maximum(*np.split(values, 2, axis=1)).T)
 
 
-_MOST_VALUES_OF_INPUT_SPLIT = 20_000  # of a network whose boxes are worth splitting; not measured
+_WORTH_SPLITTING = 20_000  # of a network whose boxes are worth splitting; not measured
 
 
 class InputSplit(BoundsEngine):
@@ -273,8 +273,8 @@ class InputSplit(BoundsEngine):
     def decide(self, claim: Claim) -> Decision:
         """Decide ``claim`` by its deadline, which is looked at between batches."""
         values = sum(claim.margins.sizes)
-        if values > _MOST_VALUES_OF_INPUT_SPLIT:
-            refused = f"the network has {values} values, and split takes {_MOST_VALUES} at most"
+        if values > _WORTH_SPLITTING:
+            refused = f"the network has {values} values, and split takes {_WORTH_SPLITTING} at most"
             return Decision(Verdict(Answer.UNKNOWN, reason=refused), claim.upper, {})
         replays = Replays(self._problem, claim.free)
         mixed = self._problem.ball.mixed

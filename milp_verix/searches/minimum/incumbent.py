@@ -37,7 +37,7 @@ from verix_encodings.network.batch import batch_outputs, batch_slopes
 
 _ROWS = 150  # largest margins in a program
 _FIRST_ROWS = 20  # it begins with: an LP takes 16 ms, with all rows 58 ms (`8cf2761`)
-_PROGRESS = 1e-6  # of a row that counts as violated
+_VIOLATED = 1e-6  # of a row that counts as violated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +110,7 @@ def minimised(
         )
         if found.x is None:
             return found
-        violated = ~held & (matrix @ found.x > upper + _PROGRESS)
+        violated = ~held & (matrix @ found.x > upper + _VIOLATED)
         if not violated.any():
             return found
         held |= violated
@@ -192,7 +192,7 @@ class Incumbent:
 
 
 _STEPS = 6  # linear programs of a proposal; not measured
-_PROGRESS_OF_ROUND_AND_SWAP = 1e-6  # the least fall of the largest margin for another program
+_LEAST_FALL = 1e-6  # the least fall of the largest margin for another program
 _ROUNDING = 1e-9  # of sums of costs
 
 
@@ -225,7 +225,7 @@ class RoundAndSwap:
             largest = largest_margin(self.perturbations, self.deltas, selection)
             if largest <= 0:
                 return selection
-            if largest > before - _PROGRESS_OF_ROUND_AND_SWAP:
+            if largest > before - _LEAST_FALL:
                 return None
         return None
 

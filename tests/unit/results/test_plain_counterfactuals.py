@@ -13,7 +13,7 @@ from milp_verix.results import few_digits
 from tests.support.mixed_domains import mixed_case
 from tests.support.random_networks import as_layers, dense_network
 
-_HOMES = ("searches.explain.explain_search", "searches.minimum.minimum")
+_HOMES = ("searches.explain.explain", "searches.minimum.minimum")
 
 
 def _both(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Explanation]:

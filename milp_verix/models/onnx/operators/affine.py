@@ -1,7 +1,4 @@
-"""Affine operators: sums and products with constants.
-
-Convolution in any number of spatial dimensions, and its transpose.
-"""
+"""Affine operators: sums and products with constants, convolutions in any number of dimensions."""
 
 from functools import reduce
 from math import prod

@@ -1,7 +1,4 @@
-"""Norms over dimensions of a tensor, and tensors divided by them.
-
-Sums, means, maxima and minima over some dimensions of a tensor.
-"""
+"""Sums, means, maxima, minima and norms over dimensions, and tensors divided by norms."""
 
 from collections.abc import Callable
 from math import prod

@@ -1,7 +1,4 @@
-"""Operators that take tensors apart and put them together: every element is one of the inputs'.
-
-Operators that change the shape of a tensor or the order of its elements, and nothing else.
-"""
+"""Operators that reshape, order, take apart and join tensors: each element is one of the inputs'."""
 
 from math import prod
 

@@ -1,8 +1,7 @@
-"""The windows that a kernel sees as it slides over a tensor (N, C, *D).
+"""Pooling and resizing: windows that a kernel sees as it slides over a tensor (N, C, *D).
 
-Max-pooling is a maximum, average pooling an affine map, of windows of a tensor (N, C, *D).
-
-Enlarging and shrinking, by the nearest neighbour or linearly between two along each axis.
+Max-pooling is a maximum of a window, average pooling an affine map. Enlarging and shrinking go by
+the nearest neighbour, or linearly between two along each axis.
 """
 
 from collections.abc import Callable, Sequence

@@ -118,7 +118,7 @@ def test_a_deadline_that_has_passed_leaves_the_claim_open(tmp_path: Path) -> Non
 def test_networks_beyond_its_size_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(input_split, "_MOST_VALUES", 10)
+    monkeypatch.setattr(input_split, "_WORTH_SPLITTING", 10)
     engine, claim = posed(tmp_path, NO_LIMIT)
     decision = engine.decide(claim)
     assert decision.verdict.answer is Answer.UNKNOWN

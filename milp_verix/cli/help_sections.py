@@ -1,0 +1,77 @@
+"""The help of a command in sections, and parameters that commands share in groups."""
+
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from functools import partial, wraps
+from inspect import Parameter, Signature, signature
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+
+def with_groups_expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """Return ``command`` with the fields of its dataclass parameters in the place of these.
+
+    Typer makes an option of each parameter of a function, in their order: a group stands in the
+    signature of a command where its options stand in the help.
+    """
+    groups: dict[str, tuple[type, list[Parameter]]] = {}
+    parameters: list[Parameter] = []
+    for name, parameter in signature(command).parameters.items():
+        kind = parameter.annotation
+        if isinstance(kind, type) and is_dataclass(kind):
+            groups[name] = kind, [*signature(kind).parameters.values()]
+            parameters += groups[name][1]
+        else:
+            parameters.append(parameter)
+
+    @wraps(command)
+    def expanded(**given: Any) -> None:
+        grouped = {
+            name: kind(**{field.name: given.pop(field.name) for field in fields})
+            for name, (kind, fields) in groups.items()
+        }
+        command(**grouped, **given)
+
+    expanded.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    expanded.__annotations__ = {one.name: one.annotation for one in parameters}
+    return expanded
+
+
+SECTIONS = ARGUMENTS, OUTPUT, QUESTION, SEARCH = (
+    "Arguments",
+    "The output",
+    "The question",
+    "The search",
+)
+
+question_option = partial(typer.Option, rich_help_panel=QUESTION)
+search_option = partial(typer.Option, rich_help_panel=SEARCH)
+output_option = partial(typer.Option, rich_help_panel=OUTPUT)
+
+
+def help_sections(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
+    """Return the sections of the help of ``command``: each parameter, and its meaning.
+
+    Options that must be given stand with the arguments; ``--help`` stands with the output.
+    """
+    found: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
+    for parameter in command.get_params(context):
+        if (record := parameter.get_help_record(context)) is None:
+            continue
+        if parameter.required or parameter.param_type_name == "argument":
+            found[ARGUMENTS].append(record)
+        else:
+            found[getattr(parameter, "rich_help_panel", None) or OUTPUT].append(record)
+    return {section: rows for section, rows in found.items() if rows}
+
+
+class SectionedCommand(TyperCommand):
+    """A command whose help is in sections, as plain text: Rich would break long choices."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections."""
+        for section, rows in help_sections(self, ctx).items():
+            with formatter.section(section):
+                formatter.write_dl(rows)
