@@ -1,7 +1,7 @@
 """Trees of cases that prove the margins of a claim, found in float64 and checked exactly.
 
 A margin that backward bounds prove has a tree of one leaf. Other margins are branched on phases
-(:mod:`.leaves`), or on inputs if few are free (:mod:`.input_cases`).
+(:mod:`.leaves`), or on inputs if few are free.
 
 Splits of inputs that prove a margin where phases do not: of whole numbers between them.
 

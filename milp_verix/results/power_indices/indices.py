@@ -24,7 +24,7 @@ ground before it are an open set. Values sum up to ``v(N) - v(∅) ≤ 1``.
 
 **Holler-Packel, Deegan-Packel.** Some explanations are proven, and candidates may join them: sets
 of players that are neither lost nor strictly above a sufficient set. A candidate with players
-outside of the ground is an open subset of it with any of them. :mod:`.antichains` bounds how many
+outside of the ground is an open subset of it with any of them. :mod:`.known_game` bounds how many
 candidates join. A ratio is lowest with the most explanations that do not contain ``i``, highest
 with none of them. While many sets are open, these brackets are wide.
 

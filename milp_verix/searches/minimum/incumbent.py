@@ -8,8 +8,7 @@ The incumbent: the cheapest explanation known, and the checks that may replace i
 
 Proposals: sets of features of a given cost that survive every known perturbation, unproven.
 
-Near a set, each margin under each perturbation is linear in the selection ``A`` of the features
-(:mod:`.linearised_margins`). The selection farthest from all margins,
+Near a set, each margin under each perturbation is linear in the selection ``A`` of the features, as above. The selection farthest from all margins,
 
     min_A max_r m_r(A)   subject to   c·A ≤ cost,
 

@@ -15,7 +15,7 @@ them by tangents, and take seconds.
 The perturbations known so far, and two ways to find worse ones: by gradients, and exactly.
 
 A search by gradients (:mod:`~milp_verix.oracle.perturbation_set`) begins at the newest
-perturbations. Pricing steps also search by mixed-integer programs (:mod:`.exact_pricing`), which
+perturbations. Pricing steps also search by mixed-integer programs, as above, which
 find the global maximum.
 """
 

@@ -1,7 +1,7 @@
 """Primal heuristics: cheaper sets near the incumbent, or a relaxation's optimum.
 
 A proposal is a whole set of a given cost that survives every perturbation known
-(:mod:`.round_and_swap`). The adversary attacks it and remembers the perturbations that it does not
+(:mod:`.incumbent`). The adversary attacks it and remembers the perturbations that it does not
 survive, so that the next proposal survives them. A proposal becomes the incumbent once the check
 proves it. Its cost is chosen by bisection between the bound and the incumbent's cost.
 """

@@ -134,7 +134,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             )
 
     def go_on(self, earlier: Earlier) -> None:
-        """Begin with what ``earlier`` found; see :func:`.earlier_search.take_over`."""
+        """Begin with what ``earlier`` found; see :func:`.explainer.take_over`."""
         with self._stage(_FIRST):
             self.earlier = take_over(earlier, self.incumbent, self.until)
         if (traversal := self.earlier.traversal) is not None:

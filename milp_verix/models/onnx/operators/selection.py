@@ -1,4 +1,4 @@
-"""Operators that reshape, order, take apart and join tensors: each element is one of the inputs'."""
+"""Operators that reshape, order, split and join tensors: each element is one of the inputs'."""
 
 from math import prod
 

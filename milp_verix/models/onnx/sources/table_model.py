@@ -6,7 +6,7 @@ number is whole at the network's input, and scores differ from the pipeline's by
 linear model is ``z Cᵀ + d``, for a classifier its decision function with one score for two classes;
 skl2onnx writes the other networks.
 
-It is compared with the pipeline before it is believed, see :mod:`.compared`.
+It is compared with the pipeline before it is believed, see :mod:`.estimators`.
 """
 
 from typing import Any
