@@ -1,14 +1,12 @@
-"""Margins under perturbations as linear forms in the selection, exact near one selection.
+"""The incumbent: the cheapest explanation known, and proposals that may replace it.
+
+Proposals are sets of features of a given cost that survive every known perturbation, unproven. Near
+a set, the margins under perturbations are linear in the selection ``A`` of the features,
 
     m_r(A) = h_r + G_r·A,    G_rf = − Σ_{i ∈ f} ∂m_r/∂x_i δ_i
 
-where each row ``r`` stands for one margin under one perturbation ``δ``.
-
-The incumbent: the cheapest explanation known, and the checks that may replace it.
-
-Proposals: sets of features of a given cost that survive every known perturbation, unproven.
-
-Near a set, each margin under each perturbation is linear in the selection ``A`` of the features, as above. The selection farthest from all margins,
+where each row ``r`` stands for one margin under one perturbation ``δ``. The selection farthest from
+all margins,
 
     min_A max_r m_r(A)   subject to   c·A ≤ cost,
 
