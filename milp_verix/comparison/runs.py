@@ -1,7 +1,4 @@
-"""Put one question to one pair of solver and formulation, and time the solver.
-
-Pairs of a solver and a formulation: the pairs that fit, and why any other does not.
-"""
+"""Pairs of a solver and a formulation: those that fit, and one question put to each, timed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

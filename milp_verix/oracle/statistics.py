@@ -1,7 +1,4 @@
-"""Counts and seconds: the effort of a search, and what ended it early.
-
-Seconds of each stage of a check.
-"""
+"""Counts and seconds: the effort of a search, stage by stage, and what ended it early."""
 
 import time
 from dataclasses import dataclass

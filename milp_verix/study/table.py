@@ -1,6 +1,4 @@
-"""The journal of a study as a table.
-
-The part that each column plays in the decisions of a study, from its journal and results.
+"""The journal of a study as a table, and the part that each column plays in its decisions.
 
 The tasks that count are explanations by one setting: the one with the most of them. A column is
 *needed* by a decision if its explanation has the column. It *stays as it is* if no input in

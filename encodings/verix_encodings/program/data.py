@@ -1,10 +1,8 @@
 """The rows, columns and logic of a mixed-integer program, from which files are written.
 
-Labels of a program's rows or columns, block by block: a prefix, and the numbers behind it.
-
-Constraints besides rows: implications of a binary, special ordered sets, and maxima.
-
-Not every solver takes them, so a program lists the kinds that it has (``Program.needs``).
+Rows and columns have labels, block by block: a prefix, and the numbers behind it. Constraints
+besides rows are implications of a binary, special ordered sets, and maxima: not every solver takes
+them, so a program lists the kinds that it has (``Program.needs``).
 """
 
 from dataclasses import dataclass

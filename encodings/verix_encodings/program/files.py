@@ -1,14 +1,12 @@
-"""Programs as files in the CPLEX LP format, which people read as well.
+"""Programs as files: the CPLEX LP format, which people read as well, and free-format MPS.
 
-Numbers are written with 17 significant digits, so that a file holds exactly the program in memory;
-a two-sided row becomes two rows, which all readers take. Quadratic rows, special ordered sets,
-indicator constraints and maxima are extensions: Gurobi reads them, CPLEX all but the last, CBC the
-sets, HiGHS none of them.
+LP: numbers are written with 17 significant digits, so that a file holds exactly the program in
+memory; a two-sided row becomes two rows, which all readers take. Quadratic rows, special ordered
+sets, indicator constraints and maxima are extensions: Gurobi reads them, CPLEX all but the last,
+CBC the sets, HiGHS none of them.
 
-Programs as free-format MPS files, the format that every solver reads the same way.
-
-Numbers are written with 17 significant digits, so that a file holds exactly the program in memory.
-The sections SOS and INDICATORS are extensions: Gurobi reads both, CBC the first, HiGHS neither.
+MPS is the format that every solver reads the same way, with as many digits. The sections SOS and
+INDICATORS are extensions: Gurobi reads both, CBC the first, HiGHS neither.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

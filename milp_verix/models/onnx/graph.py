@@ -1,4 +1,4 @@
-"""The nodes of a graph that a tensor needs, each after the nodes that it reads from.
+"""A graph: its input and output, and the nodes that a tensor needs, each after those it reads.
 
 ONNX asks for nodes in such an order; onnxruntime takes them in any.
 

@@ -1,10 +1,7 @@
 """The page of one result or sweep: its pictures, its facts, and what the answer rests on.
 
-Views of one result on a page: its pictures, or its features.
-
-The page of a decision for the person it is about.
-
-Pieces of HTML for notebooks, which need no other file.
+Beside it, the page of a decision for the person it is about, and pieces of HTML for notebooks,
+which need no other file.
 """
 
 from typing import Any

@@ -1,7 +1,4 @@
-"""The importance of features in words, and the facts about it.
-
-Facts about the part of protected features, as pairs of a name and a text.
-"""
+"""The importance of features, and the part of protected ones, in words and as facts."""
 
 from milp_verix.base.number_text import down, nearest, up
 from milp_verix.results.records.importance import ImportanceRecord

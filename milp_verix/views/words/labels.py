@@ -1,6 +1,6 @@
 """A feature of a result in words: its name, its row and column, or its number.
 
-Explanations of a text: which words have to stand in it, whatever other words go.
+Of a message: which words have to stand in it, whatever other words go.
 """
 
 from collections.abc import Sequence
