@@ -30,6 +30,7 @@ FILLED = {
     "learnt": [],
     "unknown": [SimpleImputer(strategy="constant", fill_value="unknown")],
     "missing": [SimpleImputer(strategy="constant", fill_value="missing")],
+    "None": [SimpleImputer(strategy="constant", fill_value="None")],
     "frequent": [SimpleImputer(strategy="most_frequent")],
 }
 
@@ -77,6 +78,8 @@ def _encoder(kind: str, model: str) -> Any:
         ("histogram", "blocks", "frequent", True),
         ("linear", "blocks", "learnt", False),
         ("linear", "blocks", "missing", False),
+        ("trees", "codes", "None", False),
+        ("linear", "blocks", "None", False),
         ("network", "codes", "frequent", False),
         ("network", "codes", "learnt", False),
     ],
