@@ -205,7 +205,8 @@ def missing_numbers(described: Inputs, network: LoadedModel) -> tuple[Any, ...]:
             f"continuous({name!r}, lower, upper, missing=True), with the radius 0"
         )
     placed = network.described(described)
-    return tuple((j, last, float(placed.upper[j])) for j, last in placed.missing.items())
+    upper = placed.upper  # found anew at each call
+    return tuple((j, last, float(upper[j])) for j, last in placed.missing.items())
 
 
 @lru_cache(maxsize=8)  # each problem about a pipeline asks for the same
