@@ -209,7 +209,7 @@ def missing_numbers(described: Inputs, network: LoadedModel) -> tuple[Any, ...]:
     return tuple((j, last, float(upper[j])) for j, last in placed.missing.items())
 
 
-@lru_cache(maxsize=8)  # each problem about a pipeline asks for the same
+@lru_cache(maxsize=2)  # each problem about a pipeline asks for one with words, then for all
 def _with_missing(origin: Origin, file_name: str | None, missing: tuple[Any, ...]) -> LoadedModel:
     found: LoadedModel = origin.again(missing=missing)
     return replace(found, origin=origin, file_name=file_name, missing=missing)
