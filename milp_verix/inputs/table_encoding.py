@@ -78,9 +78,6 @@ class _Columns:
 _Step: TypeAlias = Callable[[Any, list[_Entry], _Columns], list[_Entry]]
 
 
-_MISSING = ("nan", "None", "<NA>")
-
-
 def encoding_of(
     fitted: Any, names: Sequence[str] | None = None, missing: Missing = ()
 ) -> TableEncoding:
@@ -229,8 +226,7 @@ def _kept(_step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entry]
 
 def _imputed(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
     """Return ``entries`` that are filled in where missing, and those that mark them."""
-    empty = any(str(fill) in _MISSING for fill in step.statistics_)
-    if empty or str(step.missing_values) not in _MISSING:
+    if not is_missing(step.missing_values) or any(map(is_missing, step.statistics_)):
         raise InputError(
             "the pipeline has a SimpleImputer that changes complete rows: its missing_values must "
             "be NaN, and no column empty; fill the frame's missing values before the pipeline"
@@ -249,7 +245,7 @@ def _imputed(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
 
 def _marked(step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entry]:
     """Return 1 for each entry that is missing, and 0 for others."""
-    if str(step.missing_values) not in _MISSING:
+    if not is_missing(step.missing_values):
         raise InputError(
             f"the pipeline has a MissingIndicator of the value {step.missing_values!r}, which is "
             "not read: write NaN for it in the frame"

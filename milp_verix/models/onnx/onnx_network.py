@@ -209,10 +209,11 @@ def missing_numbers(described: Inputs, network: LoadedModel) -> tuple[Any, ...]:
             f"continuous({name!r}, lower, upper, missing=True), with the radius 0"
         )
     placed = network.described(described)
-    return tuple((j, last, float(placed.upper[j])) for j, last in placed.missing.items())
+    upper = placed.upper  # found anew at each call
+    return tuple((j, last, float(upper[j])) for j, last in placed.missing.items())
 
 
-@lru_cache(maxsize=8)  # each problem about a pipeline asks for the same
+@lru_cache(maxsize=2)  # each problem about a pipeline asks for one with words, then for all
 def _with_missing(origin: Origin, file_name: str | None, missing: tuple[Any, ...]) -> LoadedModel:
     found: LoadedModel = origin.again(missing=missing)
     return replace(found, origin=origin, file_name=file_name, missing=missing)

@@ -44,7 +44,7 @@ class Conditions:
     ) -> None:
         """``missing`` has the last number of coordinates that may be missing."""
         self._columns, self._stored, self._missing = columns, stored, missing or {}
-        self._of_missing = {start: columns.of_missing(start) for start in self._missing}
+        self._of_missing = columns.of_missing([*self._missing])
         self._words: dict[int, FloatArray] = {}
         self._plain: dict[tuple[int, float, bool], tuple[int, Sides | Words]] = {}
         pairs = {

@@ -25,6 +25,8 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 _NEAR = 12
 """Binary digits of the distance in which ``θ`` is looked for, around the affine map's inverse."""
 _FURTHER = 10
+_AT_ONCE = 256
+"""Rows with a missing value that are run in one table; not measured."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,19 +97,24 @@ class TableColumns:
         found: FloatArray = self.numbers(self._plain(1))[0]
         return found
 
-    def of_missing(self, start: int) -> FloatArray:
-        """Return ``z`` of a row whose coordinate ``start`` is NaN, NaN where that is missing, too.
+    def of_missing(self, starts: Sequence[int]) -> dict[int, FloatArray]:
+        """Return ``z`` of a row with NaN at each of ``starts`` alone, NaN where that is missing.
 
-        Raises ``InputError`` if it is no coordinate of a number.
+        Raises ``InputError`` if one is no coordinate of a number.
         """
-        column, rows = self.encoding.columns[self.starts.index(start)], self._plain(1)
-        if column.form != "number":
-            raise InputError(
-                f"{column.name} has words, which the pipeline encodes: describe the table by "
-                f"Inputs.from_pipeline(pipeline, frame, missing=[{column.name!r}])"
-            )
-        rows[0, start] = np.nan
-        found: FloatArray = self.numbers(rows)[0]
+        column_at = dict(zip(self.starts, self.encoding.columns, strict=True))
+        for column in (column_at[start] for start in starts):
+            if column.form != "number":
+                raise InputError(
+                    f"{column.name} has words, which the pipeline encodes: describe the table by "
+                    f"Inputs.from_pipeline(pipeline, frame, missing=[{column.name!r}])"
+                )
+        found = dict[int, FloatArray]()
+        for first in range(0, len(starts), _AT_ONCE):
+            part = starts[first : first + _AT_ONCE]
+            rows = self._plain(len(part))
+            rows[np.arange(len(part)), part] = np.nan
+            found |= dict(zip(part, self.numbers(rows), strict=True))
         return found
 
     def of_words(self, place: int) -> FloatArray:

@@ -70,15 +70,15 @@ def bracket_of(found: ImportanceRecord, feature: int) -> str:
 
 def importance_sentence(found: ImportanceRecord) -> str:
     """Return the most important features with their importance, and how far it is proven."""
-    labels, ranking = labels_of(found), found.ranking
-    none = [feature for feature in ranking if not found.upper[feature]]
-    told = [feature for feature in ranking if found.upper[feature]]
+    labels, ranking, upper = labels_of(found), found.ranking, found.upper  # computed at each call
+    none = [feature for feature in ranking if not upper[feature]]
+    told = [feature for feature in ranking if upper[feature]]
     if not told:
         return " ".join([f"{_begun(found)} is 0: none is needed.", *scope_sentences(found)])
     named = told if len(told) == _TOLD + 1 else told[:_TOLD]
     parts = [joined([f"{bracket_of(found, one)} for {labels[one]}" for one in named])]
     if rest := told[len(named) :]:
-        most = up(max(found.upper[feature] for feature in rest), _DIGITS)
+        most = up(max(upper[feature] for feature in rest), _DIGITS)
         each = "each of " * (len(rest) > 1)
         parts.append(f"at most {most} for {each}{counted(len(rest), 'other feature')}")
     if none:
@@ -106,14 +106,15 @@ def _misordered(found: ImportanceRecord) -> list[str]:
     told += f" otherwise than proven of the {NAMES[found.index]} for {decided(found)}"
     if not pairs:
         return [f"{told}{compared(found)}."]
-    first, second = max(pairs, key=lambda pair: found.lower[pair[1]] - found.upper[pair[0]])
+    lower, upper = found.lower, found.upper
+    first, second = max(pairs, key=lambda pair: lower[pair[1]] - upper[pair[0]])
     such = "" if len(pairs) == 1 else "such as "
     return [f"{told}{compared(found)}: {such}{labels[first]} before {labels[second]}."]
 
 
 def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
-    labels, ranking = labels_of(found), found.ranking
+    labels, ranking, upper = labels_of(found), found.ranking, found.upper
     told = [
         ("in words", importance_sentence(found)),
         *about_facts(found),
@@ -121,11 +122,11 @@ def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
     ]
     if labels.axes:
         told.append((labels.unit, f"listed as {labels.axes} from 0"))
-    shown = [feature for feature in ranking if found.upper[feature]][:SHOWN]
+    shown = [feature for feature in ranking if upper[feature]][:SHOWN]
     told += [(labels.short(feature), _row(found, feature)) for feature in shown]
     if len(ranking) > len(shown):
         rest = ranking[len(shown) :]
-        most = up(max(found.upper[feature] for feature in rest), _DIGITS)
+        most = up(max(upper[feature] for feature in rest), _DIGITS)
         told.append(("", f"{counted(len(rest), 'other feature')}: {most} at most"))
     if found.beside is not None:
         pairs = [f"{labels[a]} before {labels[b]}" for a, b in found.misordered]

@@ -30,6 +30,7 @@ FILLED = {
     "learnt": [],
     "unknown": [SimpleImputer(strategy="constant", fill_value="unknown")],
     "missing": [SimpleImputer(strategy="constant", fill_value="missing")],
+    "None": [SimpleImputer(strategy="constant", fill_value="None")],
     "frequent": [SimpleImputer(strategy="most_frequent")],
 }
 
@@ -77,6 +78,8 @@ def _encoder(kind: str, model: str) -> Any:
         ("histogram", "blocks", "frequent", True),
         ("linear", "blocks", "learnt", False),
         ("linear", "blocks", "missing", False),
+        ("trees", "codes", "None", False),
+        ("linear", "blocks", "None", False),
         ("network", "codes", "frequent", False),
         ("network", "codes", "learnt", False),
     ],
@@ -214,3 +217,22 @@ def test_a_truth_value_may_be_missing(table: pd.DataFrame) -> None:
     inputs = mv.Inputs.from_frame(frame[["member"]], missing=["member"])
     assert inputs.words({"member": True}) == {"member": "yes"}
     assert inputs.words({"member": np.nan}) == {"member": "missing"}
+
+
+@pytest.mark.parametrize("model", ["linear", "trees"])
+def test_wide_tables_with_missing_numbers_take_no_time_for_each_column(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 100)).round(2)).add_prefix("c")
+    labels = (frame["c0"] > 0).to_numpy()
+    frame = frame.mask(np.random.default_rng(1).random(frame.shape) < 0.1)
+    pipeline = make_pipeline(SimpleImputer(), MODELS[model]()).fit(frame, labels)
+    inputs = mv.Inputs.from_pipeline(pipeline, frame, missing=[*frame.columns])
+    asked: list[None] = []
+    upper, transform = mv.Inputs.upper.fget, SimpleImputer.transform  # type: ignore[attr-defined]
+    monkeypatch.setattr(mv.Inputs, "upper", property(lambda s: asked.append(None) or upper(s)))
+    monkeypatch.setattr(
+        SimpleImputer, "transform", lambda s, rows: asked.append(None) or transform(s, rows)
+    )
+    mv.Problem(pipeline, frame.iloc[0], epsilon="inf", inputs=inputs)
+    assert len(asked) < 100  # a condition is looked for in about 50 steps
