@@ -32,7 +32,7 @@ from milp_verix.results.public import (
 )
 from milp_verix.results.records.json_format import from_data, read_data
 from milp_verix.results.shown import Certified, Told
-from milp_verix.views.figures.parts.sheet import plot_format
+from milp_verix.views.figures.parts.writing import plot_format
 
 SECONDS = 60.0
 """Time for a certificate that an option of another command asks for."""

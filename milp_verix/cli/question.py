@@ -52,7 +52,7 @@ from milp_verix.problem.options import AskedAnywhere
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.public import EpsilonSweep, Explanation
 from milp_verix.results.shown import Told
-from milp_verix.searches.audit.audit import groups_for
+from milp_verix.searches.audit.feature_sets import groups_for
 from milp_verix.searches.explain.order import ORDERS
 from milp_verix.study.inputs import described_inputs
 

@@ -10,7 +10,7 @@ from milp_verix.cli.help_sections import output_option
 from milp_verix.cli.options import PlotPath, Quiet
 from milp_verix.cli.terminal import Terminal
 from milp_verix.study.table import use_of_columns
-from milp_verix.views.figures.parts.sheet import plot_format
+from milp_verix.views.figures.parts.writing import plot_format
 from milp_verix.views.words.columns import columns_sentence, columns_table
 
 EXIT_CODES = "Exit codes: 0 the columns are shown; 2 the study cannot be used."

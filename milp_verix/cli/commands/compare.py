@@ -23,7 +23,7 @@ from milp_verix.results.comparison import Comparison
 from milp_verix.results.records.comparison import Pair
 from milp_verix.searches.explain.order import ORDERS
 from milp_verix.solvers import CHECKERS, SOLVERS
-from milp_verix.views.figures.parts.sheet import plot_format
+from milp_verix.views.figures.parts.writing import plot_format
 from milp_verix.views.words.comparison import remarks
 from verix_encodings import FORMULATIONS
 

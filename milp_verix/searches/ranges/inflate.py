@@ -14,7 +14,7 @@ from milp_verix.problem.options import Asked, CheckOptions, InputLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.public import Ranges
-from milp_verix.searches.audit.audit import FeatureSetLike, feature_set, groups_for
+from milp_verix.searches.audit.feature_sets import FeatureSetLike, feature_set, groups_for
 from milp_verix.searches.explain.explain import explain_problem
 from milp_verix.searches.ranges.axes import axes_of
 from milp_verix.searches.ranges.regions import Regions, rows_of

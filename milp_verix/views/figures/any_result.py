@@ -12,7 +12,7 @@ from milp_verix.results.records.json_format import StoredResult
 from milp_verix.results.records.radius import RobustnessRadiiRecord
 from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.sweep import EpsilonSweepRecord
-from milp_verix.views.figures.parts.sheet import drawn
+from milp_verix.views.figures.parts.writing import drawn
 
 if TYPE_CHECKING:
     from milp_verix.views.figures.parts.image_view import ImageView

@@ -4,8 +4,9 @@ from pathlib import Path
 from textwrap import wrap
 
 from milp_verix.views.figures.parts.described_rows import key_above, right_of, short_names
-from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet, drawn
+from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.views.figures.parts.style import INK, LABEL, MUTED, bar_rows, typeset
+from milp_verix.views.figures.parts.writing import drawn
 from milp_verix.views.words.columns import (
     TableUse,
     columns_headline,

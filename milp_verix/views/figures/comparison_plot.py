@@ -11,8 +11,9 @@ from milp_verix.oracle.verdict import Answer
 from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
 from milp_verix.views.figures.gap_plot import gap_figure
 from milp_verix.views.figures.parts.described_rows import key_above
-from milp_verix.views.figures.parts.sheet import MARGIN, Drawing, Sheet, drawn
+from milp_verix.views.figures.parts.sheet import MARGIN, Drawing, Sheet
 from milp_verix.views.figures.parts.style import LABEL, MUTED, bar_rows
+from milp_verix.views.figures.parts.writing import drawn
 from milp_verix.views.words.wording import counted, norm_text, seconds_text, shortened
 
 _ROW = 0.3

@@ -1,13 +1,9 @@
 """The sheet of paper that a figure is drawn on.
 
-Figures as files: the format is that of the path's suffix.
-
 A row of pictures of one size, below the header of a sheet.
 """
 
-from collections.abc import Callable
 from io import BytesIO
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from matplotlib.axes import Axes
@@ -15,9 +11,6 @@ from matplotlib.colors import Colormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from milp_verix.base.errors import InputError
-from milp_verix.base.files import write_atomically
-from milp_verix.base.names import meant
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.views.figures.parts.image_view import ImageView
@@ -37,43 +30,6 @@ from milp_verix.views.words.wording import (
     shortened,
 )
 from verix_encodings.arrays import FloatArray
-
-FORMATS = ("jpeg", "jpg", "pdf", "png", "svg", "tif", "tiff", "webp")
-
-
-def drawn(draw: "Callable[[], Drawing]", path: str | Path | None) -> "Drawing":
-    """Return the figure that ``draw`` makes; write it to ``path`` if given.
-
-    Raises ``InputError`` for a suffix that names none of ``FORMATS``, before anything is drawn, and
-    for a file that cannot be written.
-    """
-    format_ = None if path is None else plot_format(path)
-    figure = draw()
-    if path is not None and format_ is not None:
-        write_figure(figure, path, format_)
-    return figure
-
-
-def write_figure(figure: "Drawing", path: str | Path, format_: str) -> None:
-    """Write ``figure`` to ``path``; ``InputError`` where that is impossible."""
-    write_atomically(Path(path), figure.render(format_), "the plot to ")
-
-
-def plot_format(path: str | Path) -> str:
-    """Return the format, one of ``FORMATS``, that the suffix of ``path`` stands for.
-
-    Raises ``InputError`` if it stands for none.
-    """
-    path = Path(path)
-    suffix = path.suffix.lower().removeprefix(".")
-    if suffix not in FORMATS:
-        seen = f"the suffix {path.suffix!r}" if path.suffix else "no suffix"
-        raise InputError(
-            f"cannot plot to {path}: it has {seen}, and the format is chosen by one of "
-            f"{', '.join('.' + known for known in FORMATS)}{meant(suffix, FORMATS)}"
-        )
-    return suffix
-
 
 DPI = 150
 

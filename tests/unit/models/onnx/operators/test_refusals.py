@@ -192,7 +192,7 @@ def test_the_mask_of_dropout() -> None:
         (single("Unsqueeze", ["x"], opset=11, axes=[0, 0]), "repeated axis"),
         (single("Conv", ["x", "K"], (3, 4)), "do not fit an input (3, 4)"),
         (single("Conv", ["x", "W"], (3, 4)), "do not fit an input (3, 4)"),
-        (single("Conv", ["x", "K"], (1, 2, 4, 4)), "in 1 groups do not fit an input (1, 2, 4, 4)"),
+        (single("Conv", ["x", "K"], (1, 2, 4, 4)), "in 1 group do not fit an input (1, 2, 4, 4)"),
         (single("Conv", ["x", "K"], (1, 3, 4, 4), group=0), "in 0 groups do not fit"),
         (single("Conv", ["x", "K"], (1, 9, 4, 4), group=3), "in 3 groups do not fit"),
         (single("Conv", ["x", "K"], (1, 3, 4, 4), kernel_shape=[3, 3]), "kernel_shape disagrees"),
