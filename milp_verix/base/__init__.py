@@ -1,1 +1,1 @@
-"""What all rooms stand on: errors, deadlines, tolerances, files, memory, numbers as texts."""
+"""Errors, deadlines, tolerances, files, memory and numbers as texts: all rooms stand on them."""

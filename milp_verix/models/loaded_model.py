@@ -114,7 +114,7 @@ def _state_of(models: Any) -> tuple[list[int] | None, list[Any]]:
 IN_MEMORY = "the model in memory"
 """The name of a model that has no file."""
 BEFORE_LINK = "outputs are sums of leaves, before the link of "
-"""How a note begins where ``predict`` of a model returns other numbers than its outputs here."""
+"""The beginning of a note on a model whose ``predict`` returns other numbers than its outputs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from milp_verix.base.number_text import counted
 from milp_verix.cli.answering import answered
 from milp_verix.cli.delivery import ProvenDelivery, exit_code
 from milp_verix.cli.exit_codes import NOT_SOUND
@@ -15,7 +16,6 @@ from milp_verix.results.public import Audit
 from milp_verix.searches.audit.audit import audit_of
 from milp_verix.searches.audit.search import AuditProgress
 from milp_verix.searches.explain.order import ORDERS
-from milp_verix.views.words.wording import counted
 
 EXIT_CODES = """\
 Exit codes: 0 the explanation is sound, proven; 1 it is not, and there is a counterexample; 3

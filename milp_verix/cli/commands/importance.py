@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from milp_verix.base.number_text import counted
 from milp_verix.cli.answering import answered
 from milp_verix.cli.delivery import ProvenDelivery, exit_code
 from milp_verix.cli.help_sections import question_option
@@ -15,7 +16,6 @@ from milp_verix.results.power_indices.indices import INDICES
 from milp_verix.results.public import Importance
 from milp_verix.searches.importance.importance import importance_of
 from milp_verix.searches.importance.marco import EnumerationProgress
-from milp_verix.views.words.wording import counted
 
 
 def importance(

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from milp_verix.base.number_text import counted
 from milp_verix.cli.answering import answered
 from milp_verix.cli.delivery import Delivery, exit_code
 from milp_verix.cli.help_sections import question_option
@@ -13,7 +14,6 @@ from milp_verix.cli.question import NamedQuestion, Question
 from milp_verix.cli.search_options import SearchOptions
 from milp_verix.results.public import Relevance
 from milp_verix.searches.importance.relevance import RelevanceProgress, relevance_of
-from milp_verix.views.words.wording import counted
 
 EXIT_CODES = """\
 Exit codes: 0 both answers are proven; 3 one is left open (time limit, or the solver could not

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from milp_verix.base.clock import Deadline, Limit
+from milp_verix.base.number_text import counted
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.earlier import Earlier
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.searches.explain.order import Order
 from milp_verix.searches.explain.traversal import Traversal
-from milp_verix.views.words.wording import counted
 
 _SHARE, _LEAST = 0.25, 1.0
 """The share of the work left that the check of the earlier claim may take, and its least seconds.

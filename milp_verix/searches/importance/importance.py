@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from milp_verix.base.argument_kinds import checked
 from milp_verix.base.clock import OutOfTimeError
 from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.number_text import counted
 from milp_verix.inputs.labelled import values_by_label
 from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
@@ -35,7 +36,6 @@ from milp_verix.results.records.enumeration import Contrast
 from milp_verix.results.records.importance import IndexName
 from milp_verix.searches.importance.marco import EnumerationProgress, Marco
 from milp_verix.searches.runner import fields_of
-from milp_verix.views.words.wording import counted
 
 
 class Weighing(TypedDict, total=False):

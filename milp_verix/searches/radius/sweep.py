@@ -27,7 +27,7 @@ import numpy as np
 from milp_verix.base.argument_kinds import checked
 from milp_verix.base.arguments import number_in
 from milp_verix.base.errors import InputError, refusing
-from milp_verix.base.number_text import exact
+from milp_verix.base.number_text import counted, exact
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.models.onnx.onnx_network import NetworkLike
@@ -49,7 +49,7 @@ from milp_verix.searches.explain.explain import ExplainSearch, Progress
 from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.searches.explain.strategies import resolve_strategy
 from milp_verix.searches.explain.traversal import Traversal
-from milp_verix.views.words.wording import counted, radius_text
+from milp_verix.views.words.wording import radius_text
 
 Radius: TypeAlias = float | tuple[float, ...]
 """The radius of a ball; one for each feature of a described input."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.base.errors import InputError
-from milp_verix.base.number_text import down
+from milp_verix.base.number_text import counted, down
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.records.base import Result
 from milp_verix.study.journal import DONE
@@ -42,7 +42,6 @@ from milp_verix.views.figures.parts.image_view import image_view
 from milp_verix.views.figures.parts.style import typeset
 from milp_verix.views.pages.rendering import Cell, PageTable, rendered
 from milp_verix.views.words.columns import columns_sentence, share_text
-from milp_verix.views.words.wording import counted
 
 _LINES = 200
 _MOST_COLUMNS = 60

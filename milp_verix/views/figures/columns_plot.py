@@ -3,6 +3,7 @@
 from pathlib import Path
 from textwrap import wrap
 
+from milp_verix.base.number_text import counted
 from milp_verix.views.figures.parts.described_rows import key_above, right_of, short_names
 from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.views.figures.parts.style import INK, LABEL, MUTED, bar_rows, typeset
@@ -13,7 +14,7 @@ from milp_verix.views.words.columns import (
     columns_sentence,
     share_text,
 )
-from milp_verix.views.words.wording import counted, shortened
+from milp_verix.views.words.wording import shortened
 
 _MOST, _ROW, _CAPTION, _BELOW = 30, 0.34, 0.7, 0.6
 _BARS, _GAP, _SHARE, _TYPICAL = 3.9, 0.25, 1.05, 2.7

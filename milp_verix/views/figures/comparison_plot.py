@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.base.errors import InputError
-from milp_verix.base.number_text import exact
+from milp_verix.base.number_text import counted, exact
 from milp_verix.oracle.verdict import Answer
 from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
 from milp_verix.views.figures.gap_plot import gap_figure
@@ -14,7 +14,7 @@ from milp_verix.views.figures.parts.described_rows import key_above
 from milp_verix.views.figures.parts.sheet import MARGIN, Drawing, Sheet
 from milp_verix.views.figures.parts.style import LABEL, MUTED, bar_rows
 from milp_verix.views.figures.parts.writing import drawn
-from milp_verix.views.words.wording import counted, norm_text, seconds_text, shortened
+from milp_verix.views.words.wording import norm_text, seconds_text, shortened
 
 _ROW = 0.3
 _TOP = 1.05

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
+from milp_verix.base.number_text import counted
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
@@ -32,7 +33,6 @@ from milp_verix.views.words.sentences import explanation_sentence
 from milp_verix.views.words.wording import (
     contrast_headline,
     contrast_outcome,
-    counted,
     headline,
     named_prediction,
     outcome_text,

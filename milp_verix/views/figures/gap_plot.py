@@ -2,11 +2,11 @@
 
 from matplotlib.axes import Axes
 
-from milp_verix.base.number_text import exact
+from milp_verix.base.number_text import counted, exact
 from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
 from milp_verix.views.figures.parts.sheet import MARGIN, Drawing, Sheet
 from milp_verix.views.figures.parts.style import FRAME, GRID, INK, LABEL, MUTED
-from milp_verix.views.words.wording import counted, norm_text, shortened
+from milp_verix.views.words.wording import norm_text, shortened
 
 _WIDTH, _HEIGHT, _TOP, _LEFT, _KEY = 5.6, 3.4, 1.0, 0.8, 2.9
 COLOURS = (

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from milp_verix.base.number_text import up
+from milp_verix.base.number_text import counted, up
 from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.views.figures.parts.described_rows import (
     OPEN,
@@ -21,7 +21,6 @@ from milp_verix.views.words.importance import (
     importance_outcome,
 )
 from milp_verix.views.words.labels import labels_of
-from milp_verix.views.words.wording import counted
 
 _MOST, _ROW = 40, 0.26
 _BARS, _BESIDE, _GAP, _NUMBERS = 3.8, 2.6, 0.35, 1.15

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import Normalize
 
-from milp_verix.base.number_text import down
+from milp_verix.base.number_text import counted, down
 from milp_verix.results.records.radius import RadiusBracket, RobustnessRadiiRecord
 from milp_verix.views.figures.parts.described_rows import (
     OPEN,
@@ -35,7 +35,7 @@ from milp_verix.views.words.radius import (
     single_feature,
     unit_of,
 )
-from milp_verix.views.words.wording import changed_text, counted, kept_text, norm_text
+from milp_verix.views.words.wording import changed_text, kept_text, norm_text
 from verix_encodings.arrays import FloatArray
 
 _CAPTION, _BELOW = 0.3, 0.85

@@ -9,14 +9,13 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
-from milp_verix.base.number_text import exact
+from milp_verix.base.number_text import counted, exact
 from milp_verix.results.records.comparison import Pair
 from milp_verix.results.records.solver_study import SolverTimes
 from milp_verix.views.figures.gap_plot import COLOURS
 from milp_verix.views.figures.parts.sheet import MARGIN, Drawing, Sheet
 from milp_verix.views.figures.parts.style import FRAME, GRID, INK, LABEL, MUTED
 from milp_verix.views.figures.parts.writing import drawn
-from milp_verix.views.words.wording import counted
 
 _SIDE, _GAP, _TOP, _BELOW = 3.6, 0.75, 1.15, 0.6
 _LEFT, _KEY = 0.95, 2.6

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.patches import Patch
 
+from milp_verix.base.number_text import counted
 from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.views.figures.parts.described_rows import right_of, short_names
 from milp_verix.views.figures.parts.image_view import ImageView, greys
@@ -20,7 +21,7 @@ from milp_verix.views.figures.parts.style import FRAME, INK, Status, typeset
 from milp_verix.views.words.explanation import domain_parts
 from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.radius import sweep_headline, sweep_outcome
-from milp_verix.views.words.wording import counted, norm_text, radius_text, shortened
+from milp_verix.views.words.wording import norm_text, radius_text, shortened
 from verix_encodings.arrays import FloatArray
 
 _GAP = 0.3

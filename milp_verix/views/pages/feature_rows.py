@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.number_text import exact, nearest
+from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
@@ -17,7 +17,7 @@ from milp_verix.views.figures.tabular_plot import rows
 from milp_verix.views.pages.rendering import Cell, PageTable, View
 from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.sentences import changes_listed
-from milp_verix.views.words.wording import becomes_text, counted, kept_text, named_prediction
+from milp_verix.views.words.wording import becomes_text, kept_text, named_prediction
 
 _LONGEST_GROUP = 4
 _ROLES = {Status.EXPLANATION: "protected", Status.IRRELEVANT: "other"}

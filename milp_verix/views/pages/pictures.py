@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from milp_verix.base.number_text import nearest
+from milp_verix.base.number_text import counted, nearest
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
@@ -30,7 +30,7 @@ from milp_verix.views.figures.parts.image_view import (
 from milp_verix.views.figures.parts.style import Status, colour_scale, sensitivity_label, typeset
 from milp_verix.views.pages.rendering import Picture, png
 from milp_verix.views.words.labels import FeatureLabels, labels_of
-from milp_verix.views.words.wording import changed_text, counted, prediction_text
+from milp_verix.views.words.wording import changed_text, prediction_text
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _GREYS = 64

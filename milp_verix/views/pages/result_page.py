@@ -7,6 +7,7 @@ which need no other file.
 from typing import Any
 
 from milp_verix.base.errors import InputError
+from milp_verix.base.number_text import counted
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Result
@@ -39,7 +40,6 @@ from milp_verix.views.words.notice import (
     reasons_of,
 )
 from milp_verix.views.words.sentences import compared, decided
-from milp_verix.views.words.wording import counted
 
 
 def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> View:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from milp_verix.base.errors import printable
+from milp_verix.base.number_text import counted
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.enumeration import EnumerationRecord
@@ -39,7 +40,7 @@ def _explained(result: ExplanationRecord) -> str:
 
 
 def _contrasted(result: ContrastiveExplanationRecord) -> str:
-    whole = wording.counted(len(result.groups), "feature")
+    whole = counted(len(result.groups), "feature")
     of = "" if result.size is None else f"{result.size} of {whole}, "
     return of + wording.contrast_outcome(result)
 

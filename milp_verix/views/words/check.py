@@ -1,6 +1,6 @@
 """One check in words, and the facts about it."""
 
-from milp_verix.base.number_text import up
+from milp_verix.base.number_text import counted, up
 from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.records.base import Counterfactual, Result
@@ -13,7 +13,7 @@ from milp_verix.views.words.sentences import (
     scope_sentences,
     set_claim,
 )
-from milp_verix.views.words.wording import becomes_text, counted
+from milp_verix.views.words.wording import becomes_text
 
 
 def check_sentence(about: Result, verdict: Verdict, free: FeatureSet) -> str:

@@ -7,7 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from milp_verix.base.errors import printable
-from milp_verix.views.words.wording import counted, joined, listed_texts
+from milp_verix.base.number_text import counted
+from milp_verix.views.words.wording import joined, listed_texts
 
 _TOLD = 3
 

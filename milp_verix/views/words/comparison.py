@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from milp_verix.base.number_text import nearest
+from milp_verix.base.number_text import counted, nearest
 from milp_verix.oracle.verdict import Answer
 from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
 from milp_verix.views.words.fact_table import table_of_rows
-from milp_verix.views.words.wording import counted, joined
+from milp_verix.views.words.wording import joined
 
 TEXTS = 2
 

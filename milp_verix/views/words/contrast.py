@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from milp_verix.base.number_text import down, nearest, percent, up
+from milp_verix.base.number_text import counted, down, nearest, percent, up
 from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.results.records.contrast import (
     NEAREST_GAP,
@@ -36,7 +36,6 @@ from milp_verix.views.words.wording import (
     becomes_text,
     change_text,
     contrast_outcome,
-    counted,
     distance_text,
     joined,
     kept_text,

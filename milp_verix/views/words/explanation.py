@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from math import inf
 from typing import TypeVar
 
-from milp_verix.base.number_text import down, exact, nearest
+from milp_verix.base.number_text import counted, down, exact, nearest
 from milp_verix.base.stored_kinds import DomainEnd
 from milp_verix.oracle.statistics import (
     BOUNDS_ALONE,
@@ -21,7 +21,6 @@ from milp_verix.views.words.wording import (
     asked_text,
     bracket_text,
     changed_text,
-    counted,
     described,
     joined,
     named_prediction,

@@ -1,6 +1,6 @@
 """The importance of features, and the part of protected ones, in words and as facts."""
 
-from milp_verix.base.number_text import down, nearest, up
+from milp_verix.base.number_text import counted, down, nearest, up
 from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.results.records.relevance import RelevanceRecord
 from milp_verix.views.words.explanation import about_facts, effort_facts, to_try, words_facts
@@ -17,7 +17,6 @@ from milp_verix.views.words.sentences import (
     stays_text,
 )
 from milp_verix.views.words.wording import (
-    counted,
     joined,
     kept_text,
     listed_texts,

@@ -33,6 +33,7 @@ from milp_verix.views.words.wording import (
     kept_text,
     norm_told,
     outcome_text,
+    own_radii,
     predicted_text,
     radius_text,
     seconds_text,
@@ -170,21 +171,16 @@ def sweep_sentence(sweep: EpsilonSweepRecord) -> str:
         told.append("None of them can be left out.")
     elif unknown := [len(level.unknown) for level in sweep.levels if level.unknown]:
         told.append(f"At some radii up to {counted(max(unknown), 'feature')} may not be needed.")
-    if not any(map(_own_radii, sweep.levels)):  # else each level tells what stays as it is
+    if not any(map(own_radii, sweep.levels)):  # else each level tells what stays as it is
         told += [f"This holds {part}." for part in limit_parts(first, first.still)]
     return " ".join([*told, *bounds_told(first)])
 
 
 def _level_told(level: ExplanationRecord) -> str:
     """Return ``"2 at ε = 0.1"``, and radii of features' own with the values they are around."""
-    if _own_radii(level):
+    if own_radii(level):
         return f"{level.size}, {', '.join(room_parts(level, range(len(level.groups)), False))}"
     return f"{level.size} at {radius_text(level)}{norm_told(level)}"
-
-
-def _own_radii(level: ExplanationRecord) -> bool:
-    """Return whether the radii of features are neither one number nor one share."""
-    return radius_text(level).startswith("ε of its own")
 
 
 def radii_sentence(found: RobustnessRadiiRecord) -> str:

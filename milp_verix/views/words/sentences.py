@@ -6,10 +6,11 @@ rules that hold, and what was left undecided.
 
 from collections.abc import Collection, Sequence
 from math import inf
+from typing import cast
 
 import numpy as np
 
-from milp_verix.base.number_text import down, exact, percent
+from milp_verix.base.number_text import counted, down, exact, percent
 from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
@@ -18,7 +19,6 @@ from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of, message_claim
 from milp_verix.views.words.wording import (
-    counted,
     described,
     joined,
     listed_texts,
@@ -291,10 +291,15 @@ def _in_domain(result: Result, features: Sequence[int]) -> str:
 
 def _domain_text(result: Result) -> str:
     """Return ``"between 0 and 1"``; empty for a domain without ends."""
-    least, most = result.domain
-    if isinstance(least, tuple) or isinstance(most, tuple):
+    if _by_coordinate(result):
         return "in the domain"
+    least, most = cast(tuple[float, float], result.domain)
     return "" if (least, most) == (-inf, inf) else _between(least, most)
+
+
+def _by_coordinate(result: Result) -> bool:
+    """Return whether the ends of the domain differ by coordinate."""
+    return any(isinstance(end, tuple) for end in result.domain)
 
 
 def _between(least: float, most: float) -> str:
@@ -310,8 +315,9 @@ def domain_told(result: Result) -> list[str]:
 
     Ends that differ by coordinate are told of each, where they are few.
     """
-    inside = "" if described(result) else _domain_text(result)
-    if inside == "in the domain" and len(result.groups) == result.input.size <= SHOWN:
+    if described(result):
+        return []
+    if _by_coordinate(result) and len(result.groups) == result.input.size <= SHOWN:
         labels = labels_of(result)
         low, high = (np.broadcast_to(end, result.input.size).tolist() for end in result.domain)
         told = [
@@ -319,6 +325,7 @@ def domain_told(result: Result) -> list[str]:
             for feature, (at,) in enumerate(result.groups)
         ]
         return [f"Only inputs in which {joined(told)} count."]
+    inside = _domain_text(result)
     return [f"Only inputs {inside} count."] if inside else []
 
 
@@ -403,8 +410,8 @@ def _link_told(result: Result) -> list[str]:
 def _limits_told(result: Result) -> list[str]:
     rules = () if result.inputs is None else result.inputs.rules
     if not rules:
-        one_for_all = not any(isinstance(end, tuple) for end in result.domain)
-        return [] if result.inputs is None and one_for_all else domain_told(result)
+        differ = result.inputs is not None or _by_coordinate(result)
+        return domain_told(result) if differ else []
     if len(rules) == 1 and len(rules[0].text) <= _LONGEST_RULE:
         return [f"Only inputs with {rules[0].text} count."]
     which = "rule" if len(rules) == 1 else f"{len(rules)} rules"

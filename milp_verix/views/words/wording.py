@@ -212,6 +212,14 @@ def radius_text(result: Result, *, short: bool = False) -> str:
     return f"ε = {ends}" if short else f"ε of its own for each feature, {ends}"
 
 
+def own_radii(result: Result) -> bool:
+    """Return whether the radii of features are neither one number nor one share of their ranges."""
+    inputs, radii = result.inputs, result.radii
+    if inputs is None or radii is None or min(radii) == max(radii):
+        return False
+    return common_share(inputs, radii) is None
+
+
 def change_text(result: Result) -> str:
     """Return ``"changes the prediction"``, or how far, or which classes are raised above it."""
     if result.delta is not None:

@@ -16,8 +16,9 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.base.errors import printable
+from milp_verix.base.number_text import counted
 from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.views.words.wording import counted, rivals_text
+from milp_verix.views.words.wording import rivals_text
 from verix_encodings.arrays import FloatArray
 
 # in front of a number or in its exponent, not inside a name such as capital-gain
