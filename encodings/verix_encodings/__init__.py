@@ -49,7 +49,7 @@ from verix_encodings.kinds.smooth import Curve, Smooth
 from verix_encodings.kinds.softmax import Softmax
 from verix_encodings.kinds.step import Step
 from verix_encodings.models.encode import BallEncoding, Encoding, encode, encode_values
-from verix_encodings.network.batch import pairwise_maxima
+from verix_encodings.network.maxima import pairwise_maxima
 from verix_encodings.network.network import Network
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.data import Indicator, Maximum, Sos1
