@@ -1,5 +1,21 @@
 """The public names, each from the module that has it: the only list of them."""
 
+from .api.calls import (
+    audit as audit,
+    check as check,
+    compare as compare,
+    contrastive as contrastive,
+    encode_check as encode_check,
+    enumerate_explanations as enumerate_explanations,
+    epsilon_sweep as epsilon_sweep,
+    explain as explain,
+    find_rules as find_rules,
+    importance as importance,
+    inflate as inflate,
+    minimum as minimum,
+    relevance as relevance,
+    robustness_radius as robustness_radius,
+)
 from .api.message import Message as Message
 from .api.problem import Problem as Problem
 from .base.errors import (
@@ -14,7 +30,6 @@ from .base.errors import (
 from .base.tolerances import Tolerances as Tolerances
 from .certificates.certificate import Certificate as Certificate
 from .certificates.certify import certify as certify
-from .comparison.compare import compare as compare
 from .comparison.embedded import (
     EmbeddedComparison as EmbeddedComparison,
     EmbeddedRun as EmbeddedRun,
@@ -38,7 +53,6 @@ from .models.onnx.onnx_network import (
     OnnxNetwork as OnnxNetwork,
     load_network as load_network,
 )
-from .oracle.check_program import encode_check as encode_check
 from .oracle.verdict import (
     Answer as Answer,
     Verdict as Verdict,
@@ -63,35 +77,18 @@ from .results.public import (
 from .results.records.base import Counterfactual as Counterfactual
 from .results.records.comparison import Disagreement as Disagreement
 from .results.rules import Rules as Rules
-from .searches.audit.audit import audit as audit
 from .searches.audit.search import AuditProgress as AuditProgress
 from .searches.contrast.contrast_search import ContrastiveProgress as ContrastiveProgress
-from .searches.contrast.contrastive import contrastive as contrastive
-from .searches.explain.check import check as check
-from .searches.explain.explain import Progress as Progress, explain as explain
-from .searches.importance.importance import importance as importance
-from .searches.importance.marco import (
-    EnumerationProgress as EnumerationProgress,
-    enumerate_explanations as enumerate_explanations,
-)
-from .searches.importance.relevance import (
-    RelevanceProgress as RelevanceProgress,
-    relevance as relevance,
-)
-from .searches.minimum.minimum import minimum as minimum
+from .searches.explain.explain import Progress as Progress
+from .searches.importance.marco import EnumerationProgress as EnumerationProgress
+from .searches.importance.relevance import RelevanceProgress as RelevanceProgress
 from .searches.minimum.search import MinimumProgress as MinimumProgress
 from .searches.minimum.search_limits import SearchLimits as SearchLimits
-from .searches.radius.robustness import robustness_radius as robustness_radius
 from .searches.radius.search import RadiusProgress as RadiusProgress
-from .searches.radius.sweep import epsilon_sweep as epsilon_sweep
-from .searches.ranges.inflate import inflate as inflate
 from .searches.ranges.search import RangesProgress as RangesProgress
-from .searches.ranges.table_rules import find_rules as find_rules
 from .solvers.backends.pyomo_solvers import to_pyomo as to_pyomo
-from .study.batch import (
-    Tally as Tally,
-    explain_many as explain_many,
-)
+from .study.batch import Tally as Tally
+from .study.calls import explain_many as explain_many
 from .study.report import (
     write_notice as write_notice,
     write_report as write_report,

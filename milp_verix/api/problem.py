@@ -1,118 +1,530 @@
-"""``Problem``: a question about one prediction, and the searches that answer it as methods."""
+"""``Problem``: a question about one prediction, with methods that answer it.
 
-from collections.abc import Callable
-from functools import wraps
-from inspect import signature, unwrap
-from math import inf
-from typing import Any
+Written by ``python docs/write_calls.py`` from the table of options: change that instead.
+"""
 
-from milp_verix.base.errors import printable
-from milp_verix.base.number_text import counted, exact, percent
-from milp_verix.certificates.certificate import Certificate
-from milp_verix.certificates.certify import Certifiable, certify
-from milp_verix.comparison.compare import compare_solvers
-from milp_verix.inputs.radii import common_share
-from milp_verix.oracle.check_program import encode_problem
-from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.question import Classification, Regression
-from milp_verix.problem.search import Search
-from milp_verix.problem.signatures import readable
-from milp_verix.searches.audit.audit import audit_of
-from milp_verix.searches.contrast.contrastive import contrastive_of
-from milp_verix.searches.explain.check import check_problem
-from milp_verix.searches.explain.explain import explain_problem
-from milp_verix.searches.importance.importance import importance_of
-from milp_verix.searches.importance.marco import enumerate_problem
-from milp_verix.searches.importance.relevance import relevance_of
-from milp_verix.searches.minimum.minimum import minimum_of
-from milp_verix.searches.radius.robustness import radius_of
-from milp_verix.searches.radius.sweep import sweep_of
-from milp_verix.searches.ranges.inflate import inflate_problem
-from milp_verix.views.words.wording import joined, prediction_text
+# fmt: off
 
-_NORMS = {
-    "linf": "each by at most {}",
-    "l1": "by at most {} in all",
-    "l2": "by at most {} in length",
-}
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from milp_verix.api.entrance import remedied
+from milp_verix.base.argument_kinds import refusing_no_bounds
+from milp_verix.problem.ball import UNIT_DOMAIN
+from milp_verix.problem.options import Given, fitting
+from milp_verix.problem.problem import PosedProblem, pose
+from milp_verix.problem.search import USUAL, Search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from milp_verix.certificates.certificate import Certificate
+    from milp_verix.certificates.certify import Certifiable
+    from milp_verix.inputs.features import Feature
+    from milp_verix.inputs.inputs import Inputs
+    from milp_verix.inputs.radii import Epsilon
+    from milp_verix.models.onnx.onnx_network import NetworkLike
+    from milp_verix.problem.ball import Domain
+    from milp_verix.problem.features import CostsLike, FeaturesLike
+    from milp_verix.problem.options import ClassLike, InputLike, OrderLike
+    from milp_verix.results.check import Check
+    from milp_verix.results.comparison import Comparison
+    from milp_verix.results.earlier import EarlierContrast, EarlierImportance, EarlierResult
+    from milp_verix.results.public import (
+        Audit,
+        ContrastiveExplanation,
+        Enumeration,
+        EpsilonSweep,
+        Explanation,
+        Importance,
+        Ranges,
+        Relevance,
+        RobustnessRadii,
+    )
+    from milp_verix.results.records.comparison import Pair
+    from milp_verix.searches.audit.feature_sets import FeatureSetLike
+    from milp_verix.searches.audit.search import AuditProgress
+    from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
+    from milp_verix.searches.explain.explain import Progress
+    from milp_verix.searches.importance.marco import EnumerationProgress
+    from milp_verix.searches.importance.relevance import RelevanceProgress
+    from milp_verix.searches.minimum.search import MinimumProgress
+    from milp_verix.searches.minimum.search_limits import SearchLimits
+    from milp_verix.searches.radius.search import RadiusProgress
+    from milp_verix.searches.ranges.search import RangesProgress
+    from verix_encodings import Encoding
 
 
-class Problem(PosedProblem):  # noqa: D101 - that of the class above
-    __doc__ = PosedProblem.__doc__
+class Problem(PosedProblem):
+    """A question about one prediction: network, input, ball and features; checked once.
 
-    explain = explain_problem
-    minimum = minimum_of
-    contrastive = contrastive_of
-    enumerate = enumerate_problem
-    inflate = inflate_problem
-    check = check_problem
-    audit = audit_of
-    relevance = relevance_of
-    importance = importance_of
-    radius = radius_of
-    sweep = sweep_of
-    compare = compare_solvers
-    export = encode_problem
+    Its methods are the searches that answer it. Two problems are equal if network, input, ball,
+    question and features are; they can be keys of dictionaries.
 
-    def certify(self, explanation: Certifiable, *, time_limit: float | None = None) -> Certificate:
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
+            for a network with a flat input also an image of one channel, or of ``image_shape``,
+            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
+            mapping; see :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
+            :mod:`milp_verix.inputs.radii`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+            ``features="pixels"``, ``x`` and figures follow it.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features. ``x`` may
+            then be a mapping from their names to values.
+
+    Raises:
+        InputError: an argument does not fit the network.
+        ModelError: the network cannot be read.
+    """
+
+    @remedied
+    def __init__(
+        self, network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
+        delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
+        feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
+        against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
+        image_shape: Sequence[int] | None = None,
+        inputs: Inputs | Sequence[Feature] | None = None
+    ) -> None:
+        given = fitting("explain", locals())
+        posed = pose(given.pop("network"), given.pop("x"), Given(**given))
+        PosedProblem.__init__(self, **vars(posed))
+
+    @remedied
+    def explain(
+        self, *, order: OrderLike = "influence", transformation: str = "reversal",
+        traversal: str = "galloping", search: Search = USUAL,
+        progress: Callable[[Progress], None] | None = None,
+        snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
+        resume: EarlierResult | None = None
+    ) -> Explanation:
+        """Find a locally minimal set of features that, when fixed, keeps the prediction at ``x``.
+
+        Args:
+            order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``,
+                ``"bound_crown"``, ``"margin"``, ``"random"``, ``"sequential"``, or a list of all
+                features; see :mod:`milp_verix.searches.explain.order`.
+            transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
+            traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
+                checks are asked; the explanation is the same, see ``traversal.strategies``.
+            search: solver, limits, and how the network is bounded and encoded.
+            progress: called before each check, and after each decision.
+            snapshots: called with a function that returns the sound result so far: at the start,
+                and whenever more is known.
+            resume: an earlier result of the same question, or the path of its JSON, to go on from:
+                its decisions and its order are kept.
+
+        More, and errors: :func:`milp_verix.explain`.
+        """
+        given = fitting("explain", locals())
+
+        from milp_verix.searches.explain.explain import explain_problem
+
+        with refusing_no_bounds():
+            return explain_problem(self, **given)
+
+    @remedied
+    def minimum(
+        self, *, costs: CostsLike = None, must: str | Sequence[str | int] = (),
+        must_not: str | Sequence[str | int] = (), gap: float = 0.0, method: str = "scenarios",
+        master: str = "auto", limits: SearchLimits | None = None, search: Search = USUAL,
+        progress: Callable[[MinimumProgress], None] | None = None,
+        snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
+        resume: EarlierResult | None = None
+    ) -> Explanation:
+        """Find an explanation with the fewest features, and prove that none has fewer.
+
+        Args:
+            costs: a finite number of at least zero for each feature, 1 each by default: the
+                explanation with the least sum is found.
+            must: features that the explanation must contain, by names or indices.
+            must_not: features that it must not contain; ``InputError`` if these alone can change
+                the prediction.
+            gap: stop once ``(cost − lower bound) / cost`` is at most this.
+            method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it,
+                far slower on networks with more than a dozen features.
+            master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over
+                phases and features on one warm linear program of HiGHS, ``"program"`` gives it to
+                ``solver`` as a mixed-integer program; ``"auto"`` takes the tree if ``solver`` is
+                HiGHS-based.
+            limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among
+                techniques and may switch some off.
+            search: solver, limits, and how the network is bounded and encoded.
+            progress: called with the first lower bound, when all features are still the best
+                explanation, and when the best one or the bound changes.
+            snapshots: called as by :func:`milp_verix.explain`; features without a known
+                counterfactual are unknown in these results.
+            resume: as of :func:`milp_verix.explain`; a result of that is taken, too.
+
+        More, and errors: :func:`milp_verix.minimum`.
+        """
+        given = fitting("minimum", locals())
+
+        from milp_verix.searches.minimum.minimum import minimum_of
+
+        with refusing_no_bounds():
+            return minimum_of(self, **given)
+
+    @remedied
+    def contrastive(
+        self, *, costs: CostsLike = None, must_not: str | Sequence[str | int] = (),
+        minimise: str = "features", count: int = 1, search: Search = USUAL,
+        progress: Callable[[ContrastiveProgress], None] | None = None,
+        snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None = None,
+        resume: EarlierContrast | None = None
+    ) -> ContrastiveExplanation:
+        """Find the fewest features whose change inside the ball changes the prediction.
+
+        Args:
+            costs: a positive number ``c_f`` for each feature, or for those that a mapping names:
+                the cheapest set is sought instead of the smallest, or the distance is weighed.
+            must_not: features that a counterfactual must not change, by names or indices.
+            minimise: ``"features"`` or ``"distance"``.
+            count: number of changes to find, the first one included.
+            search: solver, limits, and how the network is bounded and encoded.
+            progress: called after each program.
+            snapshots: called with a function that returns the result so far: at the start, and
+                whenever more is known.
+            resume: an earlier result of the same question, or the path of its JSON: its
+                counterfactual is run again if it leaves ``must_not`` alone.
+
+        More, and errors: :func:`milp_verix.contrastive`.
+        """
+        given = fitting("contrastive", locals())
+
+        from milp_verix.searches.contrast.contrastive import contrastive_of
+
+        with refusing_no_bounds():
+            return contrastive_of(self, **given)
+
+    @remedied
+    def enumerate(
+        self, *, limit: int | None = None, search: Search = USUAL,
+        progress: Callable[[EnumerationProgress], None] | None = None,
+        snapshots: Callable[[Callable[[], Enumeration]], None] | None = None
+    ) -> Enumeration:
+        """Find the minimal abductive and contrastive explanations of the prediction at ``x``.
+
+        Args:
+            limit: the most explanations, of both kinds together; None for all.
+            search: solver, limits, and how the network is bounded and encoded.
+            progress: called after each round.
+            snapshots: called with a function that returns the result so far: at the start, and
+                after each explanation that is found.
+
+        More, and errors: :func:`milp_verix.enumerate_explanations`.
+        """
+        given = fitting("enumerate", locals())
+
+        from milp_verix.searches.importance.marco import enumerate_problem
+
+        with refusing_no_bounds():
+            return enumerate_problem(self, **given)
+
+    @remedied
+    def inflate(
+        self, explanation: FeatureSetLike | None = None, *, rows: Any = None,
+        within: Epsilon = math.inf, resolution: float = 0.01, search: Search = USUAL,
+        progress: Callable[[RangesProgress], None] | None = None,
+        snapshots: Callable[[Callable[[], Ranges]], None] | None = None
+    ) -> Ranges:
+        """Find the widest ranges of an explanation's features that provably keep the prediction.
+
+        Args:
+            explanation: the features to keep, as for :func:`milp_verix.audit`; by default those of
+                :func:`milp_verix.explain`.
+            rows: inputs that are worth covering, and whose share in the ranges is counted: an array
+                with an input in each row, a DataFrame or a list of mappings, by the names of
+                columns.
+            within: how far kept features may move at most, as ``epsilon`` is given; by default over
+                their whole domain.
+            resolution: how near to the end of a real range a counterfactual must be, as a share of
+                the feature's room.
+            search: solver, limits, and how the network is bounded and encoded.
+            progress: called after each end that is decided.
+            snapshots: called with a function that returns the ranges so far.
+
+        More, and errors: :func:`milp_verix.inflate`.
+        """
+        given = fitting("inflate", locals())
+
+        from milp_verix.searches.ranges.inflate import inflate_problem
+
+        with refusing_no_bounds():
+            return inflate_problem(self, **given)
+
+    @remedied
+    def check(
+        self, free: Sequence[int | str], *, search: Search = USUAL
+    ) -> Check:
+        """Decide whether the prediction survives every perturbation of the features ``free``.
+
+        Args:
+            free: the features that may change, by indices or names; see ``features``.
+            search: solver, limits, and how the network is bounded and encoded.
+
+        More, and errors: :func:`milp_verix.check`.
+        """
+        given = fitting("check", locals())
+
+        from milp_verix.searches.explain.check import check_problem
+
+        with refusing_no_bounds():
+            return check_problem(self, **given)
+
+    @remedied
+    def audit(
+        self, explanation: FeatureSetLike, *, sound_only: bool = False, minimum: bool = False,
+        order: OrderLike = "influence", transformation: str = "reversal",
+        traversal: str = "galloping", search: Search = USUAL,
+        progress: Callable[[AuditProgress], None] | None = None,
+        snapshots: Callable[[Callable[[], Audit]], None] | None = None
+    ) -> Audit:
+        """Judge an explanation by any tool: is it sound, is it minimal, and if not, what would be.
+
+        Args:
+            explanation: the features that are said to keep the prediction: their indices or names;
+                a mask, an array of bool (or of 0 and 1, with two axes or more) with an entry for
+                each coordinate, each pixel or each feature; or an :class:`Explanation`, whose
+                groups :func:`milp_verix.audit` takes if ``features`` is None.
+            sound_only: whether to end once soundness is decided.
+            minimum: whether to search the smallest sound set of all, too, and, for a set that is
+                not sound, the smallest one that holds it (:func:`milp_verix.minimum`).
+            order: the order in which features are tried, as for :func:`milp_verix.explain`.
+            transformation: as for :func:`milp_verix.explain`.
+            traversal: as for :func:`milp_verix.explain`.
+            search: solver, limits, and how the network is bounded and encoded.
+            progress: called at the start, before each check, and after each decision.
+            snapshots: called with a function that returns the result so far.
+
+        More, and errors: :func:`milp_verix.audit`.
+        """
+        given = fitting("audit", locals())
+
+        from milp_verix.searches.audit.audit import audit_of
+
+        with refusing_no_bounds():
+            return audit_of(self, **given)
+
+    @remedied
+    def relevance(
+        self, feature: str | int | Sequence[str | int], *, search: Search = USUAL,
+        progress: Callable[[RelevanceProgress], None] | None = None,
+        snapshots: Callable[[Callable[[], Relevance]], None] | None = None
+    ) -> Relevance:
+        """Decide whether a protected feature is necessary, relevant or irrelevant for the decision.
+
+        Args:
+            feature: the protected feature, or several, by names or indices.
+            search: solver, limits, and how the network is bounded and encoded.
+            progress: called before each set that is tried.
+            snapshots: called with a function that returns the result so far, before each set.
+
+        More, and errors: :func:`milp_verix.relevance`.
+        """
+        given = fitting("relevance", locals())
+
+        from milp_verix.searches.importance.relevance import relevance_of
+
+        with refusing_no_bounds():
+            return relevance_of(self, **given)
+
+    @remedied
+    def importance(
+        self, *, index: str = "shapley", beside: ArrayLike | None = None,
+        search: Search = USUAL, progress: Callable[[EnumerationProgress], None] | None = None,
+        snapshots: Callable[[Callable[[], Importance]], None] | None = None,
+        resume: EarlierImportance | None = None
+    ) -> Importance:
+        """Weigh the features of the prediction at ``x`` by a power index, with proven brackets.
+
+        Args:
+            index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
+            beside: a score of each feature by another tool, such as a SHAP value, in their order or
+                by name; scores of coordinates add up in their feature.
+            search: solver, limits, and how the network is bounded and encoded.
+            progress: called after each set that is found.
+            snapshots: called with a function that returns the result so far: at the start, and
+                after each set that is found.
+            resume: an earlier result of the same question, by any index, or the path of its JSON:
+                its counterfactuals are run again, and its sets that keep the prediction are proven
+                again.
+
+        More, and errors: :func:`milp_verix.importance`.
+        """
+        given = fitting("importance", locals())
+
+        from milp_verix.searches.importance.importance import importance_of
+
+        with refusing_no_bounds():
+            return importance_of(self, **given)
+
+    @remedied
+    def radius(
+        self, *, free: Sequence[int | str] | None = None, each: bool = False,
+        largest: float | None = None, tolerance: float = 0.01, scale: Epsilon = 1.0,
+        search: Search = USUAL, progress: Callable[[RadiusProgress], None] | None = None,
+        snapshots: Callable[[Callable[[], RobustnessRadii]], None] | None = None
+    ) -> RobustnessRadii:
+        """Bracket the largest radius at which features are irrelevant together.
+
+        Args:
+            free: the features that change together, by indices or names; all of them by default.
+            each: whether to bracket the radius of each feature alone instead.
+            largest: the largest radius to ask about, in the units of the input; by default that of
+                the domain.
+            tolerance: the width that a bracket is to have, as a share of its upper end.
+            scale: of described inputs, the radius of each feature at the radius 1, given as
+                ``epsilon`` is for :func:`milp_verix.explain`: 1 for a radius in each feature's
+                unit, ``"100%"`` for a share of each range, radii by name for a factor of these.
+            search: solver, limits, and how the network is bounded and encoded.
+            progress: called before each question.
+            snapshots: called with a function that returns the result so far.
+
+        More, and errors: :func:`milp_verix.robustness_radius`.
+        """
+        given = fitting("radius", locals())
+
+        from milp_verix.searches.radius.robustness import radius_of
+
+        with refusing_no_bounds():
+            return radius_of(self, **given)
+
+    @remedied
+    def sweep(
+        self, epsilons: Epsilon | Sequence[Epsilon], *, nested: bool = True,
+        order: OrderLike = "influence", transformation: str = "reversal",
+        traversal: str = "galloping", search: Search = USUAL,
+        progress: Callable[[Progress], None] | None = None,
+        snapshots: Callable[[Callable[[], EpsilonSweep]], None] | None = None
+    ) -> EpsilonSweep:
+        """Find a locally minimal explanation at each of several radii, the largest first.
+
+        Args:
+            epsilons: different radii in any sequence, in the units of the input.
+            nested: whether a radius begins with the irrelevant features of the radius before; if
+                not, each explanation is that of :func:`milp_verix.explain`.
+            order: as for :func:`milp_verix.explain`.
+            transformation: as for :func:`milp_verix.explain`.
+            traversal: as for :func:`milp_verix.explain`.
+            search: solver, limits, and how the network is bounded and encoded.
+            progress: called as by :func:`milp_verix.explain`, for one radius after the other.
+            snapshots: called with a function that returns the sweep so far: the radii that were
+                reached.
+
+        More, and errors: :func:`milp_verix.epsilon_sweep`.
+        """
+        given = fitting("sweep", locals())
+
+        from milp_verix.searches.radius.sweep import sweep_of
+
+        with refusing_no_bounds():
+            return sweep_of(self, **given)
+
+    @remedied
+    def compare(
+        self, *, solvers: Sequence[str] | None = None, formulations: Sequence[str] = ("big_m",),
+        task: str = "check", master: str = "program",
+        checks: Sequence[Sequence[int | str]] | None = None, most_checks: int | None = None,
+        rounds: int = 1, relaxations: bool = False, order: OrderLike = "influence",
+        transformation: str = "reversal", traversal: str = "galloping", search: Search = USUAL,
+        progress: Callable[[Pair], None] | None = None,
+        snapshots: Callable[[Callable[[], Comparison]], None] | None = None
+    ) -> Comparison:
+        """Answer the same checks with each solver and formulation, or find the same explanation.
+
+        Args:
+            solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+                ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+                ``"pyomo:NAME"``; by default all that are installed.
+            formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
+            task: ``"check"``: each pair answers the same checks, each by itself, with nothing
+                learned from the ones before; ``"explain"``: each pair finds an explanation, and
+                which checks it asks depends on the points that its solver finds; ``"minimum"``:
+                each pair finds a minimum explanation with a proven bound; ``"contrastive"``: a
+                smallest contrast.
+            master: of minima, as for :func:`milp_verix.minimum`: ``"program"``, by which the
+                solvers differ, ``"tree"``, which is the same for all, or ``"auto"``.
+            checks: lists of free features, each a check; by default the checks that decide an
+                explanation, which ``auto`` finds before the runs.
+            most_checks: the most checks of the explanation that are compared: spread evenly over
+                those that bounds and attacks alone do not decide.
+            rounds: how often each pair runs, in turns, 1 to 100; the run with the median time
+                counts.
+            relaxations: whether the records of each check have the optimum of the linear
+                relaxation, which HiGHS finds, outside of the times of the runs.
+            order: as for :func:`milp_verix.explain`; where ``checks`` are given there is none.
+            transformation: as for :func:`milp_verix.explain`.
+            traversal: as for :func:`milp_verix.explain`.
+            search: solver, limits, and how the network is bounded and encoded.
+            progress: called with each pair before it runs.
+            snapshots: called as by :func:`milp_verix.explain`: at the start and after each run.
+
+        More, and errors: :func:`milp_verix.compare`.
+        """
+        given = fitting("compare", locals())
+
+        from milp_verix.comparison.compare import compare_solvers
+
+        with refusing_no_bounds():
+            return compare_solvers(self, **given)
+
+    @remedied
+    def export(
+        self, free: Sequence[int | str] | None = None, *, quadratic: bool = False,
+        search: Search = USUAL
+    ) -> Encoding:
+        """Return the program that :func:`milp_verix.check` solves for the features ``free``.
+
+        Args:
+            free: the features that may change, by indices or names; all of them by default.
+            quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents
+                that enclose it.
+            search: solver, limits, and how the network is bounded and encoded.
+
+        More, and errors: :func:`milp_verix.encode_check`.
+        """
+        given = fitting("export", locals())
+
+        from milp_verix.oracle.check_program import encode_problem
+
+        with refusing_no_bounds():
+            return encode_problem(self, **given)
+
+    def certify(
+        self, explanation: Certifiable, *, time_limit: float | None = None
+    ) -> Certificate:
         """Return a certificate of an answer, as :func:`milp_verix.certify` does."""
+        from milp_verix.certificates.certify import certify
+
         return certify(self.network, explanation, time_limit=time_limit)
 
     def __str__(self) -> str:
         """The question in words: the prediction, and the changes under which it is to stay."""
-        question, names, rules = self.question, self.class_names, ""
-        told, kept = prediction_text(question.prediction), "as it is"
-        if isinstance(question.prediction, int):
-            told = f"“{names[question.prediction]}”" if names else f"class {told}"
-        if isinstance(question, Classification) and question.against:
-            rivals = [f"“{names[one]}”" if names else str(one) for one in question.against]
-            kept = f"ahead of {joined(rivals)}"
-        if isinstance(question, Regression):
-            kept = f"within ±{exact(question.delta)}"
-        if self.inputs is not None and self.inputs.rules:
-            rules = f", and obey {counted(len(self.inputs.rules), 'rule')}"
-        value = "the prediction" if self.output is None else f"output {self.output}"
-        of, reach = f"{value} of {self.network.name}, {told},", f"{self._reach}{rules}"
-        if self.features.count == 1:
-            return printable(f"Does {of} stay {kept} while the one feature changes, {reach}?")
-        which = f"Which of the {counted(self.features.count, 'feature')} keep"
-        return printable(f"{which} {of} {kept} while the others change, {reach}?")
+        from milp_verix.views.words.problem import question_text
 
-    @property
-    def _reach(self) -> str:
-        """The words for how far features may change."""
-        if self.inputs is None or self.radii is None:
-            return _NORMS[self.ball.norm].format(exact(self.ball.epsilon))
-        least, most = min(self.radii), max(self.radii)
-        share = common_share(self.inputs, self.radii)
-        each = "each " * (len(self.radii) > 1)
-        if least == inf:
-            return f"{each}over its whole domain"
-        if share is not None:
-            return f"{each}by at most {percent(share)} % of its range"
-        if least == most:
-            return f"{each}by at most {exact(least)} in its own unit"
-        return f"each by at most a radius of its own, {exact(least)} to {exact(most)}"
-
-
-def _method(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``answer`` as a method whose errors and signature are told by its ``name``."""
-    whole = readable(signature(answer), unwrap(answer).__globals__)
-
-    @wraps(answer)
-    def ask(*args: object, **options: object) -> object:
-        try:
-            whole.bind(*args, **options)
-        except TypeError as error:
-            astray = [one for one in options if one in Search.__annotations__]
-            hint = f"; give search=Search({astray[0]}=…)" if astray else ""
-            raise TypeError(f"Problem.{name}(): {error}{hint}") from None
-        return answer(*args, **options)
-
-    ask.__signature__ = whole  # type: ignore[attr-defined]
-    return ask
-
-
-for _name, _answer in [*vars(Problem).items()]:
-    if hasattr(_answer, "__wrapped__"):  # the functions of other modules, not those written here
-        setattr(Problem, _name, _method(_name, _answer))
+        return question_text(self)

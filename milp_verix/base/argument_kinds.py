@@ -1,12 +1,13 @@
-"""The kinds of arguments of public functions, checked by name before a function begins.
+"""The kinds of values that arguments of public functions take, checked before a function begins.
 
-Arguments with the same name are of the same kind in all public functions, so that one table,
-``KINDS``, says what each takes. A function names the kinds of its own arguments in :func:`checked`.
-What a value of the right kind may be, such as its range, is checked where it is used.
+The calls that pose a question find them in the table of options, other functions name them in
+:func:`checked`. What a value of the right kind may be, such as its range, is checked where it is
+used.
 """
 
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
@@ -84,6 +85,8 @@ def _is_grid(value: Any) -> bool:
     return isinstance(value, Mapping) and all(_is_several(values) for values in value.values())
 
 
+ANYTHING = Kind("anything", lambda _value: True)
+"""Values that are checked where they are used alone."""
 TEXT = Kind("a text", _is_text)
 FLAG = Kind("True or False", lambda value: isinstance(value, bool | np.bool_))
 NUMBER = Kind("a number", _is_number)
@@ -98,68 +101,27 @@ METHOD = Kind("a name or a function", lambda v: _is_text(v) or callable(v))
 PATH = Kind("the path of a file or folder", lambda value: isinstance(value, str | PathLike))
 SOLVER = Kind("the name of a solver", _is_solver)
 SOLVERS = Kind("a list of names", _listing(_is_solver))
+NUMBER_OR_TEXT = Kind(
+    "a number of bytes, a text or None", lambda value: _is_number(value) or _is_text(value)
+)
 GRID = Kind("a mapping from names of options to lists of values", _is_grid)
 
-KINDS: Mapping[str, Kind] = {
-    "against": FEATURE.or_none(),
-    "beside": SEVERAL.or_none(),
-    "bounds": METHOD,
-    "check_time_limit": SECONDS,
-    "clock": TEXT,
-    "codes": SEVERAL.or_none(),
-    "columns": TEXTS.or_none(),
-    "count": INTEGER,
-    "delta": NUMBER.or_none(),
-    "deviation": NUMBER.or_none(),
-    "each": FLAG,
-    "exactness": TEXT,
-    "feature": FEATURE,
-    "first": INTEGER,
-    "formulations": TEXTS,
-    "fsync": FLAG,
-    "gap": NUMBER,
-    "grid": GRID.or_none(),
-    "index": TEXT,
-    "journal": PATH,
-    "label": CLASS.or_none(),
-    "largest": NUMBER.or_none(),
-    "lower": NUMBER,
-    "master": TEXT,
-    "memory": Kind(
-        "a number of bytes, a text or None", lambda value: _is_number(value) or _is_text(value)
-    ).or_none(),
-    "method": TEXT,
-    "minimise": TEXT,
-    "must": NAMES,
-    "must_not": NAMES,
-    "nested": FLAG,
-    "norm": TEXT,
-    "one_hot": FLAG,
-    "only": TEXT.or_none(),
-    "quadratic": FLAG,
-    "relaxations": FLAG,
-    "retry": TEXTS,
-    "reuse": FLAG,
-    "search": Kind("a milp_verix.Search", lambda value: hasattr(value, "require_only")),
-    "solver": SOLVER,
-    "solvers": SOLVERS.or_none(),
-    "sound_only": FLAG,
-    "time_limit": SECONDS,
-    "tolerance": NUMBER,
-    "transformation": TEXT,
-    "traversal": TEXT,
-    "warm": TEXT,
-    "upper": NUMBER,
-    "values": SEVERAL,
-}
-"""The kinds of arguments by name, for all public functions."""
+
+@contextmanager
+def refusing_no_bounds() -> Iterator[None]:
+    """Turn bounds that are needed and do not exist into an ``InputError``; NumPy warns of none."""
+    try:
+        with np.errstate(all="ignore"):  # what overflows is no bound, and is met as such
+            yield
+    except NoBoundsError as error:
+        told = f"{error}: give a smaller ball, or variables narrower bounds"
+        raise InputError(told) from error
 
 
 def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator: arguments of a wrong kind raise ``InputError`` before the function runs.
+    """Return a decorator: arguments of other than these ``kinds`` raise ``InputError``.
 
     So do bounds that the function needs and that do not exist, while it runs.
-    ``kinds`` are those of arguments that ``KINDS`` does not have, or has for other functions.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -171,22 +133,18 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
             placed: Any = [given.get(*pair) for pair in zip(names, args, strict=False)]
             named: Any = {name: given[name] for name in options}
             placed += args[len(names) :]
-            try:
-                with np.errstate(all="ignore"):  # what overflows is no bound, and is met as such
-                    return function(*placed, **named)
-            except NoBoundsError as error:
-                told = f"{error}: give a smaller ball, or variables narrower bounds"
-                raise InputError(told) from error
+            with refusing_no_bounds():
+                return function(*placed, **named)
 
         return run
 
     return decorate
 
 
-def accepted(values: Mapping[str, Any], kinds: Mapping[str, Kind] = KINDS) -> dict[str, Any]:
+def accepted(values: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
     """Return ``values``, arguments by name, with arrays in the place of tensors.
 
-    Raises ``InputError`` for the first of a wrong kind; ``kinds`` come before those of ``KINDS``.
+    Raises ``InputError`` for the first that is not of its kind in ``kinds``.
     """
     found = {}
     for name, given in values.items():
@@ -194,7 +152,7 @@ def accepted(values: Mapping[str, Any], kinds: Mapping[str, Kind] = KINDS) -> di
             raise InputError(f"{name} holds {fault}")
         with refusing(f"{name} holds a tensor that is no array of NumPy", TypeError):
             value = found[name] = detached(given)
-        kind = kinds.get(name, KINDS.get(name))
+        kind = kinds.get(name)
         if kind is not None and not kind.fits(value):
             raise InputError(f"{name} must be {kind.told}, got {reprlib.repr(value)}")
     return found

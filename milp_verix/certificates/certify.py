@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 import onnx
 
-from milp_verix.base.argument_kinds import checked, instance_of
+from milp_verix.base.argument_kinds import SECONDS, checked, instance_of
 from milp_verix.base.arguments import seconds_of
 from milp_verix.base.clock import Deadline, deadline_in
 from milp_verix.base.errors import InputError, refusing
@@ -56,7 +56,7 @@ Certifiable: TypeAlias = (
 """The results that have certificates."""
 
 
-@checked(explanation=instance_of(*get_args(Certifiable)))
+@checked(explanation=instance_of(*get_args(Certifiable)), time_limit=SECONDS)
 def certify(
     network: NetworkLike,
     explanation: Certifiable,

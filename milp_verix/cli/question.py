@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
+from milp_verix.api.problem import Problem
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.image_shape import image_shape_of
 from milp_verix.base.names import meant
@@ -48,7 +49,6 @@ from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network, loaded
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.problem.options import AskedAnywhere
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.public import EpsilonSweep, Explanation
 from milp_verix.results.shown import Told
@@ -201,7 +201,7 @@ def question_of(case: CaseOptions, explanation: str | None = None) -> Question:
         scaled = None if x is given else scaled_note(case.domain)
         told = (decoded_note(case.specification), scaled)
         notes = tuple(note for note in told if note is not None)
-    return Question(PosedProblem(network, x, epsilon=epsilon, **asked), notes, kept)
+    return Question(Problem(network, x, epsilon=epsilon, **asked), notes, kept)
 
 
 def explanation_in(file: str, network: LoadedModel) -> Any:
@@ -273,7 +273,7 @@ def network_of(path: Path, reading: Reading, model: Any = None) -> LoadedModel:
 
 def arguments_of(
     network: LoadedModel, ball: Ball, explained: Explained, reading: Reading
-) -> AskedAnywhere:
+) -> dict[str, Any]:
     """Return the options of a problem, all but the radius."""
     groups, label = ball.features, explained.label
     if groups is not None and groups != "pixels":

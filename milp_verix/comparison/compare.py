@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from typing import Unpack
+from typing import Any
 
-from milp_verix.base.argument_kinds import TEXT, checked
 from milp_verix.base.arguments import integer_of
 from milp_verix.base.clock import Deadline, deadline_in
 from milp_verix.base.errors import InputError, SolverError
@@ -15,17 +14,9 @@ from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.each_check import Relaxations
 from milp_verix.comparison.runs import answered, contrasted, explained, fitting_pairs, minimised
 from milp_verix.comparison.stored_checks import as_checks, checks_of, hard_checks
-from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.oracle.engines.choice import misfit
 from milp_verix.oracle.statistics import INTERRUPTED
-from milp_verix.problem.one_liner import one_liner, parted, spelt_out
-from milp_verix.problem.options import (
-    Asked,
-    ComparisonOptions,
-    InputLike,
-    Ordering,
-    SolverOptions,
-)
+from milp_verix.problem.options import OrderLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.comparison import Comparison, Run
@@ -40,27 +31,6 @@ _MOST_ROUNDS = 100
 """Runs are compared in pairs, and more of them make no median steadier."""
 
 
-class Comparing(Ordering, total=False):
-    """The options of :func:`compare_solvers`."""
-
-    solvers: Sequence[str] | None
-    formulations: Sequence[str]
-    task: str
-    master: str
-    checks: Sequence[Sequence[int | str]] | None
-    most_checks: int | None
-    rounds: int
-    relaxations: bool
-    progress: Callable[[Pair], None] | None
-    snapshots: Callable[[Callable[[], Comparison]], None] | None
-
-
-class CompareAsked(Asked, ComparisonOptions, Comparing, total=False):
-    """The options of :func:`compare`."""
-
-
-@checked(task=TEXT, master=TEXT)
-@spelt_out("ordering", explain_problem)
 def compare_solvers(
     problem: PosedProblem,
     *,
@@ -72,10 +42,12 @@ def compare_solvers(
     most_checks: int | None = None,
     rounds: int = 1,
     relaxations: bool = False,
+    order: OrderLike = "influence",
+    transformation: str = "reversal",
+    traversal: str = "galloping",
     search: Search = USUAL,
     progress: Callable[[Pair], None] | None = None,
     snapshots: Callable[[Callable[[], Comparison]], None] | None = None,
-    **ordering: Unpack[Ordering],
 ) -> Comparison:
     """Answer the same checks with each solver and formulation, or find the same explanation.
 
@@ -84,30 +56,6 @@ def compare_solvers(
     does not fit (the solver is not installed, or does not take the formulation) is in ``skipped``
     with the reason. Ctrl-C ends the comparison with the runs finished by then.
 
-    Args:
-        solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-            ``"pyomo:NAME"``; by default all that are installed.
-        formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
-        task: ``"check"``: each pair answers the same checks, each by itself, with nothing learned
-            from the ones before; ``"explain"``: each pair finds an explanation, and which checks it
-            asks depends on the points that its solver finds; ``"minimum"``: each pair finds a
-            minimum explanation with a proven bound; ``"contrastive"``: a smallest contrast.
-        master: of minima, as for :func:`milp_verix.minimum`: ``"program"``, by which the solvers
-            differ, ``"tree"``, which is the same for all, or ``"auto"``.
-        checks: lists of free features, each a check; by default the checks that decide an
-            explanation, which ``auto`` finds before the runs.
-        most_checks: the most checks of the explanation that are compared: spread evenly over those
-            that bounds and attacks alone do not decide. By default all of them.
-        rounds: how often each pair runs, in turns, 1 to 100; the run with the median time counts.
-        relaxations: whether the records of each check have the optimum of the linear relaxation,
-            which HiGHS finds, outside of the times of the runs.
-        progress: called with each pair before it runs.
-        snapshots: called as by :func:`milp_verix.explain`: at the start and after each run.
-        order: as for :func:`milp_verix.explain`; where ``checks`` are given there is none.
-        transformation: as for :func:`milp_verix.explain`.
-        traversal: as for :func:`milp_verix.explain`.
-
     ``time_limit`` holds for all of it: the explanation that the checks come from, and each run
     after it, gets an equal share of the time that is left.
 
@@ -115,13 +63,13 @@ def compare_solvers(
         InputError: an argument does not fit, or no pair does.
         ModelError: the network cannot be read or encoded.
     """
-    search.require_only(ComparisonOptions, "a comparison")
+    search.require_only("compare", "a comparison")
     require_one_of(TASKS, task, "task")
     if task != "check" and checks is not None:
         raise InputError("explanations ask their own checks: leave checks or task out")
     require_one_of(_MASTERS, master, "master")
     if task in ("minimum", "contrastive"):
-        search.require_only(SolverOptions, f"a comparison of {task} explanations")
+        search.require_only(task, f"a comparison of {task} explanations")
     fitting, skipped = fitting_pairs(solvers, formulations)
     unfit = {pair: misfit(pair.solver, problem) for pair in fitting}
     pairs = [pair for pair, reason in unfit.items() if reason is None]
@@ -131,7 +79,8 @@ def compare_solvers(
     rounds = integer_of(rounds, "rounds")
     if rounds > _MOST_ROUNDS:
         raise InputError(f"rounds must be at most {_MOST_ROUNDS}, got {rounds}")
-    asked = _asked(checks, ordering, problem)
+    asked = _asked(checks, order, problem)
+    ordering = {"order": order, "transformation": transformation, "traversal": traversal}
     if most_checks is not None:
         integer_of(most_checks, "most_checks")
         if asked is not None or task != "check":
@@ -141,13 +90,6 @@ def compare_solvers(
         problem, pairs, skipped, search, ordering, task, master, asked, rounds, solved, most_checks
     )
     return run.run(progress, snapshots)
-
-
-@one_liner(compare_solvers)
-def compare(network: NetworkLike, x: InputLike, **asked: Unpack[CompareAsked]) -> Comparison:
-    """Compare solvers: :meth:`milp_verix.Problem.compare` in one call."""
-    problem, search, own = parted(network, x, asked, Comparing)
-    return compare_solvers(problem, search=search, **own)
 
 
 @dataclass(eq=False)
@@ -162,7 +104,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
     pairs: Sequence[Pair]
     skipped: list[Skipped]
     search: Search
-    ordering: Ordering
+    ordering: dict[str, Any]
     task: str
     master: str
     checks: tuple[tuple[int, ...], ...] | None
@@ -255,11 +197,10 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
 
 
 def _asked(
-    checks: Sequence[Sequence[int | str]] | None, ordering: Ordering, problem: PosedProblem
+    checks: Sequence[Sequence[int | str]] | None, order: OrderLike, problem: PosedProblem
 ) -> tuple[tuple[int, ...], ...] | None:
     if checks is None:
         return None
-    order = ordering.get("order", "influence")
     if not (isinstance(order, str) and order == "influence"):
         raise InputError("checks are answered as they are: leave order out")
     return as_checks(checks, partial(problem.features.indices, argument="free"))

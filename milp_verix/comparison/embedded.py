@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from milp_verix.base.argument_kinds import FLAG, NUMBER, TEXTS, Kind, checked
+from milp_verix.base.argument_kinds import FLAG, NUMBER, SECONDS, SOLVERS, TEXTS, Kind, checked
 from milp_verix.base.arguments import seconds_of
 from milp_verix.base.errors import InputError
 from milp_verix.embedding.embedded import Embedded
@@ -100,10 +100,12 @@ def _cells(run: EmbeddedRun) -> tuple[str, ...]:
 
 @checked(
     build=Kind("a function that builds a model", callable),
-    bounds=TEXTS,
+    solvers=SOLVERS.or_none(),
     formulations=TEXTS,
-    repair=FLAG,
+    bounds=TEXTS,
+    time_limit=SECONDS,
     tolerance=NUMBER,
+    repair=FLAG,
 )
 def compare_embedded(
     build: Builder,

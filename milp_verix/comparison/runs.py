@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,6 @@ from milp_verix.comparison.each_check import CheckWatch, Relaxations
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.problem.options import Ordering
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Request, Search, resolve_formulation
 from milp_verix.results.comparison import Run
@@ -89,7 +89,7 @@ def _unfit(solver: str, formulation: Formulation) -> str | None:
     return None
 
 
-def explained(problem: PosedProblem, pair: Pair, search: Search, ordering: Ordering) -> Run:
+def explained(problem: PosedProblem, pair: Pair, search: Search, ordering: dict[str, Any]) -> Run:
     """Find an explanation."""
     chosen, clock = _timed(pair, search)
     return _of_explanation(pair, clock, explain_problem(problem, search=chosen, **ordering))

@@ -18,7 +18,8 @@ from milp_verix.base.clock import deadline_in
 from milp_verix.base.errors import MilpVerixError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.options import Given
+from milp_verix.problem.problem import pose
 from milp_verix.problem.search import Search
 from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solver, solver_named
 from verix_encodings import Program, ProgramBuilder
@@ -99,7 +100,7 @@ def _checks(name: str) -> str | None:
         path = Path(folder) / "distance.onnx"
         _write_network(path)
         for epsilon, expected in _RADII.items():
-            problem = PosedProblem(path, np.full(2, 0.5), epsilon=epsilon)
+            problem = pose(path, np.full(2, 0.5), Given(epsilon=epsilon))
             # interval bounds decide neither, nor does a point known before
             search = Search(solver=name, bounds="interval", reuse=False)
             with Oracle(problem, search) as oracle:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.argument_kinds import TEXT, TEXTS, Kind, checked
+from milp_verix.base.argument_kinds import METHOD, TEXT, TEXTS, checked
 from milp_verix.base.arguments import segments_of
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.errors import InputError
@@ -28,13 +28,12 @@ from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 from verix_encodings.models.encode import encode_between
 from verix_encodings.proofs.safe_bound import encoding_error
 
-_ANY = Kind("anything", lambda _value: True)
 _DROPPED = 1e-9
 """Readers of files drop entries of up to this size."""
 _RANDOM_POINTS = 3
 
 
-@checked(network=_ANY, name=TEXT, segments=_ANY, names=TEXTS.or_none())
+@checked(bounds=METHOD, name=TEXT, names=TEXTS.or_none())
 def embed(  # noqa: PLR0917 - as people write it
     model: Any,
     network: NetworkLike,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.base.argument_kinds import FLAG, checked
+from milp_verix.base.argument_kinds import FLAG, NUMBER, checked
 from milp_verix.base.arguments import seconds_of
 from milp_verix.base.errors import InputError, SolverError
 from milp_verix.base.names import same_names
@@ -138,7 +138,7 @@ class Embedded:
             self._host.set_start(variable, value)
         return self.network.ir.evaluate(point)
 
-    @checked(repair=FLAG)
+    @checked(tolerance=NUMBER, repair=FLAG)
     def check(
         self, solution: Solution | None = None, *, repair: bool = False, tolerance: float = 1e-6
     ) -> EmbeddedCheck:

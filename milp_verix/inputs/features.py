@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.argument_kinds import TEXT, checked
+from milp_verix.base.argument_kinds import (
+    FLAG,
+    INTEGER,
+    NUMBER,
+    SEVERAL,
+    TEXT,
+    checked,
+)
 from milp_verix.base.arguments import refuse_surrogates
 from milp_verix.base.errors import InputError
 from milp_verix.base.names import listed, meant, require_one_of, shown
@@ -161,7 +168,21 @@ def word_of(value: Any) -> str:
     return str(int(plain)) if whole else str(plain)
 
 
-@checked(name=TEXT)
+_KINDS = {
+    "name": TEXT,
+    "lower": NUMBER,
+    "upper": NUMBER,
+    "deviation": NUMBER.or_none(),
+    "only": TEXT.or_none(),
+    "values": SEVERAL,
+    "codes": SEVERAL.or_none(),
+    "one_hot": FLAG,
+    "first": INTEGER,
+}
+"""The kinds of values that the arguments of the functions below take."""
+
+
+@checked(**_KINDS)
 def continuous(
     name: str,
     lower: float = -np.inf,
@@ -185,7 +206,7 @@ def continuous(
     )
 
 
-@checked(name=TEXT)
+@checked(**_KINDS)
 def integer(
     name: str,
     lower: float = -np.inf,
@@ -215,7 +236,7 @@ def integer(
     )
 
 
-@checked(name=TEXT)
+@checked(**_KINDS)
 def binary(name: str, values: Sequence[str] = ("no", "yes"), *, only: str | None = None) -> Feature:
     """Return a feature that is 0 or 1; ``values`` are the words for these.
 
@@ -227,7 +248,7 @@ def binary(name: str, values: Sequence[str] = ("no", "yes"), *, only: str | None
     return Feature(name, "binary", 0.0, 1.0, values=words, codes=(0, 1), only=only)
 
 
-@checked(name=TEXT)
+@checked(**_KINDS)
 def category(
     name: str,
     values: Sequence[str],
@@ -255,7 +276,7 @@ def category(
     )
 
 
-@checked(name=TEXT)
+@checked(**_KINDS)
 def ordinal(
     name: str, values: Sequence[str], *, first: int = 0, only: str | None = None
 ) -> Feature:
@@ -271,7 +292,7 @@ def ordinal(
     return Feature(name, "ordinal", low, high, values=words, codes=found, only=only)
 
 
-@checked(name=TEXT)
+@checked(**_KINDS)
 def fixed(name: str, unit: str | None = None, *, missing: bool = False) -> Feature:
     """Return a feature that keeps the value of the input explained, which may be ``missing``."""
     return Feature(name, "fixed", unit=unit, missing=missing)

@@ -2,14 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypedDict, Unpack
 
-from milp_verix.base.argument_kinds import checked
 from milp_verix.base.clock import NO_LIMIT
-from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
-from milp_verix.problem.one_liner import one_liner, parted
-from milp_verix.problem.options import Asked, EncodingOptions, InputLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search, resolve_formulation
 from verix_encodings import Encoding, Program, encode
@@ -18,17 +13,6 @@ _DROPPED = 1e-13
 """Weights of up to this are left out; Gurobi ignores as much."""
 
 
-class Exporting(TypedDict, total=False):
-    """The options of :func:`encode_problem`."""
-
-    quadratic: bool
-
-
-class EncodeAsked(Asked, EncodingOptions, Exporting, total=False):
-    """The options of :func:`encode_check`."""
-
-
-@checked()
 def encode_problem(
     problem: PosedProblem,
     free: Sequence[int | str] | None = None,
@@ -46,17 +30,12 @@ def encode_problem(
         >>> row, constant = encoding.output.row(0, encoding.program.columns)
         >>> encoding.program.write("check.lp", cost=-row)   # least cost = constant − most margin
 
-    Args:
-        free: the features that may change, by indices or names; all of them by default.
-        quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents that
-            enclose it.
-
     Raises:
         InputError: an argument does not fit, or the network is undefined for some inputs of the
             ball, or leaves float64.
         ModelError: the network cannot be read or encoded.
     """
-    search.require_only(EncodingOptions, "the program of a check")
+    search.require_only("export", "the program of a check")
     problem.network.require_unchanged()
     chosen = range(problem.features.count) if free is None else free
     coordinates = problem.features.coordinates(problem.features.indices(chosen, "free"))
@@ -96,15 +75,3 @@ def column_map(program: Program) -> str:
         cells = (place, f"{prefix}_{number}", meaning, node, number)
         lines.append(",".join(map(str, (*cells, f"{low:.17g}", f"{high:.17g}", int(whole)))))
     return "\n".join(lines) + "\n"
-
-
-@one_liner(encode_problem)
-def encode_check(
-    network: NetworkLike,
-    x: InputLike,
-    free: Sequence[int | str] | None = None,
-    **asked: Unpack[EncodeAsked],
-) -> Encoding:
-    """Return the program of a check: :meth:`milp_verix.Problem.export` in one call."""
-    problem, search, own = parted(network, x, asked, Exporting)
-    return encode_problem(problem, free, search=search, **own)

@@ -1,23 +1,23 @@
-"""The options of a question and of a search, as the keyword arguments of public functions.
+"""What the options of public calls may be: the rows of the table by call, and the check of values.
 
-A function takes the options that its ``**asked`` unpacks (PEP 692). Defaults stand in
-:class:`Given` and in :class:`~milp_verix.problem.search.Search`; what each option means stands in
-the docstrings of :class:`milp_verix.Problem` and of ``Search``.
+The question's options as they are given stand in :class:`Given`, those of a search in
+:class:`~milp_verix.problem.search.Search`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Required, TypeAlias, TypedDict
+from functools import cache
+from typing import Any, TypeAlias
 
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.base.tolerances import Tolerances
+from milp_verix.base.argument_kinds import Kind, accepted
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
-from verix_encodings import BoundMethod, Formulation
+from milp_verix.problem.option_rows import COURSE, OWN, QUESTION, SEARCH, Option
 
 InputLike: TypeAlias = ArrayLike | Mapping[str, Any]
 """An input: an array, or a row of a table with values by name."""
@@ -46,80 +46,23 @@ class Given:
     inputs: Inputs | Sequence[Feature] | None = None
 
 
-class AskedAnywhere(TypedDict, total=False):
-    """The options of a question but the radius."""
-
-    norm: str
-    delta: float | None
-    domain: Domain
-    features: FeaturesLike
-    feature_names: Sequence[str] | None
-    label: ClassLike | None
-    against: ClassLike | Sequence[ClassLike] | None
-    output: int | None
-    image_shape: Sequence[int] | None
-    inputs: Inputs | Sequence[Feature] | None
+@cache
+def rows_of(call: str, *parts: tuple[Option, ...]) -> tuple[Option, ...]:
+    """Return the options that ``call`` takes, of some ``parts`` of the table or of all of it."""
+    table = parts or (QUESTION, OWN, SEARCH, COURSE)
+    return tuple(row for part in table for row in part if call in row.calls)
 
 
-class Asked(AskedAnywhere, total=False):
-    """The options of a question."""
-
-    epsilon: Required[Epsilon]
-
-
-class BoundOptions(TypedDict, total=False):
-    """Options of a search: how values inside the network are bounded."""
-
-    bounds: BoundMethod | str
-    segments: int
+@cache
+def kinds_of(call: str) -> Mapping[str, Kind]:
+    """Return the kinds of values that the options of ``call`` take, by name."""
+    return {row.name: row.fits for row in (*rows_of("methods"), *rows_of(call))}
 
 
-class EncodingOptions(BoundOptions, total=False):
-    """Options of a search: how a check becomes a program."""
+def fitting(call: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of ``call`` but ``self``, with arrays in the place of tensors.
 
-    formulation: str | Formulation
-
-
-class LimitOptions(TypedDict, total=False):
-    """Options of a search: time, memory, threads, tolerances, and what a solver keeps."""
-
-    threads: int
-    warm: str
-    tolerances: Tolerances
-    time_limit: float | None
-    check_time_limit: float | None
-    memory: float | str | None
-
-
-class SolverOptions(LimitOptions, total=False):
-    """Options of a search: the solver and its limits."""
-
-    solver: str
-
-
-class CheckOptions(SolverOptions, EncodingOptions, total=False):
-    """Options of a search that concern a single check."""
-
-
-class DecisionOptions(TypedDict, total=False):
-    """Options of a search: how far checks go, and what they learn from each other."""
-
-    exactness: str
-    reuse: bool
-    seed: int
-
-
-class TraversalOptions(CheckOptions, DecisionOptions, total=False):
-    """The options of a search, every one."""
-
-
-class ComparisonOptions(LimitOptions, BoundOptions, DecisionOptions, total=False):
-    """The options of a search that several solvers and formulations have in common."""
-
-
-class Ordering(TypedDict, total=False):
-    """The order in which features are tried, and which checks that asks."""
-
-    order: OrderLike
-    transformation: str
-    traversal: str
+    Raises ``InputError`` for a value of a wrong kind.
+    """
+    values = {name: value for name, value in given.items() if name != "self"}
+    return accepted(values, kinds_of(call))

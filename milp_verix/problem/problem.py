@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from inspect import signature
 from os import PathLike
-from typing import Any, Self, Unpack
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.base.argument_kinds import accepted
 from milp_verix.base.comparable import comparable
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.image_shape import image_shape_of, shape_seen
@@ -36,55 +34,16 @@ from milp_verix.problem.meeting import (
     shaped_domain,
     with_missing_of,
 )
-from milp_verix.problem.options import Asked, Given, InputLike
+from milp_verix.problem.options import Given, InputLike
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
-from milp_verix.problem.signatures import readable, with_remedy
 from verix_encodings import Network
 
 
 # no slots: what is derived from the problem is computed once
-@dataclass(frozen=True, eq=False, init=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PosedProblem:
-    """A question about one prediction: network, input, ball and features; checked once.
-
-    Its methods are the searches that answer it. Two problems are equal if network, input, ball,
-    question and features are; they can be keys of dictionaries.
-
-    Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
-            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
-            :mod:`milp_verix.inputs.radii`.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates; also a DataFrame with both ends as its rows.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``. ``features="pixels"``,
-            ``x`` and figures follow it.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features:
-            domains, whole numbers, categories, and rules between features. ``x`` may then be a
-            mapping from their names to values.
-
-    Raises:
-        InputError: an argument does not fit the network.
-        ModelError: the network cannot be read.
-    """
+    """A question about one prediction: network, input, ball and features; checked once."""
 
     network: LoadedModel
     question: Question
@@ -101,15 +60,6 @@ class PosedProblem:
     """The description of the input, if it has one."""
     radii: tuple[float, ...] | None
     """The radii of the features of a described input."""
-
-    def __init__(self, network: NetworkLike, x: InputLike, **asked: Unpack[Asked]) -> None:
-        try:
-            given = Given(**asked)
-        except TypeError as error:
-            told = with_remedy(error, [one.name for one in fields(Given)])
-            raise TypeError(told.replace("Given.__init__", "Problem")) from None
-        known = accepted({"x": x, **{one.name: getattr(given, one.name) for one in fields(given)}})
-        vars(self).update(_checked(network, known.pop("x"), Given(**known)))
 
     @property
     def x(self) -> NDArray[Any]:
@@ -179,11 +129,11 @@ class PosedProblem:
 
     def within(self, ball: Ball, radii: tuple[float, ...] | None = None) -> Self:
         """Return this problem over another ball around the same input."""
-        kept = {name: value for name, value in vars(self).items() if name != "_identity"}
-        copied = copy(self)
-        vars(copied).clear()
-        vars(copied).update(kept, ball=ball, radii=radii or self.radii)
-        return copied
+        other = copy(self)  # the margins are the same
+        for name, value in {"ball": ball, "radii": radii or self.radii}.items():
+            object.__setattr__(other, name, value)
+        vars(other).pop("_identity", None)
+        return other
 
     @cached_property
     def margins(self) -> Network:
@@ -198,15 +148,12 @@ class PosedProblem:
         return self.within(replace(ball, radii=radii))
 
 
-_plain = signature(PosedProblem.__init__)
-_options = signature(Given).parameters.values()
-PosedProblem.__init__.__signature__ = readable(  # type: ignore[attr-defined]
-    _plain.replace(parameters=[*[*_plain.parameters.values()][:-1], *_options]), globals()
-)
+def pose(network: NetworkLike, x: InputLike, given: Given) -> PosedProblem:
+    """Return the problem that the arguments of :class:`milp_verix.Problem` pose.
 
-
-def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, object]:
-    """Return the parts of the problem that the arguments pose; raises as ``Problem`` does."""
+    Raises ``InputError`` for an argument that does not fit the network, and ``ModelError`` for a
+    network that cannot be read.
+    """
     described, row = inputs_of(given.inputs), row_of(x)
     domain, features, feature_names = given.domain, given.features, given.feature_names
     if described is not None and row and counts([*row]) and not {*row} & {*described.names}:
@@ -260,17 +207,9 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     notes += question.notes
     if given.delta is None and given.label is None and not class_names:
         notes += reading_notes(network, network.evaluate(ball.centre))
-    return {
-        "network": network,
-        "question": question,
-        "ball": ball,
-        "features": groups,
-        "output": given.output,
-        "image_shape": seen,
-        "notes": notes,
-        "inputs": described,
-        "radii": radii,
-    }
+    return PosedProblem(
+        network, question, ball, groups, given.output, seen, notes, described, radii
+    )
 
 
 def _example(network: Any, x: Any, row: Mapping[str, Any] | None, described: Inputs | None) -> Any:

@@ -1,10 +1,12 @@
 """The question that a result answers, posed again to its model."""
 
+from typing import Any
+
 from milp_verix.base.errors import InputError
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import loaded
-from milp_verix.problem.options import Asked
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.options import Given
+from milp_verix.problem.problem import PosedProblem, pose
 from milp_verix.results.records.base import Result
 
 
@@ -16,7 +18,7 @@ def posed_again(result: Result, network: LoadedModel) -> PosedProblem:
     """
     network = loaded(network, result.inputs)
     result.refuse_other(network)
-    problem = PosedProblem(network, result.input, **asked_in(result))
+    problem = pose(network, result.input, Given(**asked_in(result)))
     if problem.question.prediction != result.prediction:
         raise InputError(
             f"the network predicts {problem.question.prediction} for the input, the explanation "
@@ -25,9 +27,9 @@ def posed_again(result: Result, network: LoadedModel) -> PosedProblem:
     return problem
 
 
-def asked_in(result: Result) -> Asked:
+def asked_in(result: Result) -> dict[str, Any]:
     """Return the options of the question that ``result`` answers."""
-    asked: Asked = {
+    asked: dict[str, Any] = {
         "epsilon": result.epsilon if result.radii is None else result.radii,
         "norm": result.norm,
         "delta": result.delta,

@@ -6,22 +6,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, cast
+from typing import Any
 
-from milp_verix.base.argument_kinds import SEVERAL, TEXTS, instance_of
 from milp_verix.base.arguments import path_of
 from milp_verix.base.errors import InputError
 from milp_verix.base.names import require_one_of
-from milp_verix.comparison.compare import compare_solvers
+from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike
-from milp_verix.problem.one_liner import one_liner
-from milp_verix.problem.options import AskedAnywhere, Ordering, TraversalOptions
-from milp_verix.searches.contrast.contrastive import contrastive_of
-from milp_verix.searches.explain.explain import explain_problem
-from milp_verix.searches.minimum.minimum import MinimumOptions, minimum_of
 from milp_verix.searches.runner import stopping
 from milp_verix.study.dask_engine import connected, dask_engine
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Journal, Record, identity
@@ -71,43 +65,6 @@ class Tally:
         return replace(self, **{status: getattr(self, status) + 1})
 
 
-class Tasks(TypedDict, total=False):
-    """The options of a study that say which tasks it has."""
-
-    task: str | Sequence[str]
-    grid: Mapping[str, Sequence[Any]] | None
-    indices: str | Sequence[int] | None
-    columns: Sequence[str] | None
-
-
-class Course(TypedDict, total=False):
-    """The options of :func:`run_parts`."""
-
-    workers: int
-    scheduler: str | None
-    client: Any
-    retry: Collection[str]
-    results: bool | str | Path
-    fsync: bool
-    progress: Callable[[Tally], None] | None
-    warn: Callable[[str], None]
-
-
-class Answers(AskedAnywhere, TraversalOptions, Ordering, MinimumOptions, total=False):
-    """The options of all kinds of tasks."""
-
-    minimise: str
-    solvers: Sequence[str] | None
-    formulations: Sequence[str]
-    most_checks: int | None
-    rounds: int
-    relaxations: bool
-
-
-class ManyAsked(Answers, Tasks, Course, total=False):
-    """The options of :func:`explain_many`."""
-
-
 def run_parts(
     parts: Sequence[Part],
     journal: Path,
@@ -123,7 +80,7 @@ def run_parts(
 ) -> Tally:
     """Do the tasks of all ``parts``, one part after the other, with one journal.
 
-    Arguments and errors are those of :func:`explain_many`.
+    Arguments and errors are those of :func:`milp_verix.explain_many`.
     """
     again = _statuses(retry)
     if scheduler is not None and client is not None:
@@ -159,25 +116,26 @@ def run_parts(
     return count.tally
 
 
-@one_liner(
-    run_parts,
-    part_of,
-    explain_problem,
-    minimum_of,
-    contrastive_of,
-    compare_solvers,
-    indices=SEVERAL.or_none(),
-    inputs=instance_of(Description, str, Path).or_none(),
-    results=instance_of(bool, str, Path),
-    task=TEXTS,
-)
-def explain_many(
+def study_of(
     network: NetworkLike,
     xs: Any,
     *,
     epsilon: Epsilon | Sequence[Epsilon],
     journal: str | Path,
-    **asked: Unpack[ManyAsked],
+    inputs: Description | Sequence[Feature] | str | Path | None = None,
+    task: str | Sequence[str] = "explain",
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    indices: str | Sequence[int] | None = None,
+    columns: Sequence[str] | None = None,
+    workers: int = 1,
+    scheduler: str | None = None,
+    client: Any = None,
+    retry: Collection[str] = (),
+    results: bool | str | Path = True,
+    fsync: bool = False,
+    progress: Callable[[Tally], None] | None = None,
+    warn: Callable[[str], None] = warnings.warn,
+    **options: Any,
 ) -> Tally:
     """Explain many inputs, each with every setting of a grid, and write a journal of the results.
 
@@ -187,60 +145,34 @@ def explain_many(
     :func:`milp_verix.read_study` reads the journal as a table. Options are the same for all tasks
     that take them.
 
-    Args:
-        network: an :class:`OnnxNetwork`, or what :func:`milp_verix.load_network` takes.
-        xs: an array with an input for each entry of its first axis, a sequence of arrays, or
-            the path of a ``.npy``, ``.npz`` (with ``:KEY`` behind it), ``.csv`` or ``.parquet``
-            file, a row for each input. Values are taken as they are.
-        epsilon: one radius or several, in the units of the inputs.
-        journal: a ``.jsonl`` file; or a folder, in which each process writes a file of its own.
-        task: ``"explain"``, ``"minimum"``, ``"contrastive"``, or several of them; or
-            ``"compare"``: solvers and formulations answer the same checks, see
-            :func:`milp_verix.read_solver_study`.
-        grid: other arguments with several values each, such as ``{"order": ["influence",
-            "adaptive"]}``; every combination is a task for each input.
-        indices: the inputs wanted, by default all: a list, or text such as ``"0:100"``.
-        columns: the columns of a table that make an input, by name and in its order.
-        inputs: the description of the inputs, :class:`milp_verix.Inputs` or its file. A table,
-            a pandas DataFrame too, then has a column for each feature, with numbers or words, and
-            ``epsilon`` may be ``inf``, ``"10%"`` of ranges or ``"0.5sd"``.
-        workers: processes that share the tasks; more than one need joblib.
-        scheduler: the address of a Dask scheduler, such as ``"tcp://host:8786"``, whose workers
-            share the tasks instead.
-        client: a ``dask.distributed.Client`` in the place of an address.
-        retry: tasks with these statuses, ``"undecided"`` or ``"failed"``, are done again.
-        results: True stores whole results with their counterfactuals in ``STUDY.results`` beside
-            ``STUDY.jsonl``, for pictures and reports; a folder stores them there, False nowhere.
-            Each is a file that ``Explanation.from_json`` reads; the record's ``result`` names it.
-        fsync: whether each record is forced to the disk, to survive a failure of the machine.
-        progress: called with a :class:`Tally` at the start and after each record.
-        warn: called with a text for each line of the journal that is no record, and where records
-            stand twice or are by several versions.
-        time_limit: the most seconds for each task; None for no limit.
-
     Raises:
         InputError: an argument does not fit, or the journal cannot be written.
         ModelError: the network cannot be read.
         SolverUnavailableError: the solver is not installed.
     """
-    tasks = cast("Tasks", _part(asked, Tasks))
     part = part_of(
         network,
         xs,
         epsilon=epsilon,
-        inputs=asked.get("inputs"),
-        options={name: value for name, value in asked.items() if name in _ANSWERS},
-        **tasks,
+        task=task,
+        grid=grid,
+        indices=indices,
+        columns=columns,
+        inputs=inputs,
+        options=options,
     )
-    course = cast("Course", _part(asked, Course))
-    return run_parts([part], path_of(journal, "journal"), **course)
-
-
-def _part(asked: ManyAsked, kind: type) -> dict[str, Any]:
-    return {name: value for name, value in asked.items() if name in kind.__annotations__}
-
-
-_ANSWERS = {*Answers.__annotations__} - {"inputs"}
+    return run_parts(
+        [part],
+        path_of(journal, "journal"),
+        workers=workers,
+        scheduler=scheduler,
+        client=client,
+        retry=retry,
+        results=results,
+        fsync=fsync,
+        progress=progress,
+        warn=warn,
+    )
 
 
 class _Count:

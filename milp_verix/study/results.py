@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from milp_verix.base.argument_kinds import Kind, checked
+from milp_verix.base.argument_kinds import PATH, Kind, checked
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.files import Autosave, Pace, write_atomically
 
@@ -61,7 +61,7 @@ def packed(result: "Explanation | ContrastiveExplanation") -> bytes:
     return gzip.compress(result.to_json().encode(), mtime=0)
 
 
-@checked(record=Kind("a record of a journal", lambda value: hasattr(value, "get")))
+@checked(journal=PATH, record=Kind("a record of a journal", lambda value: hasattr(value, "get")))
 def read_result(
     journal: str | Path, record: "Record", *, results: str | Path | None = None
 ) -> "Explanation | ContrastiveExplanation | None":

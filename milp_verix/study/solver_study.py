@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from milp_verix.base.argument_kinds import checked
+from milp_verix.base.argument_kinds import TEXT, checked
 from milp_verix.base.arguments import path_of, seconds_of
 from milp_verix.base.comparable import Compared
 from milp_verix.base.errors import InputError
@@ -90,7 +90,7 @@ class SolverStudy(Compared):
         return plot_solver_study(self.times, path)
 
 
-@checked()
+@checked(clock=TEXT)
 def read_solver_study(
     path: str | Path,
     *,

@@ -19,18 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.api.calls import compare, contrastive, explain, minimum
 from milp_verix.base.errors import InputError
 from milp_verix.base.names import meant, require_one_of
 from milp_verix.base.version import version
-from milp_verix.comparison.compare import compare
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.public import ContrastiveExplanation, Explanation
 from milp_verix.results.records.base import array_hash
-from milp_verix.searches.contrast.contrastive import contrastive
-from milp_verix.searches.explain.explain import explain
-from milp_verix.searches.minimum.minimum import minimum
 from milp_verix.study.inputs import Inputs
 
 FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation | Comparison]] = {

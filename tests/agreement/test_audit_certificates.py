@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from milp_verix.api.calls import audit
 from milp_verix.inputs.features import integer
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.models.onnx.onnx_network import load_network
-from milp_verix.searches.audit.audit import audit
 from tests.support.certificates import changed, checked, explained
 from tests.support.command_line import run
 from tests.support.exact_pieces import holds, scores

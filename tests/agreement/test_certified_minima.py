@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from milp_verix.api.calls import minimum
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.certificates.leaves import NoProofError
 from milp_verix.certificates.lower_bounds import bound_proof
 from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.searches.minimum.minimum import minimum
 from tests.support.brute_force_cases import Case, case
 from tests.support.certificates import changed, checked, numbers_in
 from tests.support.exhaustive_explanations import (

@@ -10,8 +10,8 @@ import onnx
 import onnxruntime
 import pytest
 
+from milp_verix.api.calls import explain
 from milp_verix.models.onnx.onnx_network import load_network
-from milp_verix.searches.explain.explain import explain
 from tests.support.onnx_models import FLOAT, build, node, weights
 from tests.support.repository import ROOT
 from verix_checker import neurons

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from milp_verix.api.calls import explain
 from milp_verix.certificates.leaves import NoProofError
 from milp_verix.certificates.trees import trees_of
 from milp_verix.inputs.features import category, continuous, integer
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.searches.explain.explain import explain
 from tests.support.certificates import changed, checked, mutants_of, numbers_in
 from tests.support.exact_pieces import scores
 from tests.support.random_networks import Layer, dense_network, random_layers

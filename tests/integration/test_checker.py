@@ -16,11 +16,10 @@ import numpy as np
 import pytest
 
 import verix_checker
+from milp_verix.api.calls import explain, minimum
 from milp_verix.base.errors import InputError
 from milp_verix.cli.delivery import certified as with_certificate
 from milp_verix.models.onnx.onnx_network import load_network
-from milp_verix.searches.explain.explain import explain
-from milp_verix.searches.minimum.minimum import minimum
 from tests.support import digits_example
 from tests.support.certificates import certified, changed, checked
 from tests.support.command_line import run

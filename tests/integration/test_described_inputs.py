@@ -25,7 +25,7 @@ from milp_verix import (
     integer,
     write_report,
 )
-from milp_verix.searches.contrast.contrastive import contrastive
+from milp_verix.api.calls import contrastive
 from milp_verix.views.words.contrast import contrast_facts
 from milp_verix.views.words.explanation import facts
 from milp_verix.views.words.wording import headline

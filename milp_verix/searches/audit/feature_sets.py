@@ -20,7 +20,7 @@ FeatureSetLike: TypeAlias = (
 """Features by index or name, a mask, or the features of an explanation."""
 
 
-def groups_for(given: FeatureSetLike, features: FeaturesLike) -> FeaturesLike:
+def groups_for(given: "FeatureSetLike | None", features: FeaturesLike) -> FeaturesLike:
     """Return ``features``, or the groups of the explanation ``given`` where these are None."""
     if not isinstance(given, ExplanationRecord) or features is not None:
         return features

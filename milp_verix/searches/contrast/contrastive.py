@@ -4,22 +4,18 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.argument_kinds import checked
 from milp_verix.base.arguments import costs_of, integer_of
 from milp_verix.base.names import require_one_of
-from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.features import CostsLike
 from milp_verix.problem.objective import unit_of
-from milp_verix.problem.one_liner import one_liner, parted
-from milp_verix.problem.options import Asked, InputLike, SolverOptions
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
@@ -39,23 +35,6 @@ MEASURES = ("features", "distance")
 """The least of a contrastive explanation: its features, or the distance of its counterfactual."""
 
 
-class Contrasting(TypedDict, total=False):
-    """The options of :func:`contrastive_of`."""
-
-    costs: CostsLike
-    must_not: str | Sequence[str | int]
-    minimise: str
-    count: int
-    progress: Callable[[ContrastiveProgress], None] | None
-    snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None
-    resume: EarlierContrast | None
-
-
-class ContrastiveAsked(Asked, SolverOptions, Contrasting, total=False):
-    """The options of :func:`contrastive`."""
-
-
-@checked()
 def contrastive_of(
     problem: PosedProblem,
     *,
@@ -95,26 +74,13 @@ def contrastive_of(
     becomes a number. ``result.distance`` has it. A prediction changes just beyond a tie, so a
     result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
 
-    Args:
-        costs: a positive number ``c_f`` for each feature, or for those that a mapping names: the
-            cheapest set is sought instead of the smallest, or the distance is weighed.
-        must_not: features that a counterfactual must not change, by names or indices.
-        minimise: ``"features"`` or ``"distance"``.
-        count: number of changes to find, the first one included.
-        progress: called after each program.
-        snapshots: called with a function that returns the result so far: at the start, and whenever
-            more is known.
-        resume: an earlier result of the same question, or the path of its JSON: its counterfactual
-            is run again if it leaves ``must_not`` alone. Its lower bound is no proof: a note tells
-            it where it is above that of this run.
-
     Raises:
         InputError: an argument does not fit.
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
     require_one_of(MEASURES, minimise, "minimise")
-    search.require_only(SolverOptions, "the search for contrasts")
+    search.require_only("contrastive", "the search for contrasts")
     request = Request.now(problem, search)
     integer_of(count, "count")
     held = problem.features.indices(must_not, "must_not")
@@ -211,15 +177,6 @@ def _least(
             if earlier is not None and earlier.verdict is not None:
                 run.go_on(earlier.verdict)
             return run.run(progress, snapshots)
-
-
-@one_liner(contrastive_of)
-def contrastive(
-    network: NetworkLike, x: InputLike, **asked: Unpack[ContrastiveAsked]
-) -> ContrastiveExplanation:
-    """Find a contrast: :meth:`milp_verix.Problem.contrastive` in one call."""
-    problem, search, own = parted(network, x, asked, Contrasting)
-    return contrastive_of(problem, search=search, **own)
 
 
 def _changed(problem: PosedProblem, found: Counterfactual) -> tuple[int, ...]:

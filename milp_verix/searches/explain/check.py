@@ -2,14 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Unpack
 
-from milp_verix.base.argument_kinds import checked
-from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Verdict
-from milp_verix.problem.one_liner import one_liner, parted
-from milp_verix.problem.options import Asked, CheckOptions, InputLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
@@ -19,25 +14,21 @@ from milp_verix.results.records.base import Result
 from milp_verix.searches.runner import fields_of
 
 
-@checked()
 def check_problem(
     problem: PosedProblem, free: Sequence[int | str], *, search: Search = USUAL
 ) -> Check:
-    """Decide whether the prediction at ``x`` survives every perturbation of the features ``free``.
+    """Decide whether the prediction survives every perturbation of the features ``free``.
 
     The claim: for every ``x'`` in ``domain`` that equals ``x`` outside ``free`` and has
     ``‖x' − x‖ ≤ epsilon`` in ``norm``, the predicted class is the same, or, if ``delta`` is given,
     every output (or the one numbered ``output``) moves by at most ``delta``.
-
-    Args:
-        free: the features that may change, by indices or names; see ``features``.
 
     Raises:
         InputError: an argument does not fit.
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    search.require_only(CheckOptions, "a check")
+    search.require_only("check", "a check")
     request = Request.now(problem, search)
     chosen = sorted(problem.features.indices(free, "free"))
     coordinates = problem.features.coordinates(chosen)
@@ -49,16 +40,3 @@ def check_problem(
             told |= {"witness": plain.input, "prediction": plain.prediction, "rival": plain.rival}
         about = Result(**fields_of(oracle, request.elapsed, None))
         return Check(**told, about=about, free=tuple(chosen))
-
-
-class CheckAsked(Asked, CheckOptions, total=False):
-    """The options of :func:`check`."""
-
-
-@one_liner(check_problem)
-def check(
-    network: NetworkLike, x: InputLike, free: Sequence[int | str], **asked: Unpack[CheckAsked]
-) -> Check:
-    """Decide one check: :meth:`milp_verix.Problem.check` in one call."""
-    problem, search, _ = parted(network, x, asked, CheckAsked)
-    return check_problem(problem, free, search=search)

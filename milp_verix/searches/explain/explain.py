@@ -6,17 +6,13 @@ The search for an explanation at one radius: an order, the VeriX loop, the resul
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Unpack
 
-from milp_verix.base.argument_kinds import checked
 from milp_verix.base.clock import Deadline, OutOfTimeError, elapsed_work
-from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import StageStatistics
 from milp_verix.oracle.verdict import Stage
 from milp_verix.oracle.whole_ball import WholeBall
-from milp_verix.problem.one_liner import one_liner, parted
-from milp_verix.problem.options import Asked, InputLike, Ordering, OrderLike, TraversalOptions
+from milp_verix.problem.options import OrderLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
@@ -165,19 +161,6 @@ def explanation_of(
     )
 
 
-class Explaining(Ordering, total=False):
-    """The options of :func:`explain_problem`."""
-
-    progress: Callable[[Progress], None] | None
-    snapshots: Callable[[Callable[[], Explanation]], None] | None
-    resume: EarlierResult | None
-
-
-class ExplainAsked(Asked, TraversalOptions, Explaining, total=False):
-    """The options of :func:`explain`."""
-
-
-@checked()
 def explain_problem(
     problem: PosedProblem,
     *,
@@ -194,23 +177,6 @@ def explain_problem(
     The VeriX method (Wu, Wu, Barrett, NeurIPS 2023, Algorithm 1): features are freed one by one in
     a traversal order, each for good if the prediction provably survives. Ctrl-C and the time limit
     return the sound explanation so far, with the features not yet decided in ``unknown``.
-
-    Args:
-        order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
-            ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
-            :mod:`milp_verix.searches.explain.order`. An order whose bounds do not exist is replaced
-            by the sequential one, with a note.
-        transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
-        traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
-            checks are asked; the explanation is the same, see ``traversal.strategies``.
-        progress: called before each check, and after each decision.
-        snapshots: called with a function that returns the sound result so far: at the start, and
-            whenever more is known. The function may be called at any time, in any thread.
-        resume: an earlier result of the same question, or the path of its JSON, to go on from: its
-            decisions and its order are kept. Counterfactuals are run in onnxruntime again, and the
-            claim on the irrelevant features is checked again with a slice of the time. Where that
-            does not prove it, the run begins anew; Ctrl-C during that check raises
-            ``KeyboardInterrupt``. Give the same ``tolerances``: no result has them.
 
     Raises:
         InputError: an argument does not fit; ``resume`` is about another question.
@@ -230,13 +196,6 @@ def explain_problem(
             walked, make = Traversal(chosen.permutation), _noted(order_by, begun.order.notes)
         run = ExplainSearch(oracle, request, traversal, chosen, walked, make)
         return run.run(progress, snapshots).of(problem)
-
-
-@one_liner(explain_problem)
-def explain(network: NetworkLike, x: InputLike, **asked: Unpack[ExplainAsked]) -> Explanation:
-    """Explain the prediction at ``x``: :meth:`milp_verix.Problem.explain` in one call."""
-    problem, search, own = parted(network, x, asked, Explaining)
-    return explain_problem(problem, search=search, **own)
 
 
 def _noted(order_by: OrderMaker, notes: tuple[str, ...]) -> OrderMaker:

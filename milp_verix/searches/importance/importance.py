@@ -12,21 +12,16 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.base.argument_kinds import checked
 from milp_verix.base.clock import OutOfTimeError
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import counted
 from milp_verix.inputs.labelled import values_by_label
-from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.problem.one_liner import one_liner, parted
-from milp_verix.problem.options import Asked, InputLike, SolverOptions
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
@@ -38,21 +33,6 @@ from milp_verix.searches.importance.marco import EnumerationProgress, Marco
 from milp_verix.searches.runner import fields_of
 
 
-class Weighing(TypedDict, total=False):
-    """The options of :func:`importance_of`."""
-
-    index: str
-    beside: ArrayLike | None
-    progress: Callable[[EnumerationProgress], None] | None
-    snapshots: Callable[[Callable[[], Importance]], None] | None
-    resume: EarlierImportance | None
-
-
-class ImportanceAsked(Asked, SolverOptions, Weighing, total=False):
-    """The options of :func:`importance`."""
-
-
-@checked()
 def importance_of(
     problem: PosedProblem,
     *,
@@ -80,24 +60,13 @@ def importance_of(
     so far. Values are exact once all sets are decided, which takes seconds for some twenty features
     and may take too long for many. ``result.under(index)`` has another index without a search.
 
-    Args:
-        index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
-        beside: a score of each feature by another tool, such as a SHAP value, in their order or by
-            name; scores of coordinates add up in their feature. ``result.misordered`` has the pairs
-            of features that the size of these scores orders otherwise than is proven of the index.
-        progress: called after each set that is found.
-        snapshots: called with a function that returns the result so far: at the start, and after
-            each set that is found.
-        resume: an earlier result of the same question, by any index, or the path of its JSON: its
-            counterfactuals are run again, and its sets that keep the prediction are proven again.
-
     Raises:
         InputError: an argument does not fit.
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
     chosen, scores = index_named(index), _scores(beside, problem)
-    search.require_only(SolverOptions, "the importance")
+    search.require_only("importance", "the importance")
     request = Request.now(problem, search)
     earlier = None if resume is None else earlier_importance(resume, problem)
     with Oracle(problem, search) as oracle:
@@ -105,13 +74,6 @@ def importance_of(
         with closing(request.open_session(oracle.solver)) as session:
             run = ImportanceSearch(subsets, session, request, np.inf, chosen, scores, earlier)
             return run.run(progress, snapshots)
-
-
-@one_liner(importance_of)
-def importance(network: NetworkLike, x: InputLike, **asked: Unpack[ImportanceAsked]) -> Importance:
-    """Weigh features: :meth:`milp_verix.Problem.importance` in one call."""
-    problem, search, own = parted(network, x, asked, Weighing)
-    return importance_of(problem, search=search, **own)
 
 
 def _scores(given: ArrayLike | None, problem: PosedProblem) -> tuple[float, ...] | None:

@@ -15,20 +15,16 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypeVar
 
 import numpy as np
 
-from milp_verix.base.argument_kinds import checked
 from milp_verix.base.arguments import integer_of
 from milp_verix.base.clock import OutOfTimeError
 from milp_verix.base.stored_kinds import FeatureSet
-from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Verdict
-from milp_verix.problem.one_liner import one_liner, parted
-from milp_verix.problem.options import Asked, InputLike, SolverOptions
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
@@ -52,19 +48,6 @@ class EnumerationProgress:
     contrastive: int
 
 
-class Enumerating(TypedDict, total=False):
-    """The options of :func:`enumerate_problem`."""
-
-    limit: int | None
-    progress: Callable[[EnumerationProgress], None] | None
-    snapshots: Callable[[Callable[[], Enumeration]], None] | None
-
-
-class EnumerateAsked(Asked, SolverOptions, Enumerating, total=False):
-    """The options of :func:`enumerate_explanations`."""
-
-
-@checked()
 def enumerate_problem(
     problem: PosedProblem,
     *,
@@ -79,33 +62,18 @@ def enumerate_problem(
     together; the time limit and Ctrl-C return those found so far. A set whose check is UNKNOWN
     is listed on neither side, and the enumeration is then not complete.
 
-    Args:
-        limit: the most explanations, of both kinds together; None for all.
-        progress: called after each round.
-        snapshots: called with a function that returns the result so far: at the start, and after
-            each explanation that is found.
-
     Raises:
         InputError: an argument does not fit.
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
     most = np.inf if limit is None else integer_of(limit, "limit")
-    search.require_only(SolverOptions, "the enumeration")
+    search.require_only("enumerate", "the enumeration")
     request = Request.now(problem, search)
     with Oracle(problem, search) as oracle:
         subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
         with closing(request.open_session(oracle.solver)) as session:
             return _Enumeration(subsets, session, request, most).run(progress, snapshots)
-
-
-@one_liner(enumerate_problem)
-def enumerate_explanations(
-    network: NetworkLike, x: InputLike, **asked: Unpack[EnumerateAsked]
-) -> Enumeration:
-    """Enumerate explanations: :meth:`milp_verix.Problem.enumerate` in one call."""
-    problem, search, own = parted(network, x, asked, Enumerating)
-    return enumerate_problem(problem, search=search, **own)
 
 
 @dataclass(eq=False)

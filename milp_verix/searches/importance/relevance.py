@@ -27,20 +27,16 @@ from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 
-from milp_verix.base.argument_kinds import checked
 from milp_verix.base.clock import OutOfTimeError
 from milp_verix.base.errors import InputError
-from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.features import Features
-from milp_verix.problem.one_liner import one_liner, parted
-from milp_verix.problem.options import Asked, InputLike, SolverOptions
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
@@ -63,18 +59,6 @@ class RelevanceProgress:
     checks: int
 
 
-class Relating(TypedDict, total=False):
-    """The options of :func:`relevance_of`."""
-
-    progress: Callable[[RelevanceProgress], None] | None
-    snapshots: Callable[[Callable[[], Relevance]], None] | None
-
-
-class RelevanceAsked(Asked, SolverOptions, Relating, total=False):
-    """The options of :func:`relevance`."""
-
-
-@checked()
 def relevance_of(
     problem: PosedProblem,
     feature: str | int | Sequence[str | int],
@@ -94,17 +78,12 @@ def relevance_of(
     The number of checks may grow exponentially with that of the other features; at the time limit
     and after Ctrl-C the answers proven by then come back, None for an open one.
 
-    Args:
-        feature: the protected feature, or several, by names or indices.
-        progress: called before each set that is tried.
-        snapshots: called with a function that returns the result so far, before each set.
-
     Raises:
         InputError: an argument does not fit.
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    search.require_only(SolverOptions, "the decision on relevance")
+    search.require_only("relevance", "the decision on relevance")
     request = Request.now(problem, search)
     protected = _chosen(feature, problem.features)
     with Oracle(problem, search) as oracle:
@@ -112,18 +91,6 @@ def relevance_of(
         with closing(request.open_session(oracle.solver)) as session:
             run = RelevanceSearch(subsets, session, request, protected)
             return run.run(progress, snapshots)
-
-
-@one_liner(relevance_of)
-def relevance(
-    network: NetworkLike,
-    x: InputLike,
-    feature: str | int | Sequence[str | int],
-    **asked: Unpack[RelevanceAsked],
-) -> Relevance:
-    """Decide on relevance: :meth:`milp_verix.Problem.relevance` in one call."""
-    problem, search, own = parted(network, x, asked, Relating)
-    return relevance_of(problem, feature, search=search, **own)
 
 
 def _chosen(given: Any, features: Features) -> frozenset[int]:

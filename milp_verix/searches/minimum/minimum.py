@@ -14,17 +14,12 @@ At any time the best explanation found and the bound are both sound.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypedDict, Unpack
 
-from milp_verix.base.argument_kinds import checked, instance_of
 from milp_verix.base.errors import InputError
 from milp_verix.base.names import require_one_of
-from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.features import CostsLike
 from milp_verix.problem.objective import make_objective
-from milp_verix.problem.one_liner import one_liner, parted
-from milp_verix.problem.options import Asked, InputLike, SolverOptions
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
@@ -42,31 +37,6 @@ MASTERS = ("auto", "tree", "program")
 _ON_HIGHS = ("auto", "highs", "phase")
 
 
-class MinimumOptions(TypedDict, total=False):
-    """The options that say which minimum is meant, and what proves it."""
-
-    costs: CostsLike
-    must: str | Sequence[str | int]
-    must_not: str | Sequence[str | int]
-    gap: float
-    method: str
-    master: str
-    limits: SearchLimits | None
-
-
-class Minimising(MinimumOptions, total=False):
-    """The options of :func:`minimum_of`."""
-
-    progress: Callable[[MinimumProgress], None] | None
-    snapshots: Callable[[Callable[[], Explanation]], None] | None
-    resume: EarlierResult | None
-
-
-class MinimumAsked(Asked, SolverOptions, Minimising, total=False):
-    """The options of :func:`minimum`."""
-
-
-@checked(limits=instance_of(SearchLimits).or_none())
 def minimum_of(
     problem: PosedProblem,
     *,
@@ -88,40 +58,12 @@ def minimum_of(
     proven ``lower_bound``; ``proven`` says whether the two meet. If time allows, the explanation is
     locally minimal too, with a counterfactual for each feature.
 
-    Args:
-        costs: a finite number of at least zero for each feature, 1 each by default: the explanation
-            with the least sum is found. Proofs are faster where all costs are whole multiples of a
-            unit. ``InputError`` for costs too far apart to be added up exactly: the largest may be
-            a million times the smallest above zero, or whole costs a billion units together. A
-            mapping from names or indices of features to costs leaves the others at 1.
-        must: features that the explanation must contain, by names or indices. A feature among them
-            that is not needed is listed in ``unknown``.
-        must_not: features that it must not contain; ``InputError`` if these alone can change the
-            prediction.
-        gap: stop once ``(cost − lower bound) / cost`` is at most this.
-        method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it, far
-            slower on networks with more than a dozen features. Trees, and inputs with whole numbers
-            or rules, are answered by hitting sets in any case.
-        master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over phases
-            and features on one warm linear program of HiGHS, ``"program"`` gives it to ``solver``
-            as a mixed-integer program; ``"auto"`` takes the tree if ``solver`` is HiGHS-based.
-        progress: called with the first lower bound, when all features are still the best
-            explanation, and when the best one or the bound changes.
-        snapshots: called as by :func:`milp_verix.explain`; features without a known counterfactual
-            are unknown in these results.
-        limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among techniques
-            and may switch some off.
-        resume: as of :func:`milp_verix.explain`; a result of that is taken, too. Its explanation
-            is the first incumbent where ``must`` and ``must_not`` are the same, and the scenarios
-            of an unproven minimum are kept. Its lower bound is no proof: the search proves its
-            own, and a note tells that of the earlier run where it is higher.
-
     Raises:
         InputError: an argument does not fit; ``resume`` is about another question.
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    search.require_only(SolverOptions, "the search for a minimum")
+    search.require_only("minimum", "the search for a minimum")
     request = Request.now(problem, search)
     earlier = None if resume is None else earlier_explanation(resume, problem)
     asked = problem.features
@@ -161,13 +103,6 @@ def minimum_of(
         found = run.run(progress, snapshots)
         found = with_plain_counterfactuals(found, problem, request.deadline)
         return replace(found, notes=found.notes + notes).of(problem)
-
-
-@one_liner(minimum_of)
-def minimum(network: NetworkLike, x: InputLike, **asked: Unpack[MinimumAsked]) -> Explanation:
-    """Find a minimum explanation: :meth:`milp_verix.Problem.minimum` in one call."""
-    problem, search, own = parted(network, x, asked, Minimising)
-    return minimum_of(problem, search=search, **own)
 
 
 def _way_of_mixed(method: str, master: str, *, trees: bool) -> tuple[str, tuple[str, ...]]:

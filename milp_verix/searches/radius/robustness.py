@@ -2,18 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypedDict, Unpack
 
 import numpy as np
 
-from milp_verix.base.argument_kinds import checked
 from milp_verix.base.arguments import number_in
 from milp_verix.base.errors import InputError
 from milp_verix.inputs.radii import Epsilon
-from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.problem.agreement import require_agreement
-from milp_verix.problem.one_liner import one_liner, parted
-from milp_verix.problem.options import AskedAnywhere, CheckOptions, InputLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.public import RobustnessRadii
@@ -22,23 +17,6 @@ from milp_verix.searches.radius.bracket import Bracket
 from milp_verix.searches.radius.search import Questions, RadiusProgress, RadiusSearch
 
 
-class Bracketing(TypedDict, total=False):
-    """The options of :func:`radius_of`."""
-
-    free: Sequence[int | str] | None
-    each: bool
-    largest: float | None
-    tolerance: float
-    scale: Epsilon
-    progress: Callable[[RadiusProgress], None] | None
-    snapshots: Callable[[Callable[[], RobustnessRadii]], None] | None
-
-
-class RadiusAsked(AskedAnywhere, CheckOptions, Bracketing, total=False):
-    """The options of :func:`robustness_radius`."""
-
-
-@checked()
 def radius_of(
     problem: PosedProblem,
     *,
@@ -62,25 +40,12 @@ def radius_of(
     Whole numbers and values of categories only move in steps, so the supremum is where the next
     step comes within reach.
 
-    Args:
-        free: the features that change together, by indices or names; all of them by default.
-        each: whether to bracket the radius of each feature alone instead.
-        largest: the largest radius to ask about, in the units of the input; by default that of the
-            domain. An unlimited domain needs it.
-        tolerance: the width that a bracket is to have, as a share of its upper end.
-        scale: of described inputs, the radius of each feature at the radius 1, given as
-            ``epsilon`` is for :func:`milp_verix.explain`: 1 for a radius in each feature's unit,
-            ``"100%"`` for a share of each range, radii by name for a factor of these.
-        progress: called before each question.
-        snapshots: called with a function that returns the result so far. The function may be called
-            at any time, in any thread.
-
     Raises:
         InputError: an argument does not fit.
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    search.require_only(CheckOptions, "the search for radii")
+    search.require_only("radius", "the search for radii")
     tolerance, most, request = _share(tolerance), _most(largest), Request.now(problem, search)
     balls = Balls(problem, scale_of(problem.inputs, scale))
     sets = _sets(problem, free, each=each)
@@ -92,15 +57,6 @@ def radius_of(
     questions = Questions(balls, max(reaches), search)
     run = RadiusSearch(brackets, questions, request, problem, balls.scale, each)
     return run.run(progress, snapshots)
-
-
-@one_liner(radius_of)
-def robustness_radius(
-    network: NetworkLike, x: InputLike, **asked: Unpack[RadiusAsked]
-) -> RobustnessRadii:
-    """Bracket a radius: :meth:`milp_verix.Problem.radius` in one call."""
-    problem, search, own = parted(network, x, {**asked, "epsilon": 0.0}, Bracketing)
-    return radius_of(problem, search=search, **own)
 
 
 def _share(tolerance: float) -> float:

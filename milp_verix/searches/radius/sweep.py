@@ -20,27 +20,20 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Required, TypeAlias, Unpack
+from typing import TypeAlias
 
 import numpy as np
 
-from milp_verix.base.argument_kinds import checked
 from milp_verix.base.arguments import number_in
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import counted, exact
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, radii_of
-from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import INTERRUPTED
 from milp_verix.problem.agreement import require_agreement
-from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import (
-    AskedAnywhere,
-    InputLike,
-    Ordering,
     OrderLike,
-    TraversalOptions,
 )
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
@@ -57,21 +50,6 @@ Radius: TypeAlias = float | tuple[float, ...]
 Snapshots = Callable[[Callable[[], EpsilonSweep]], None]
 
 
-class Sweeping(Ordering, total=False):
-    """The options of :func:`sweep_of`."""
-
-    nested: bool
-    progress: Callable[[Progress], None] | None
-    snapshots: Snapshots | None
-
-
-class SweepAsked(AskedAnywhere, TraversalOptions, Sweeping, total=False):
-    """The options of :func:`epsilon_sweep`."""
-
-    epsilons: Required[Sequence[Epsilon]]
-
-
-@checked()
 def sweep_of(
     problem: PosedProblem,
     epsilons: Sequence[Epsilon],
@@ -84,26 +62,13 @@ def sweep_of(
     progress: Callable[[Progress], None] | None = None,
     snapshots: Snapshots | None = None,
 ) -> EpsilonSweep:
-    """Find a locally minimal explanation at each of several radii, from the largest to the least.
+    """Find a locally minimal explanation at each of several radii, the largest first.
 
     Features that are irrelevant together at a radius are irrelevant together at every smaller one,
     so each radius begins with those of the radius before (Wu, Wu, Barrett, NeurIPS 2023, Figure 6).
     Ctrl-C and the time limit return sound explanations at all radii; features not decided yet are
     in ``unknown``. Radii share a time limit: each may take an equal part of the time that is left.
     The radius of the problem itself is not used.
-
-    Args:
-        epsilons: different radii in any sequence, in the units of the input. Of described
-            ``inputs``, each is a number, a share of each feature's range such as ``"10%"``, or
-            radii by name; of any two, one is at least as large for every feature.
-        nested: whether a radius begins with the irrelevant features of the radius before; if not,
-            each explanation is that of :func:`milp_verix.explain`.
-        order: as for :func:`milp_verix.explain`.
-        transformation: as for :func:`milp_verix.explain`.
-        traversal: as for :func:`milp_verix.explain`.
-        progress: called as by :func:`milp_verix.explain`, for one radius after the other.
-        snapshots: called with a function that returns the sweep so far: the radii that were
-            reached.
 
     Raises:
         InputError: an argument does not fit.
@@ -144,13 +109,6 @@ def sweep_of(
             go_on = run.stopped is None
             levels.append(run.run(progress, on_snapshot) if go_on else run.result())
     return sweep(tuple(levels))
-
-
-@one_liner(sweep_of)
-def epsilon_sweep(network: NetworkLike, x: InputLike, **asked: Unpack[SweepAsked]) -> EpsilonSweep:
-    """Explain at several radii: :meth:`milp_verix.Problem.sweep` in one call."""
-    problem, search, own = parted(network, x, {**asked, "epsilon": 0.0}, Sweeping)
-    return sweep_of(problem, asked["epsilons"], search=search, **own)
 
 
 def _interrupted(levels: Sequence[Explanation]) -> str | None:

@@ -1,20 +1,16 @@
 """Inflated explanations: the widest proven ranges of kept features, as a function."""
 
 from collections.abc import Callable
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 
-from milp_verix.base.argument_kinds import NUMBER, checked
 from milp_verix.base.errors import InputError
 from milp_verix.inputs.radii import Epsilon, radii_of
-from milp_verix.models.onnx.onnx_network import NetworkLike
-from milp_verix.problem.one_liner import one_liner, parted
-from milp_verix.problem.options import Asked, CheckOptions, InputLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.public import Ranges
-from milp_verix.searches.audit.feature_sets import FeatureSetLike, feature_set, groups_for
+from milp_verix.searches.audit.feature_sets import FeatureSetLike, feature_set
 from milp_verix.searches.explain.explain import explain_problem
 from milp_verix.searches.ranges.axes import axes_of
 from milp_verix.searches.ranges.regions import Regions, rows_of
@@ -22,27 +18,6 @@ from milp_verix.searches.ranges.search import RangesProgress, RangesSearch
 from verix_encodings.arrays import FloatArray
 
 
-class Inflating(TypedDict, total=False):
-    """The options of :func:`inflate_problem`."""
-
-    rows: Any
-    within: Epsilon
-    resolution: float
-    progress: Callable[[RangesProgress], None] | None
-    snapshots: Callable[[Callable[[], Ranges]], None] | None
-
-
-class InflateOptions(CheckOptions, total=False):
-    """The options of a search that ranges take."""
-
-    seed: int
-
-
-class InflateAsked(Asked, InflateOptions, Inflating, total=False):
-    """The options of :func:`inflate`."""
-
-
-@checked(resolution=NUMBER)
 def inflate_problem(
     problem: PosedProblem,
     explanation: "FeatureSetLike | None" = None,
@@ -54,7 +29,7 @@ def inflate_problem(
     progress: Callable[[RangesProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Ranges]], None] | None = None,
 ) -> Ranges:
-    """Find the widest ranges of the features of an explanation that provably keep the prediction.
+    """Find the widest ranges of an explanation's features that provably keep the prediction.
 
     An inflated abductive explanation (Izza, Ignatiev, Stuckey, Marques-Silva, AAAI 2024): the
     prediction stays with each kept feature anywhere in its range, all of them at once, and all
@@ -64,18 +39,6 @@ def inflate_problem(
     thresholds, unless there are rules. Which of several maximal boxes is found depends on the order
     in which ranges are widened: first the one that gains the most of the ``rows``, without rows the
     widest. The norm must be L∞. Ctrl-C and the time limit return the ranges so far.
-
-    Args:
-        explanation: the features to keep, as for :func:`milp_verix.audit`; by default those of
-            :func:`milp_verix.explain`.
-        rows: inputs that are worth covering, and whose share in the ranges is counted: an array
-            with an input in each row, a DataFrame or a list of mappings, by the names of columns.
-        within: how far kept features may move at most, as ``epsilon`` is given; by default over
-            their whole domain.
-        resolution: how near to the end of a real range a counterfactual must be, as a share of the
-            feature's room.
-        progress: called after each end that is decided.
-        snapshots: called with a function that returns the ranges so far.
 
     Raises:
         InputError: an argument does not fit; the features to keep are no explanation; a kept
@@ -99,7 +62,7 @@ def ranges_search(
     search: Search,
 ) -> RangesSearch:
     """Return the search for ranges that :func:`inflate_problem` runs."""
-    search.require_only(InflateOptions, "the search for ranges")
+    search.require_only("inflate", "the search for ranges")
     if problem.ball.norm != "linf":
         raise InputError(
             f"ranges are intervals, and take the norm 'linf' alone, not {problem.ball.norm!r}"
@@ -115,20 +78,6 @@ def ranges_search(
     kept = feature_set(explanation, problem)
     axes = axes_of(problem, kept, _radii(problem, within), float(resolution))
     return RangesSearch(request, Regions(problem, axes), float(resolution), given, notes)
-
-
-@one_liner(inflate_problem, resolution=NUMBER)
-def inflate(
-    network: NetworkLike,
-    x: InputLike,
-    explanation: "FeatureSetLike | None" = None,
-    **asked: Unpack[InflateAsked],
-) -> Ranges:
-    """Inflate an explanation: :meth:`milp_verix.Problem.inflate` in one call."""
-    if asked.get("inputs") is None and explanation is not None:
-        asked["features"] = groups_for(explanation, asked.get("features"))
-    problem, search, own = parted(network, x, asked, Inflating)
-    return inflate_problem(problem, explanation, search=search, **own)
 
 
 def _radii(problem: PosedProblem, within: Epsilon) -> FloatArray:

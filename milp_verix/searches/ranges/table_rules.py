@@ -1,20 +1,20 @@
 """A few proven rules that cover a table: inflated explanations of some rows, chosen greedily."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Unpack, cast
+from typing import Any, cast
 
 import numpy as np
 
-from milp_verix.base.argument_kinds import INTEGER, checked
 from milp_verix.base.arguments import integer_of
 from milp_verix.base.clock import deadline_in
 from milp_verix.base.errors import InputError
 from milp_verix.inputs.inputs import Inputs, inputs_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
-from milp_verix.problem.options import Asked
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.options import Given
+from milp_verix.problem.problem import PosedProblem, pose
 from milp_verix.problem.search import Search
 from milp_verix.results.public import Ranges
 from milp_verix.results.rules import Rules
@@ -32,17 +32,16 @@ _DRAWN = 50
 """Rows drawn before it is given up to find one that no rule covers and that can be explained."""
 
 
-@checked(count=INTEGER, tries=INTEGER.or_none(), seed=INTEGER)
-def find_rules(
+def rules_of_table(
     network: NetworkLike,
     rows: Any,
+    asked: Mapping[str, Any],
     *,
     count: int = 12,
     tries: int | None = None,
     seed: int = 0,
     time_limit: float | None = None,
     memory: float | str | None = None,
-    **asked: Unpack[Asked],
 ) -> Rules:
     """Find a few proven rules that cover the rows of a table.
 
@@ -52,16 +51,8 @@ def find_rules(
     many of these rules (Nemhauser, Wolsey, Fisher, 1978). Each rule is a proof about every input in
     its ranges, not about the rows alone.
 
-    Args:
-        network: as for :class:`milp_verix.Problem`.
-        rows: inputs, as ``rows`` of :func:`milp_verix.inflate`.
-        count: the most rules to return.
-        tries: rows to explain; three for each rule by default.
-        seed: seed of the rows drawn.
-        time_limit: seconds; the rules found by then are returned.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no limit.
-        **asked: the question, as for :class:`milp_verix.Problem`; ``epsilon=math.inf`` lets all
-            features outside a rule take any value.
+    ``asked`` are the options of the question; ``epsilon=math.inf`` lets all features outside a rule
+    take any value.
 
     Raises:
         InputError: an argument does not fit, or no row is an input of the question.
@@ -94,7 +85,7 @@ def find_rules(
 
 
 def _numbers(
-    network: LoadedModel, rows: Any, asked: Asked
+    network: LoadedModel, rows: Any, asked: Mapping[str, Any]
 ) -> tuple[FloatArray, Inputs | None, tuple[str, ...]]:
     """Return all rows as numbers of the network, their description as it has it, and notes.
 
@@ -107,7 +98,7 @@ def _numbers(
     for index in range(min(len(rows), _DRAWN)):
         one = given.iloc[index] if hasattr(given, "iloc") else given[index]
         try:
-            problem = PosedProblem(network, one, **asked)
+            problem = pose(network, one, Given(**asked))
         except InputError as error:
             reason = reason or error
             continue
@@ -125,10 +116,10 @@ def _classes(network: LoadedModel, table: FloatArray, late: Late) -> FloatArray:
     return np.asarray(found, dtype=np.float64)
 
 
-def _posed(network: LoadedModel, row: FloatArray, asked: Asked) -> PosedProblem | None:
+def _posed(network: LoadedModel, row: FloatArray, asked: Mapping[str, Any]) -> PosedProblem | None:
     """Return the question about a row; None for one outside the domain, or that breaks rules."""
     try:
-        return PosedProblem(network, row, **asked)
+        return pose(network, row, Given(**asked))
     except InputError:
         return None
 

@@ -124,10 +124,10 @@ def test_a_question_about_a_table_in_words(epsilon: Any, reach: str) -> None:
 def test_options_of_a_search_go_into_a_search() -> None:
     problem = Problem(pair(), X, epsilon=0.1)
     with pytest.raises(
-        TypeError, match=r"Problem.explain\(\): .*'solver'; give search=Search\(solv"
+        TypeError, match=r"Problem.explain\(\) .*'solver'; give search=Search\(solv"
     ):
         problem.explain(solver="phase")  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"Problem.relevance\(\): missing .*'feature'$"):
+    with pytest.raises(TypeError, match=r"Problem.relevance\(\) missing .*'feature'$"):
         problem.relevance()  # type: ignore[call-arg]
     with pytest.raises(InputError, match=r"search must be a milp_verix.Search, got \{'solver'"):
         problem.check([0], search={"solver": "phase"})  # type: ignore[arg-type]

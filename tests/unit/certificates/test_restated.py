@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from milp_verix.api.calls import audit
 from milp_verix.certificates.restated import refuting_explanation, sound_explanation
-from milp_verix.searches.audit.audit import audit
 from tests.support.random_networks import as_layers, dense_network
 
 # the first score is ahead by 1 - x0 - x1/10; x2 has no part in it

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 
 from milp_verix import Explanation, Problem
+from milp_verix.api.calls import explain
 from milp_verix.base.clock import deadline_in
 from milp_verix.base.errors import InputError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.bound_tightening import BOUNDS, lp_bounds, milp_bounds, resolve_bounds
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.search import Search
-from milp_verix.searches.explain.explain import explain
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.backends.highs import HighsSession

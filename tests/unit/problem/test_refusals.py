@@ -30,7 +30,7 @@ def network() -> Any:
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ({}, r"missing a required argument: 'epsilon': give how far .* epsilon=0.1"),
+        ({}, r"missing 1 required keyword-only argument: 'epsilon': give how far .* epsilon=0.1"),
         ({"epsilon": 0.1, "sovler": "highs"}, "'sovler'; did you mean 'solver'"),
         ({"epsilon": 0.1, "solver": "hihgs"}, "did you mean 'highs'"),
         ({"epsilon": 0.1, "solver": "highs?presolv=on"}, "did you mean 'presolve'"),

@@ -12,7 +12,7 @@ from milp_verix import (
     robustness_radius,
     write_report,
 )
-from milp_verix.comparison.compare import compare
+from milp_verix.api.calls import compare
 from milp_verix.views.words.audit import audit_headline
 from milp_verix.views.words.radius import radii_headline
 from tests.support.command_line import run_here

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
+from milp_verix.api.calls import check, explain
 from milp_verix.base.errors import InputError
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.oracle.attacks import climb
 from milp_verix.oracle.verdict import Answer
-from milp_verix.searches.explain.check import check
-from milp_verix.searches.explain.explain import explain
 from tests.support.exact_values import seeds
 from tests.support.onnx_models import FLOAT, loaded
 from tests.support.random_networks import (

@@ -1,0 +1,460 @@
+"""The calls that users make, written from the table of options.
+
+``python docs/write_calls.py`` writes ``milp_verix/api/calls.py``, ``milp_verix/api/problem.py``,
+``milp_verix/study/calls.py`` and the arguments of ``Search``; a test compares them with the table.
+What a call does, and its errors, stand in the docstring of the function that answers it.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import fill, indent, wrap
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "encodings")]
+
+from milp_verix.problem.option_rows import (  # noqa: E402
+    COURSE,
+    OWN,
+    QUESTION,
+    REQUIRED,
+    SEARCH,
+    Option,
+)
+from milp_verix.problem.options import rows_of  # noqa: E402
+
+WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Call:
+    """A method of ``Problem``, its name as a function, and the function that answers it.
+
+    ``placed`` are the options that may be given by position.
+    """
+
+    method: str
+    name: str
+    answer: str
+    result: str
+    placed: tuple[str, ...] = ()
+
+    @property
+    def module(self) -> str:
+        """The module of the function that answers."""
+        return "milp_verix." + self.answer.rpartition(".")[0]
+
+    @property
+    def function(self) -> str:
+        """The name of the function that answers."""
+        return self.answer.rpartition(".")[2]
+
+    @property
+    def text(self) -> str:
+        """The docstring of the function that answers; its module is not imported."""
+        path = (ROOT / self.module.replace(".", "/")).with_suffix(".py")
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        functions = [one for one in tree.body if isinstance(one, ast.FunctionDef)]
+        found = next(one for one in functions if one.name == self.function)
+        return ast.get_docstring(found) or ""
+
+
+_SEARCHES = "searches.{}.{}.{}".format
+CALLS = (
+    Call("explain", "explain", _SEARCHES("explain", "explain", "explain_problem"), "Explanation"),
+    Call("minimum", "minimum", _SEARCHES("minimum", "minimum", "minimum_of"), "Explanation"),
+    Call(
+        "contrastive",
+        "contrastive",
+        _SEARCHES("contrast", "contrastive", "contrastive_of"),
+        "ContrastiveExplanation",
+    ),
+    Call(
+        "enumerate",
+        "enumerate_explanations",
+        _SEARCHES("importance", "marco", "enumerate_problem"),
+        "Enumeration",
+    ),
+    Call(
+        "inflate",
+        "inflate",
+        _SEARCHES("ranges", "inflate", "inflate_problem"),
+        "Ranges",
+        ("explanation",),
+    ),
+    Call("check", "check", _SEARCHES("explain", "check", "check_problem"), "Check", ("free",)),
+    Call("audit", "audit", _SEARCHES("audit", "audit", "audit_of"), "Audit", ("explanation",)),
+    Call(
+        "relevance",
+        "relevance",
+        _SEARCHES("importance", "relevance", "relevance_of"),
+        "Relevance",
+        ("feature",),
+    ),
+    Call(
+        "importance",
+        "importance",
+        _SEARCHES("importance", "importance", "importance_of"),
+        "Importance",
+    ),
+    Call(
+        "radius",
+        "robustness_radius",
+        _SEARCHES("radius", "robustness", "radius_of"),
+        "RobustnessRadii",
+    ),
+    Call("sweep", "epsilon_sweep", _SEARCHES("radius", "sweep", "sweep_of"), "EpsilonSweep"),
+    Call("compare", "compare", "comparison.compare.compare_solvers", "Comparison"),
+    Call("export", "encode_check", "oracle.check_program.encode_problem", "Encoding", ("free",)),
+)
+RULES = Call("rules", "find_rules", _SEARCHES("ranges", "table_rules", "rules_of_table"), "Rules")
+MANY = Call("many", "explain_many", "study.batch.study_of", "Tally")
+
+NETWORK = """an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes."""
+X = """the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+network with a flat input also an image of one channel, or of ``image_shape``, or a row of a table:
+a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+:mod:`milp_verix.inputs.one_row`."""
+XS = """an array with an input for each entry of its first axis, a sequence of arrays, or the path
+of a ``.npy``, ``.npz`` (with ``:KEY`` behind it), ``.csv`` or ``.parquet`` file, a row for each
+input. Values are taken as they are."""
+ROWS = "inputs, as ``rows`` of :func:`milp_verix.inflate`."
+LEAD = {
+    "network": ("NetworkLike", NETWORK),
+    "x": ("InputLike", X),
+    "xs": ("Any", XS),
+    "rows": ("Any", ROWS),
+}
+"""What calls take first: type and meaning."""
+
+TYPES = {
+    "Any": "typing",
+    "Callable": "collections.abc",
+    "Collection": "collections.abc",
+    "Mapping": "collections.abc",
+    "Sequence": "collections.abc",
+    "Path": "pathlib",
+    "ArrayLike": "numpy.typing",
+    "BoundMethod": "verix_encodings",
+    "Encoding": "verix_encodings",
+    "Formulation": "verix_encodings",
+    "Epsilon": "milp_verix.inputs.radii",
+    "Feature": "milp_verix.inputs.features",
+    "Inputs": "milp_verix.inputs.inputs",
+    "NetworkLike": "milp_verix.models.onnx.onnx_network",
+    "Check": "milp_verix.results.check",
+    "Comparison": "milp_verix.results.comparison",
+    "Pair": "milp_verix.results.records.comparison",
+    "Rules": "milp_verix.results.rules",
+    "Certifiable": "milp_verix.certificates.certify",
+    "Certificate": "milp_verix.certificates.certificate",
+    "Tally": "milp_verix.study.batch",
+    "CostsLike": "milp_verix.problem.features",
+    "FeaturesLike": "milp_verix.problem.features",
+    "Domain": "milp_verix.problem.ball",
+    "ClassLike": "milp_verix.problem.options",
+    "InputLike": "milp_verix.problem.options",
+    "OrderLike": "milp_verix.problem.options",
+    "FeatureSetLike": "milp_verix.searches.audit.feature_sets",
+    "Tolerances": "milp_verix.base.tolerances",
+    "SearchLimits": "milp_verix.searches.minimum.search_limits",
+    "Solver": "milp_verix.solvers",
+    "EarlierContrast": "milp_verix.results.earlier",
+    "EarlierImportance": "milp_verix.results.earlier",
+    "EarlierResult": "milp_verix.results.earlier",
+    "AuditProgress": "milp_verix.searches.audit.search",
+    "ContrastiveProgress": "milp_verix.searches.contrast.contrast_search",
+    "EnumerationProgress": "milp_verix.searches.importance.marco",
+    "MinimumProgress": "milp_verix.searches.minimum.search",
+    "Progress": "milp_verix.searches.explain.explain",
+    "RadiusProgress": "milp_verix.searches.radius.search",
+    "RangesProgress": "milp_verix.searches.ranges.search",
+    "RelevanceProgress": "milp_verix.searches.importance.relevance",
+    **dict.fromkeys(
+        (
+            "Audit",
+            "ContrastiveExplanation",
+            "Enumeration",
+            "EpsilonSweep",
+            "Explanation",
+            "Importance",
+            "Ranges",
+            "Relevance",
+            "RobustnessRadii",
+        ),
+        "milp_verix.results.public",
+    ),
+}
+"""The modules of the types in signatures."""
+
+
+_ONE_LINER = """\
+question, asked = parted("{method}", locals())
+{imports}with refusing_no_bounds():
+    return {function}(Problem(**question), **asked)"""
+_WITH_GROUPS = """\
+question, asked = parted("{method}", locals())
+{imports}if inputs is None:
+    question["features"] = groups_for(explanation, features)
+with refusing_no_bounds():
+    return {function}(Problem(**question), **asked)"""
+_RULES = """\
+given = fitting("rules", locals())
+{imports}asked = {row.name: given.pop(row.name) for row in rows_of("rules", QUESTION)}
+with refusing_no_bounds():
+    return rules_of_table(given.pop("network"), given.pop("rows"), asked, **given)"""
+_MANY = """\
+given = different(explain_many, fitting("many", locals()))
+{imports}with refusing_no_bounds():
+    return study_of(**given)"""
+_METHOD = """\
+given = fitting("{method}", locals())
+{imports}with refusing_no_bounds():
+    return {function}(self, **given)"""
+_INIT = """\
+given = fitting("explain", locals())
+posed = pose(given.pop("network"), given.pop("x"), Given(**given))
+PosedProblem.__init__(self, **vars(posed))"""
+_PROBLEM = """\
+class Problem(PosedProblem):
+    \"""A question about one prediction: network, input, ball and features; checked once.
+
+    Its methods are the searches that answer it. Two problems are equal if network, input, ball,
+    question and features are; they can be keys of dictionaries.
+
+{arguments}
+
+    Raises:
+        InputError: an argument does not fit the network.
+        ModelError: the network cannot be read.
+    \"""
+
+{methods}
+
+    def certify(
+        self, explanation: Certifiable, *, time_limit: float | None = None
+    ) -> Certificate:
+        \"""Return a certificate of an answer, as :func:`milp_verix.certify` does.\"""
+        from milp_verix.certificates.certify import certify
+
+        return certify(self.network, explanation, time_limit=time_limit)
+
+    def __str__(self) -> str:
+        \"""The question in words: the prediction, and the changes under which it is to stay.\"""
+        from milp_verix.views.words.problem import question_text
+
+        return question_text(self)"""
+_MODULE = """\
+\"""{about}
+
+Written by ``python docs/write_calls.py`` from the table of options: change that instead.
+\"""
+
+# fmt: off
+
+from __future__ import annotations
+
+{imports}
+
+if TYPE_CHECKING:
+{types}
+
+
+{body}
+"""
+
+
+def files() -> dict[Path, str]:
+    """Return the text of each file that is written."""
+    package = ROOT / "milp_verix"
+    search = package / "problem" / "search.py"
+    entrance = "from milp_verix.api.entrance import {}\n"
+    bounds = "from milp_verix.base.argument_kinds import refusing_no_bounds\n"
+    typing = "from typing import TYPE_CHECKING\n\n"
+    domain = "from milp_verix.problem.ball import UNIT_DOMAIN\n"
+    usual = "from milp_verix.problem.search import USUAL"
+    return {
+        package / "api" / "calls.py": _module(
+            "The questions about a prediction, each in one call.",
+            "import math\n"
+            + typing
+            + entrance.format("parted, remedied")
+            + bounds
+            + domain
+            + "from milp_verix.problem.option_rows import QUESTION\n"
+            + "from milp_verix.problem.options import fitting, rows_of\n"
+            + usual,
+            [*map(_one_liner, CALLS), _call(RULES, ("network", "rows"), _RULES)],
+        ),
+        package / "api" / "problem.py": _module(
+            "``Problem``: a question about one prediction, with methods that answer it.",
+            "import math\n"
+            + typing
+            + entrance.format("remedied")
+            + bounds
+            + domain
+            + "from milp_verix.problem.options import Given, fitting\n"
+            + "from milp_verix.problem.problem import PosedProblem, pose\n"
+            + usual
+            + ", Search",
+            [_problem()],
+        ),
+        package / "study" / "calls.py": _module(
+            "A study of many inputs, as one call.",
+            "import warnings\n"
+            + typing
+            + entrance.format("different, remedied")
+            + bounds
+            + domain
+            + "from milp_verix.problem.options import fitting\n"
+            + usual,
+            [_call(MANY, ("network", "xs"), _MANY)],
+        ),
+        search: _search(search.read_text(encoding="utf-8")),
+    }
+
+
+def _one_liner(call: Call) -> str:
+    body = _WITH_GROUPS if call.placed == ("explanation",) else _ONE_LINER
+    return _call(call, ("network", "x"), body.replace("{method}", call.method))
+
+
+def _call(call: Call, lead: Sequence[str], body: str) -> str:
+    """Return the source of a call that takes a network first."""
+    rows = rows_of(call.method)
+    head, _, errors = call.text.partition("\n\nRaises:\n")
+    doc = f"{head}\n\n{_arguments(lead, rows, brief={*QUESTION, *SEARCH})}\n\nRaises:\n{errors}"
+    first = [f"{name}: {LEAD[name][0]}" for name in lead]
+    imports = _imports(call, body)
+    body = body.replace("{imports}", imports).replace("{function}", call.function)
+    return _function(
+        f"def {call.name}", _signature(first, rows, call.placed), call.result, doc, body
+    )
+
+
+def _method(call: Call) -> str:
+    """Return the source of a method of ``Problem``."""
+    rows = (*rows_of(call.method, OWN), *rows_of("methods"), *rows_of(call.method, COURSE))
+    summary = fill(call.text.partition("\n\n")[0], WIDTH - 8)
+    more = f"More, and errors: :func:`milp_verix.{call.name}`."
+    doc = f"{summary}\n\n{_arguments((), rows, brief={*rows})}\n\n{more}"
+    imports = _imports(call, "")
+    source = _METHOD.format(method=call.method, imports=imports, function=call.function)
+    placed = ("epsilons",) if call.method == "sweep" else call.placed
+    signature = _signature(["self"], rows, placed)
+    return _function(f"def {call.method}", signature, call.result, doc, source)
+
+
+def _problem() -> str:
+    """Return the source of ``Problem``."""
+    rows = rows_of("explain", QUESTION)
+    first = ["self", *(f"{name}: {LEAD[name][0]}" for name in ("network", "x"))]
+    init = _function("def __init__", _signature(first, rows, ()), "None", "", _INIT)
+    methods = "\n\n".join([init, *map(_method, CALLS)])
+    told = _arguments(("network", "x"), rows, brief=())
+    return _PROBLEM.format(arguments=indent(told, " " * 4), methods=indent(methods, " " * 4))
+
+
+def _search(source: str) -> str:
+    """Return the module of ``Search`` with the arguments in its docstring."""
+    rows = {row.name: row for row in reversed(SEARCH) if "explain" in row.calls}
+    told = _arguments((), [row for row in SEARCH if row is rows.get(row.name)], brief=())
+    before, _, rest = source.partition("    Args:\n")
+    _, raises, after = rest.partition("    Raises:\n")
+    return f"{before}{indent(told, ' ' * 4)}\n\n{raises}{after}"
+
+
+def _function(head: str, signature: str, result: str, doc: str, body: str) -> str:
+    quoted = f'"""{doc}\n"""\n' if doc else ""
+    return f"@remedied\n{head}(\n{signature}\n) -> {result}:\n{indent(quoted + body, ' ' * 4)}"
+
+
+def _imports(call: Call, body: str) -> str:
+    """Return the imports of a call: what answers a question is loaded once it is asked."""
+    found = [f"from {call.module} import {call.function}"]
+    if "groups_for" in body:
+        found.append("from milp_verix.searches.audit.feature_sets import groups_for")
+    if "Problem(" in body:
+        found.append("from milp_verix.api.problem import Problem")
+    return "\n" + "".join(f"{one}\n" for one in sorted(found)) + "\n"
+
+
+def _signature(first: Sequence[str], rows: Iterable[Option], placed: Sequence[str]) -> str:
+    """Return parameters, those by name behind those that may be ``placed``."""
+    rows = sorted(rows, key=lambda row: (row.name not in placed, row.default != REQUIRED))
+    spelt = [f"{row.name}: {row.type}" + f" = {row.default}" * bool(row.default) for row in rows]
+    count = sum(row.name in placed for row in rows)
+    spelt = [*first, *spelt[:count], *["*"] * (count < len(rows)), *spelt[count:]]
+    hard = [one.replace(" ", "\1") for one in spelt]  # a parameter is not broken
+    return indent(_wrapped(", ".join(hard)).replace("\1", " "), " " * 4)
+
+
+def _arguments(lead: Sequence[str], rows: Iterable[Option], *, brief: Iterable[Option]) -> str:
+    """Return the section of a docstring on arguments; of those ``brief`` the first sentence."""
+    short = {*brief}
+    entries = [(name, LEAD[name][1]) for name in lead]
+    entries += [(row.name, _first(row.text) if row in short else row.text) for row in rows]
+    told = (_wrapped(f"{name}: {' '.join(text.split())}", " " * 4) for name, text in entries)
+    return "Args:\n" + "\n".join(indent(one, " " * 4) for one in told)
+
+
+def _wrapped(text: str, hanging: str = "") -> str:
+    lines = wrap(
+        text,
+        WIDTH - 12,
+        subsequent_indent=hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines)
+
+
+def _first(text: str) -> str:
+    """Return the first sentence of a text."""
+    found = re.match(r"(.+?[.])(?= [A-Z`])", " ".join(text.split()))
+    return text if found is None else found[1]
+
+
+def _module(about: str, imports: str, parts: Sequence[str]) -> str:
+    """Return the source of a module: types are imported for those who check them alone."""
+    body = "\n\n\n".join(parts)
+    body = "\n".join(line.rstrip() for line in body.split("\n"))
+    code = re.sub(r'""".*?"""', "", body, flags=re.DOTALL)
+    used: dict[str, list[str]] = {}
+    for name, module in TYPES.items():
+        if re.search(rf"[:>[(,|] ?{name}\b", code):
+            used.setdefault(module, []).append(name)
+    needed = [one for one in imports.split("\n") if not _unused(one, code)]
+    types = indent(_type_imports(used), " " * 4)
+    return _MODULE.format(about=about, imports="\n".join(needed), types=types, body=body)
+
+
+def _unused(line: str, code: str) -> bool:
+    return line in ("import math", "import warnings") and f"{line.split()[1]}." not in code
+
+
+def _type_imports(used: Mapping[str, list[str]]) -> str:
+    """Return the imports of types, those of the standard library first, as ruff sorts them."""
+    ours = ("milp_verix", "verix_encodings")
+    blocks = (("collections", "pathlib", "typing"), ("numpy",), ours)
+    found = []
+    for block in blocks:
+        lines = []
+        for module in sorted(used):
+            if module.partition(".")[0] in block:
+                names = sorted(used[module])
+                line = f"from {module} import {', '.join(names)}"
+                if len(line) > WIDTH - 4:
+                    line = f"from {module} import (\n    {f',{chr(10)}    '.join(names)},\n)"
+                lines.append(line)
+        found += ["\n".join(lines)] * bool(lines)
+    return "\n\n".join(found)
+
+
+if __name__ == "__main__":
+    for path, text in files().items():
+        path.write_text(text, encoding="utf-8")

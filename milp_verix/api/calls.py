@@ -1,0 +1,1427 @@
+"""The questions about a prediction, each in one call.
+
+Written by ``python docs/write_calls.py`` from the table of options: change that instead.
+"""
+
+# fmt: off
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from milp_verix.api.entrance import parted, remedied
+from milp_verix.base.argument_kinds import refusing_no_bounds
+from milp_verix.problem.ball import UNIT_DOMAIN
+from milp_verix.problem.option_rows import QUESTION
+from milp_verix.problem.options import fitting, rows_of
+from milp_verix.problem.search import USUAL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from milp_verix.base.tolerances import Tolerances
+    from milp_verix.inputs.features import Feature
+    from milp_verix.inputs.inputs import Inputs
+    from milp_verix.inputs.radii import Epsilon
+    from milp_verix.models.onnx.onnx_network import NetworkLike
+    from milp_verix.problem.ball import Domain
+    from milp_verix.problem.features import CostsLike, FeaturesLike
+    from milp_verix.problem.options import ClassLike, InputLike, OrderLike
+    from milp_verix.results.check import Check
+    from milp_verix.results.comparison import Comparison
+    from milp_verix.results.earlier import EarlierContrast, EarlierImportance, EarlierResult
+    from milp_verix.results.public import (
+        Audit,
+        ContrastiveExplanation,
+        Enumeration,
+        EpsilonSweep,
+        Explanation,
+        Importance,
+        Ranges,
+        Relevance,
+        RobustnessRadii,
+    )
+    from milp_verix.results.records.comparison import Pair
+    from milp_verix.results.rules import Rules
+    from milp_verix.searches.audit.feature_sets import FeatureSetLike
+    from milp_verix.searches.audit.search import AuditProgress
+    from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
+    from milp_verix.searches.explain.explain import Progress
+    from milp_verix.searches.importance.marco import EnumerationProgress
+    from milp_verix.searches.importance.relevance import RelevanceProgress
+    from milp_verix.searches.minimum.search import MinimumProgress
+    from milp_verix.searches.minimum.search_limits import SearchLimits
+    from milp_verix.searches.radius.search import RadiusProgress
+    from milp_verix.searches.ranges.search import RangesProgress
+    from milp_verix.solvers import Solver
+    from verix_encodings import BoundMethod, Encoding, Formulation
+
+
+@remedied
+def explain(
+    network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
+    delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
+    against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
+    image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None, order: OrderLike = "influence",
+    transformation: str = "reversal", traversal: str = "galloping",
+    solver: str | Solver = "auto", exactness: str = "exact",
+    time_limit: float | None = None, check_time_limit: float | None = None,
+    memory: float | str | None = None, seed: int = 0, threads: int = 1,
+    bounds: BoundMethod | str = "auto", segments: int = 6,
+    formulation: str | Formulation = "big_m", warm: str = "auto", reuse: bool = True,
+    tolerances: Tolerances = USUAL.tolerances,
+    progress: Callable[[Progress], None] | None = None,
+    snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
+    resume: EarlierResult | None = None
+) -> Explanation:
+    """Find a locally minimal set of features that, when fixed, keeps the prediction at ``x``.
+
+    The VeriX method (Wu, Wu, Barrett, NeurIPS 2023, Algorithm 1): features are freed one by one in
+    a traversal order, each for good if the prediction provably survives. Ctrl-C and the time limit
+    return the sound explanation so far, with the features not yet decided in ``unknown``.
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
+            for a network with a flat input also an image of one channel, or of ``image_shape``,
+            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
+            mapping; see :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
+            :mod:`milp_verix.inputs.radii`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features.
+        order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``,
+            ``"bound_crown"``, ``"margin"``, ``"random"``, ``"sequential"``, or a list of all
+            features; see :mod:`milp_verix.searches.explain.order`. An order whose bounds do not
+            exist is replaced by the sequential one, with a note.
+        transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
+        traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
+            checks are asked; the explanation is the same, see ``traversal.strategies``.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; see ``docs/solvers.md``.
+        exactness: ``"exact"``; or, faster and still sound, with features left undecided:
+            ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
+        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
+            limit.
+        seed: seed of the order ``"random"``.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
+            do.
+        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
+            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
+            ``"lp"`` or ``"milp"``, or a function.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000: more pieces decide more checks, and take longer.
+        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
+            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
+            takes each.
+        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
+            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
+            change), ``"start"`` (the same, from the worst input known, or the best
+            explanation), or ``"auto"``, which measurements prefer for each solver
+            (``docs/warm_starts.md``).
+        reuse: whether a check uses points and bounds of earlier checks; without it, the same
+            explanation takes longer.
+        tolerances: the distances that separate a proof from noise.
+        progress: called before each check, and after each decision.
+        snapshots: called with a function that returns the sound result so far: at the start,
+            and whenever more is known. The function may be called at any time, in any thread.
+        resume: an earlier result of the same question, or the path of its JSON, to go on from:
+            its decisions and its order are kept. Counterfactuals are run in onnxruntime again,
+            and the claim on the irrelevant features is checked again with a slice of the time.
+            Where that does not prove it, the run begins anew; Ctrl-C during that check raises
+            ``KeyboardInterrupt``. Give the same ``tolerances``: no result has them.
+
+    Raises:
+        InputError: an argument does not fit; ``resume`` is about another question.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    question, asked = parted("explain", locals())
+
+    from milp_verix.api.problem import Problem
+    from milp_verix.searches.explain.explain import explain_problem
+
+    with refusing_no_bounds():
+        return explain_problem(Problem(**question), **asked)
+
+
+@remedied
+def minimum(
+    network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
+    delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
+    against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
+    image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None, costs: CostsLike = None,
+    must: str | Sequence[str | int] = (), must_not: str | Sequence[str | int] = (),
+    gap: float = 0.0, method: str = "scenarios", master: str = "auto",
+    limits: SearchLimits | None = None, solver: str | Solver = "auto",
+    time_limit: float | None = None, check_time_limit: float | None = None,
+    memory: float | str | None = None, threads: int = 1, warm: str = "auto",
+    tolerances: Tolerances = USUAL.tolerances,
+    progress: Callable[[MinimumProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
+    resume: EarlierResult | None = None
+) -> Explanation:
+    """Find an explanation with the fewest features, and prove that none has fewer.
+
+    There is always an answer: Ctrl-C and the time limit return the best explanation so far with its
+    proven ``lower_bound``; ``proven`` says whether the two meet. If time allows, the explanation is
+    locally minimal too, with a counterfactual for each feature.
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
+            for a network with a flat input also an image of one channel, or of ``image_shape``,
+            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
+            mapping; see :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
+            :mod:`milp_verix.inputs.radii`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features.
+        costs: a finite number of at least zero for each feature, 1 each by default: the
+            explanation with the least sum is found. Proofs are faster where all costs are whole
+            multiples of a unit. ``InputError`` for costs too far apart to be added up exactly:
+            the largest may be a million times the smallest above zero, or whole costs a billion
+            units together. A mapping from names or indices of features to costs leaves the
+            others at 1.
+        must: features that the explanation must contain, by names or indices. A feature among
+            them that is not needed is listed in ``unknown``.
+        must_not: features that it must not contain; ``InputError`` if these alone can change
+            the prediction.
+        gap: stop once ``(cost − lower bound) / cost`` is at most this.
+        method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it,
+            far slower on networks with more than a dozen features. Trees, and inputs with whole
+            numbers or rules, are answered by hitting sets in any case.
+        master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over
+            phases and features on one warm linear program of HiGHS, ``"program"`` gives it to
+            ``solver`` as a mixed-integer program; ``"auto"`` takes the tree if ``solver`` is
+            HiGHS-based.
+        limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among
+            techniques and may switch some off.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; see ``docs/solvers.md``.
+        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
+            limit.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
+            do.
+        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
+            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
+            change), ``"start"`` (the same, from the worst input known, or the best
+            explanation), or ``"auto"``, which measurements prefer for each solver
+            (``docs/warm_starts.md``).
+        tolerances: the distances that separate a proof from noise.
+        progress: called with the first lower bound, when all features are still the best
+            explanation, and when the best one or the bound changes.
+        snapshots: called as by :func:`milp_verix.explain`; features without a known
+            counterfactual are unknown in these results.
+        resume: as of :func:`milp_verix.explain`; a result of that is taken, too. Its
+            explanation is the first incumbent where ``must`` and ``must_not`` are the same, and
+            the scenarios of an unproven minimum are kept. Its lower bound is no proof: the
+            search proves its own, and a note tells that of the earlier run where it is higher.
+
+    Raises:
+        InputError: an argument does not fit; ``resume`` is about another question.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    question, asked = parted("minimum", locals())
+
+    from milp_verix.api.problem import Problem
+    from milp_verix.searches.minimum.minimum import minimum_of
+
+    with refusing_no_bounds():
+        return minimum_of(Problem(**question), **asked)
+
+
+@remedied
+def contrastive(
+    network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
+    delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
+    against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
+    image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None, costs: CostsLike = None,
+    must_not: str | Sequence[str | int] = (), minimise: str = "features", count: int = 1,
+    solver: str | Solver = "auto", time_limit: float | None = None,
+    check_time_limit: float | None = None, memory: float | str | None = None,
+    threads: int = 1, warm: str = "auto", tolerances: Tolerances = USUAL.tolerances,
+    progress: Callable[[ContrastiveProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None = None,
+    resume: EarlierContrast | None = None
+) -> ContrastiveExplanation:
+    """Find the fewest features whose change inside the ball changes the prediction.
+
+    The result has a counterfactual that differs from ``x`` in these features alone, and a proven
+    lower bound: Ctrl-C and the time limit return the best contrast so far with it. Of a described
+    input its values are near those of ``x``. ``robust`` says
+    that no change of any features does it, which is a proof as well.
+
+    ``must_not`` lists features, by names or indices, that a counterfactual must not change, such as
+    an age; ``robust`` is then about changes of the other features.
+
+    Described features with a direction (``integer("age", 17, 90, only="up")``) change that way
+    alone; ``robust`` and the lower bound are about such changes.
+
+    With ``count`` the result has further changes in ``alternatives``, the least first: each is the
+    least among those that do not change all features of a set shown before, with a proven bound.
+
+    ``minimise="distance"`` asks for the nearest counterfactual instead. Its distance is Gower's::
+
+        Σ_f c_f Σ_{i ∈ f} |x'_i − x_i| / s_i,   s_i = min(ε_i, u_i − l_i)
+
+    over the features ``f`` with their coordinates ``i``: each change counts as a share of the
+    radius, or of the length of the domain where that is smaller. Whole numbers change by whole
+    steps, ordinal values by places, with the radius rounded down. A category counts ``c_f`` if it
+    changes, and nothing if not; so does a number that becomes missing, or a missing value that
+    becomes a number. ``result.distance`` has it. A prediction changes just beyond a tie, so a
+    result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
+            for a network with a flat input also an image of one channel, or of ``image_shape``,
+            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
+            mapping; see :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
+            :mod:`milp_verix.inputs.radii`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features.
+        costs: a positive number ``c_f`` for each feature, or for those that a mapping names:
+            the cheapest set is sought instead of the smallest, or the distance is weighed.
+        must_not: features that a counterfactual must not change, by names or indices.
+        minimise: ``"features"`` or ``"distance"``.
+        count: number of changes to find, the first one included.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; see ``docs/solvers.md``.
+        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
+            limit.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
+            do.
+        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
+            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
+            change), ``"start"`` (the same, from the worst input known, or the best
+            explanation), or ``"auto"``, which measurements prefer for each solver
+            (``docs/warm_starts.md``).
+        tolerances: the distances that separate a proof from noise.
+        progress: called after each program.
+        snapshots: called with a function that returns the result so far: at the start, and
+            whenever more is known.
+        resume: an earlier result of the same question, or the path of its JSON: its
+            counterfactual is run again if it leaves ``must_not`` alone. Its lower bound is no
+            proof: a note tells it where it is above that of this run.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    question, asked = parted("contrastive", locals())
+
+    from milp_verix.api.problem import Problem
+    from milp_verix.searches.contrast.contrastive import contrastive_of
+
+    with refusing_no_bounds():
+        return contrastive_of(Problem(**question), **asked)
+
+
+@remedied
+def enumerate_explanations(
+    network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
+    delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
+    against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
+    image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None, limit: int | None = None,
+    solver: str | Solver = "auto", time_limit: float | None = None,
+    check_time_limit: float | None = None, memory: float | str | None = None,
+    threads: int = 1, warm: str = "auto", tolerances: Tolerances = USUAL.tolerances,
+    progress: Callable[[EnumerationProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], Enumeration]], None] | None = None
+) -> Enumeration:
+    """Find the minimal abductive and contrastive explanations of the prediction at ``x``.
+
+    There may be exponentially many: ``limit`` stops once so many were found, of both kinds
+    together; the time limit and Ctrl-C return those found so far. A set whose check is UNKNOWN
+    is listed on neither side, and the enumeration is then not complete.
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
+            for a network with a flat input also an image of one channel, or of ``image_shape``,
+            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
+            mapping; see :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
+            :mod:`milp_verix.inputs.radii`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features.
+        limit: the most explanations, of both kinds together; None for all.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; see ``docs/solvers.md``.
+        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
+            limit.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
+            do.
+        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
+            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
+            change), ``"start"`` (the same, from the worst input known, or the best
+            explanation), or ``"auto"``, which measurements prefer for each solver
+            (``docs/warm_starts.md``).
+        tolerances: the distances that separate a proof from noise.
+        progress: called after each round.
+        snapshots: called with a function that returns the result so far: at the start, and
+            after each explanation that is found.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    question, asked = parted("enumerate", locals())
+
+    from milp_verix.api.problem import Problem
+    from milp_verix.searches.importance.marco import enumerate_problem
+
+    with refusing_no_bounds():
+        return enumerate_problem(Problem(**question), **asked)
+
+
+@remedied
+def inflate(
+    network: NetworkLike, x: InputLike, explanation: FeatureSetLike | None = None, *,
+    epsilon: Epsilon, norm: str = "linf", delta: float | None = None,
+    domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
+    against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
+    image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None, rows: Any = None,
+    within: Epsilon = math.inf, resolution: float = 0.01, solver: str | Solver = "auto",
+    time_limit: float | None = None, check_time_limit: float | None = None,
+    memory: float | str | None = None, seed: int = 0, threads: int = 1,
+    bounds: BoundMethod | str = "auto", segments: int = 6,
+    formulation: str | Formulation = "big_m", warm: str = "auto",
+    tolerances: Tolerances = USUAL.tolerances,
+    progress: Callable[[RangesProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], Ranges]], None] | None = None
+) -> Ranges:
+    """Find the widest ranges of an explanation's features that provably keep the prediction.
+
+    An inflated abductive explanation (Izza, Ignatiev, Stuckey, Marques-Silva, AAAI 2024): the
+    prediction stays with each kept feature anywhere in its range, all of them at once, and all
+    other features free as in the question. The ranges are maximal: one step beyond each, the others
+    as they are, there is a counterfactual. A step of a whole number is 1, of a category another
+    word, of a real number ``resolution``; those of trees end at their
+    thresholds, unless there are rules. Which of several maximal boxes is found depends on the order
+    in which ranges are widened: first the one that gains the most of the ``rows``, without rows the
+    widest. The norm must be L∞. Ctrl-C and the time limit return the ranges so far.
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
+            for a network with a flat input also an image of one channel, or of ``image_shape``,
+            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
+            mapping; see :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
+            :mod:`milp_verix.inputs.radii`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features.
+        explanation: the features to keep, as for :func:`milp_verix.audit`; by default those of
+            :func:`milp_verix.explain`.
+        rows: inputs that are worth covering, and whose share in the ranges is counted: an array
+            with an input in each row, a DataFrame or a list of mappings, by the names of
+            columns.
+        within: how far kept features may move at most, as ``epsilon`` is given; by default over
+            their whole domain.
+        resolution: how near to the end of a real range a counterfactual must be, as a share of
+            the feature's room.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; see ``docs/solvers.md``.
+        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
+            limit.
+        seed: seed of the order ``"random"``.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
+            do.
+        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
+            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
+            ``"lp"`` or ``"milp"``, or a function.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000: more pieces decide more checks, and take longer.
+        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
+            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
+            takes each.
+        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
+            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
+            change), ``"start"`` (the same, from the worst input known, or the best
+            explanation), or ``"auto"``, which measurements prefer for each solver
+            (``docs/warm_starts.md``).
+        tolerances: the distances that separate a proof from noise.
+        progress: called after each end that is decided.
+        snapshots: called with a function that returns the ranges so far.
+
+    Raises:
+        InputError: an argument does not fit; the features to keep are no explanation; a kept
+            feature may move without end.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    question, asked = parted("inflate", locals())
+
+    from milp_verix.api.problem import Problem
+    from milp_verix.searches.audit.feature_sets import groups_for
+    from milp_verix.searches.ranges.inflate import inflate_problem
+
+    if inputs is None:
+        question["features"] = groups_for(explanation, features)
+    with refusing_no_bounds():
+        return inflate_problem(Problem(**question), **asked)
+
+
+@remedied
+def check(
+    network: NetworkLike, x: InputLike, free: Sequence[int | str], *, epsilon: Epsilon,
+    norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
+    features: FeaturesLike = None, feature_names: Sequence[str] | None = None,
+    label: ClassLike | None = None, against: ClassLike | Sequence[ClassLike] | None = None,
+    output: int | None = None, image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None, solver: str | Solver = "auto",
+    time_limit: float | None = None, check_time_limit: float | None = None,
+    memory: float | str | None = None, threads: int = 1, bounds: BoundMethod | str = "auto",
+    segments: int = 6, formulation: str | Formulation = "big_m", warm: str = "auto",
+    tolerances: Tolerances = USUAL.tolerances
+) -> Check:
+    """Decide whether the prediction survives every perturbation of the features ``free``.
+
+    The claim: for every ``x'`` in ``domain`` that equals ``x`` outside ``free`` and has
+    ``‖x' − x‖ ≤ epsilon`` in ``norm``, the predicted class is the same, or, if ``delta`` is given,
+    every output (or the one numbered ``output``) moves by at most ``delta``.
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
+            for a network with a flat input also an image of one channel, or of ``image_shape``,
+            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
+            mapping; see :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
+            :mod:`milp_verix.inputs.radii`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features.
+        free: the features that may change, by indices or names; see ``features``.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; see ``docs/solvers.md``.
+        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
+            limit.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
+            do.
+        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
+            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
+            ``"lp"`` or ``"milp"``, or a function.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000: more pieces decide more checks, and take longer.
+        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
+            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
+            takes each.
+        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
+            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
+            change), ``"start"`` (the same, from the worst input known, or the best
+            explanation), or ``"auto"``, which measurements prefer for each solver
+            (``docs/warm_starts.md``).
+        tolerances: the distances that separate a proof from noise.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    question, asked = parted("check", locals())
+
+    from milp_verix.api.problem import Problem
+    from milp_verix.searches.explain.check import check_problem
+
+    with refusing_no_bounds():
+        return check_problem(Problem(**question), **asked)
+
+
+@remedied
+def audit(
+    network: NetworkLike, x: InputLike, explanation: FeatureSetLike, *, epsilon: Epsilon,
+    norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
+    features: FeaturesLike = None, feature_names: Sequence[str] | None = None,
+    label: ClassLike | None = None, against: ClassLike | Sequence[ClassLike] | None = None,
+    output: int | None = None, image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None, sound_only: bool = False,
+    minimum: bool = False, order: OrderLike = "influence", transformation: str = "reversal",
+    traversal: str = "galloping", solver: str | Solver = "auto", exactness: str = "exact",
+    time_limit: float | None = None, check_time_limit: float | None = None,
+    memory: float | str | None = None, seed: int = 0, threads: int = 1,
+    bounds: BoundMethod | str = "auto", segments: int = 6,
+    formulation: str | Formulation = "big_m", warm: str = "auto", reuse: bool = True,
+    tolerances: Tolerances = USUAL.tolerances,
+    progress: Callable[[AuditProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], Audit]], None] | None = None
+) -> Audit:
+    """Judge an explanation by any tool: is it sound, is it minimal, and if not, what would be.
+
+    Sound: with the features in ``explanation`` fixed, no change of the others in the ball changes
+    the prediction; this is proven, or refuted by an input run in onnxruntime. Of a sound set the
+    result has the features that can be left out, all together, and a counterfactual for each other
+    feature. To another set it adds features that make it sound, as few as the order finds. Ctrl-C
+    and the time limit return the result so far; "not known" is an answer, too. The check of
+    soundness may take half of a limited time.
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
+            for a network with a flat input also an image of one channel, or of ``image_shape``,
+            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
+            mapping; see :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
+            :mod:`milp_verix.inputs.radii`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features.
+        explanation: the features that are said to keep the prediction: their indices or names;
+            a mask, an array of bool (or of 0 and 1, with two axes or more) with an entry for
+            each coordinate, each pixel or each feature; or an :class:`Explanation`, whose
+            groups :func:`milp_verix.audit` takes if ``features`` is None.
+        sound_only: whether to end once soundness is decided.
+        minimum: whether to search the smallest sound set of all, too, and, for a set that is
+            not sound, the smallest one that holds it (:func:`milp_verix.minimum`).
+        order: the order in which features are tried, as for :func:`milp_verix.explain`.
+        transformation: as for :func:`milp_verix.explain`.
+        traversal: as for :func:`milp_verix.explain`.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; see ``docs/solvers.md``.
+        exactness: ``"exact"``; or, faster and still sound, with features left undecided:
+            ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
+        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
+            limit.
+        seed: seed of the order ``"random"``.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
+            do.
+        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
+            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
+            ``"lp"`` or ``"milp"``, or a function.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000: more pieces decide more checks, and take longer.
+        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
+            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
+            takes each.
+        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
+            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
+            change), ``"start"`` (the same, from the worst input known, or the best
+            explanation), or ``"auto"``, which measurements prefer for each solver
+            (``docs/warm_starts.md``).
+        reuse: whether a check uses points and bounds of earlier checks; without it, the same
+            explanation takes longer.
+        tolerances: the distances that separate a proof from noise.
+        progress: called at the start, before each check, and after each decision.
+        snapshots: called with a function that returns the result so far.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    question, asked = parted("audit", locals())
+
+    from milp_verix.api.problem import Problem
+    from milp_verix.searches.audit.audit import audit_of
+    from milp_verix.searches.audit.feature_sets import groups_for
+
+    if inputs is None:
+        question["features"] = groups_for(explanation, features)
+    with refusing_no_bounds():
+        return audit_of(Problem(**question), **asked)
+
+
+@remedied
+def relevance(
+    network: NetworkLike, x: InputLike, feature: str | int | Sequence[str | int], *,
+    epsilon: Epsilon, norm: str = "linf", delta: float | None = None,
+    domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
+    against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
+    image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None, solver: str | Solver = "auto",
+    time_limit: float | None = None, check_time_limit: float | None = None,
+    memory: float | str | None = None, threads: int = 1, warm: str = "auto",
+    tolerances: Tolerances = USUAL.tolerances,
+    progress: Callable[[RelevanceProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], Relevance]], None] | None = None
+) -> Relevance:
+    """Decide whether a protected feature is necessary, relevant or irrelevant for the decision.
+
+    ``feature`` is a name, an index, or several of these, which count as one feature: *necessary*
+    if every explanation of the prediction at ``x`` contains one of them, that is, if changing them
+    alone can change the prediction; *relevant* if some minimal explanation does; *irrelevant* if
+    none does. The result has the proof of a difference: two inputs that differ in these features
+    alone and are decided differently.
+
+    The number of checks may grow exponentially with that of the other features; at the time limit
+    and after Ctrl-C the answers proven by then come back, None for an open one.
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
+            for a network with a flat input also an image of one channel, or of ``image_shape``,
+            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
+            mapping; see :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
+            :mod:`milp_verix.inputs.radii`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features.
+        feature: the protected feature, or several, by names or indices.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; see ``docs/solvers.md``.
+        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
+            limit.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
+            do.
+        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
+            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
+            change), ``"start"`` (the same, from the worst input known, or the best
+            explanation), or ``"auto"``, which measurements prefer for each solver
+            (``docs/warm_starts.md``).
+        tolerances: the distances that separate a proof from noise.
+        progress: called before each set that is tried.
+        snapshots: called with a function that returns the result so far, before each set.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    question, asked = parted("relevance", locals())
+
+    from milp_verix.api.problem import Problem
+    from milp_verix.searches.importance.relevance import relevance_of
+
+    with refusing_no_bounds():
+        return relevance_of(Problem(**question), **asked)
+
+
+@remedied
+def importance(
+    network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
+    delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
+    against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
+    image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None, index: str = "shapley",
+    beside: ArrayLike | None = None, solver: str | Solver = "auto",
+    time_limit: float | None = None, check_time_limit: float | None = None,
+    memory: float | str | None = None, threads: int = 1, warm: str = "auto",
+    tolerances: Tolerances = USUAL.tolerances,
+    progress: Callable[[EnumerationProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], Importance]], None] | None = None,
+    resume: EarlierImportance | None = None
+) -> Importance:
+    """Weigh the features of the prediction at ``x`` by a power index, with proven brackets.
+
+    A set of features is worth 1 if fixing it keeps the prediction, else 0. The index says how much
+    each feature has to do with that:
+
+    - ``"shapley"``: over all orders of the features, how often a feature turns a set into one that
+      keeps the prediction (Shapley, Shubik); the values sum up to 1;
+    - ``"holler-packel"``: the share of minimal explanations that contain a feature, its formal
+      feature attribution (Yu, Ignatiev, Stuckey, 2023);
+    - ``"deegan-packel"``: the same, with each explanation shared out among its features;
+    - ``"responsibility"``: 1 / k for a feature whose smallest minimal explanation has k features
+      (Biradar, Izza, Lobo, Viswanathan, Zick, AAAI 2024).
+
+    The result has a bracket for each feature at any time: the time limit and Ctrl-C return the one
+    so far. Values are exact once all sets are decided, which takes seconds for some twenty features
+    and may take too long for many. ``result.under(index)`` has another index without a search.
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
+            for a network with a flat input also an image of one channel, or of ``image_shape``,
+            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
+            mapping; see :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
+            :mod:`milp_verix.inputs.radii`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features.
+        index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
+        beside: a score of each feature by another tool, such as a SHAP value, in their order or
+            by name; scores of coordinates add up in their feature. ``result.misordered`` has
+            the pairs of features that the size of these scores orders otherwise than is proven
+            of the index.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; see ``docs/solvers.md``.
+        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
+            limit.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
+            do.
+        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
+            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
+            change), ``"start"`` (the same, from the worst input known, or the best
+            explanation), or ``"auto"``, which measurements prefer for each solver
+            (``docs/warm_starts.md``).
+        tolerances: the distances that separate a proof from noise.
+        progress: called after each set that is found.
+        snapshots: called with a function that returns the result so far: at the start, and
+            after each set that is found.
+        resume: an earlier result of the same question, by any index, or the path of its JSON:
+            its counterfactuals are run again, and its sets that keep the prediction are proven
+            again.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    question, asked = parted("importance", locals())
+
+    from milp_verix.api.problem import Problem
+    from milp_verix.searches.importance.importance import importance_of
+
+    with refusing_no_bounds():
+        return importance_of(Problem(**question), **asked)
+
+
+@remedied
+def robustness_radius(
+    network: NetworkLike, x: InputLike, *, norm: str = "linf", delta: float | None = None,
+    domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
+    against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
+    image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None,
+    free: Sequence[int | str] | None = None, each: bool = False,
+    largest: float | None = None, tolerance: float = 0.01, scale: Epsilon = 1.0,
+    solver: str | Solver = "auto", time_limit: float | None = None,
+    check_time_limit: float | None = None, memory: float | str | None = None,
+    threads: int = 1, bounds: BoundMethod | str = "auto", segments: int = 6,
+    formulation: str | Formulation = "big_m", warm: str = "auto",
+    tolerances: Tolerances = USUAL.tolerances,
+    progress: Callable[[RadiusProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], RobustnessRadii]], None] | None = None
+) -> RobustnessRadii:
+    """Bracket the largest radius at which features are irrelevant together.
+
+    The radius is the supremum of all ``ε`` for which no change of the features ``free`` by at most
+    ``ε`` in ``norm``, inside the domain, changes the prediction while all other features stay. With
+    all features free it is the robustness radius of the input. The bracket has a proof at its lower
+    end and a counterfactual at its upper end. Ctrl-C and the time limit return the bracket so far.
+
+    Of described ``inputs``, the radius ``ε`` stands for the radii ``ε · scale`` of the features.
+    Whole numbers and values of categories only move in steps, so the supremum is where the next
+    step comes within reach.
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
+            for a network with a flat input also an image of one channel, or of ``image_shape``,
+            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
+            mapping; see :mod:`milp_verix.inputs.one_row`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features.
+        free: the features that change together, by indices or names; all of them by default.
+        each: whether to bracket the radius of each feature alone instead.
+        largest: the largest radius to ask about, in the units of the input; by default that of
+            the domain. An unlimited domain needs it.
+        tolerance: the width that a bracket is to have, as a share of its upper end.
+        scale: of described inputs, the radius of each feature at the radius 1, given as
+            ``epsilon`` is for :func:`milp_verix.explain`: 1 for a radius in each feature's
+            unit, ``"100%"`` for a share of each range, radii by name for a factor of these.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; see ``docs/solvers.md``.
+        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
+            limit.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
+            do.
+        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
+            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
+            ``"lp"`` or ``"milp"``, or a function.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000: more pieces decide more checks, and take longer.
+        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
+            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
+            takes each.
+        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
+            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
+            change), ``"start"`` (the same, from the worst input known, or the best
+            explanation), or ``"auto"``, which measurements prefer for each solver
+            (``docs/warm_starts.md``).
+        tolerances: the distances that separate a proof from noise.
+        progress: called before each question.
+        snapshots: called with a function that returns the result so far. The function may be
+            called at any time, in any thread.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    question, asked = parted("radius", locals())
+
+    from milp_verix.api.problem import Problem
+    from milp_verix.searches.radius.robustness import radius_of
+
+    with refusing_no_bounds():
+        return radius_of(Problem(**question), **asked)
+
+
+@remedied
+def epsilon_sweep(
+    network: NetworkLike, x: InputLike, *, epsilons: Epsilon | Sequence[Epsilon],
+    norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
+    features: FeaturesLike = None, feature_names: Sequence[str] | None = None,
+    label: ClassLike | None = None, against: ClassLike | Sequence[ClassLike] | None = None,
+    output: int | None = None, image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None, nested: bool = True,
+    order: OrderLike = "influence", transformation: str = "reversal",
+    traversal: str = "galloping", solver: str | Solver = "auto", exactness: str = "exact",
+    time_limit: float | None = None, check_time_limit: float | None = None,
+    memory: float | str | None = None, seed: int = 0, threads: int = 1,
+    bounds: BoundMethod | str = "auto", segments: int = 6,
+    formulation: str | Formulation = "big_m", warm: str = "auto", reuse: bool = True,
+    tolerances: Tolerances = USUAL.tolerances,
+    progress: Callable[[Progress], None] | None = None,
+    snapshots: Callable[[Callable[[], EpsilonSweep]], None] | None = None
+) -> EpsilonSweep:
+    """Find a locally minimal explanation at each of several radii, the largest first.
+
+    Features that are irrelevant together at a radius are irrelevant together at every smaller one,
+    so each radius begins with those of the radius before (Wu, Wu, Barrett, NeurIPS 2023, Figure 6).
+    Ctrl-C and the time limit return sound explanations at all radii; features not decided yet are
+    in ``unknown``. Radii share a time limit: each may take an equal part of the time that is left.
+    The radius of the problem itself is not used.
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
+            for a network with a flat input also an image of one channel, or of ``image_shape``,
+            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
+            mapping; see :mod:`milp_verix.inputs.one_row`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features.
+        epsilons: different radii in any sequence, in the units of the input. Of described
+            ``inputs``, each is a number, a share of each feature's range such as ``"10%"``, or
+            radii by name; of any two, one is at least as large for every feature.
+        nested: whether a radius begins with the irrelevant features of the radius before; if
+            not, each explanation is that of :func:`milp_verix.explain`.
+        order: as for :func:`milp_verix.explain`.
+        transformation: as for :func:`milp_verix.explain`.
+        traversal: as for :func:`milp_verix.explain`.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; see ``docs/solvers.md``.
+        exactness: ``"exact"``; or, faster and still sound, with features left undecided:
+            ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
+        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
+            limit.
+        seed: seed of the order ``"random"``.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
+            do.
+        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
+            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
+            ``"lp"`` or ``"milp"``, or a function.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000: more pieces decide more checks, and take longer.
+        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
+            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
+            takes each.
+        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
+            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
+            change), ``"start"`` (the same, from the worst input known, or the best
+            explanation), or ``"auto"``, which measurements prefer for each solver
+            (``docs/warm_starts.md``).
+        reuse: whether a check uses points and bounds of earlier checks; without it, the same
+            explanation takes longer.
+        tolerances: the distances that separate a proof from noise.
+        progress: called as by :func:`milp_verix.explain`, for one radius after the other.
+        snapshots: called with a function that returns the sweep so far: the radii that were
+            reached.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    question, asked = parted("sweep", locals())
+
+    from milp_verix.api.problem import Problem
+    from milp_verix.searches.radius.sweep import sweep_of
+
+    with refusing_no_bounds():
+        return sweep_of(Problem(**question), **asked)
+
+
+@remedied
+def compare(
+    network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
+    delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
+    against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
+    image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None, solvers: Sequence[str] | None = None,
+    formulations: Sequence[str] = ("big_m",), task: str = "check", master: str = "program",
+    checks: Sequence[Sequence[int | str]] | None = None, most_checks: int | None = None,
+    rounds: int = 1, relaxations: bool = False, order: OrderLike = "influence",
+    transformation: str = "reversal", traversal: str = "galloping",
+    exactness: str = "exact", time_limit: float | None = None,
+    check_time_limit: float | None = None, memory: float | str | None = None, seed: int = 0,
+    threads: int = 1, bounds: BoundMethod | str = "auto", segments: int = 6,
+    warm: str = "auto", reuse: bool = True, tolerances: Tolerances = USUAL.tolerances,
+    progress: Callable[[Pair], None] | None = None,
+    snapshots: Callable[[Callable[[], Comparison]], None] | None = None
+) -> Comparison:
+    """Answer the same checks with each solver and formulation, or find the same explanation.
+
+    Every definite verdict of a run is compared with every counterfactual of the other runs, see
+    ``milp_verix.comparison.contradictions``; contradictions are in ``disagreements``. A pair that
+    does not fit (the solver is not installed, or does not take the formulation) is in ``skipped``
+    with the reason. Ctrl-C ends the comparison with the runs finished by then.
+
+    ``time_limit`` holds for all of it: the explanation that the checks come from, and each run
+    after it, gets an equal share of the time that is left.
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
+            for a network with a flat input also an image of one channel, or of ``image_shape``,
+            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
+            mapping; see :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
+            :mod:`milp_verix.inputs.radii`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features.
+        solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; by default all that are installed.
+        formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
+        task: ``"check"``: each pair answers the same checks, each by itself, with nothing
+            learned from the ones before; ``"explain"``: each pair finds an explanation, and
+            which checks it asks depends on the points that its solver finds; ``"minimum"``:
+            each pair finds a minimum explanation with a proven bound; ``"contrastive"``: a
+            smallest contrast.
+        master: of minima, as for :func:`milp_verix.minimum`: ``"program"``, by which the
+            solvers differ, ``"tree"``, which is the same for all, or ``"auto"``.
+        checks: lists of free features, each a check; by default the checks that decide an
+            explanation, which ``auto`` finds before the runs.
+        most_checks: the most checks of the explanation that are compared: spread evenly over
+            those that bounds and attacks alone do not decide. By default all of them.
+        rounds: how often each pair runs, in turns, 1 to 100; the run with the median time
+            counts.
+        relaxations: whether the records of each check have the optimum of the linear
+            relaxation, which HiGHS finds, outside of the times of the runs.
+        order: as for :func:`milp_verix.explain`; where ``checks`` are given there is none.
+        transformation: as for :func:`milp_verix.explain`.
+        traversal: as for :func:`milp_verix.explain`.
+        exactness: ``"exact"``; or, faster and still sound, with features left undecided:
+            ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
+        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
+            limit.
+        seed: seed of the order ``"random"``.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
+            do.
+        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
+            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
+            ``"lp"`` or ``"milp"``, or a function.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000: more pieces decide more checks, and take longer.
+        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
+            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
+            change), ``"start"`` (the same, from the worst input known, or the best
+            explanation), or ``"auto"``, which measurements prefer for each solver
+            (``docs/warm_starts.md``).
+        reuse: whether a check uses points and bounds of earlier checks; without it, the same
+            explanation takes longer.
+        tolerances: the distances that separate a proof from noise.
+        progress: called with each pair before it runs.
+        snapshots: called as by :func:`milp_verix.explain`: at the start and after each run.
+
+    Raises:
+        InputError: an argument does not fit, or no pair does.
+        ModelError: the network cannot be read or encoded.
+    """
+    question, asked = parted("compare", locals())
+
+    from milp_verix.api.problem import Problem
+    from milp_verix.comparison.compare import compare_solvers
+
+    with refusing_no_bounds():
+        return compare_solvers(Problem(**question), **asked)
+
+
+@remedied
+def encode_check(
+    network: NetworkLike, x: InputLike, free: Sequence[int | str] | None = None, *,
+    epsilon: Epsilon, norm: str = "linf", delta: float | None = None,
+    domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
+    against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
+    image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None, quadratic: bool = False,
+    bounds: BoundMethod | str = "auto", segments: int = 6,
+    formulation: str | Formulation = "big_m"
+) -> Encoding:
+    """Return the program that :func:`milp_verix.check` solves for the features ``free``.
+
+    ``encoding.input`` is ``x'``, flat, and ``encoding.output`` the margins, both as expressions in
+    the columns of ``encoding.program``. Classification: ``f_j(x') − f_c(x')`` for each class ``j``
+    but the predicted ``c``, ascending. Regression: ``f_k(x') − f_k(x) − delta`` for each output,
+    then ``f_k(x) − f_k(x') − delta``. The prediction survives where no margin can be above zero:
+
+        >>> row, constant = encoding.output.row(0, encoding.program.columns)
+        >>> encoding.program.write("check.lp", cost=-row)   # least cost = constant − most margin
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
+            for a network with a flat input also an image of one channel, or of ``image_shape``,
+            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
+            mapping; see :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
+            :mod:`milp_verix.inputs.radii`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features.
+        free: the features that may change, by indices or names; all of them by default.
+        quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents
+            that enclose it.
+        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
+            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
+            ``"lp"`` or ``"milp"``, or a function.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000: more pieces decide more checks, and take longer.
+        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
+            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
+            takes each.
+
+    Raises:
+        InputError: an argument does not fit, or the network is undefined for some inputs of the
+            ball, or leaves float64.
+        ModelError: the network cannot be read or encoded.
+    """
+    question, asked = parted("export", locals())
+
+    from milp_verix.api.problem import Problem
+    from milp_verix.oracle.check_program import encode_problem
+
+    with refusing_no_bounds():
+        return encode_problem(Problem(**question), **asked)
+
+
+@remedied
+def find_rules(
+    network: NetworkLike, rows: Any, *, epsilon: Epsilon, norm: str = "linf",
+    delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
+    against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
+    image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None, count: int = 12,
+    tries: int | None = None, seed: int = 0, time_limit: float | None = None,
+    memory: float | str | None = None
+) -> Rules:
+    """Find a few proven rules that cover the rows of a table.
+
+    Rows that no rule covers yet are drawn one after the other, explained, and inflated towards the
+    other rows of their class (:func:`milp_verix.inflate`). Out of all rules found, those are chosen
+    that add the most rows, greedily: a cover within a factor ``1 − 1/e`` of the best choice of as
+    many of these rules (Nemhauser, Wolsey, Fisher, 1978). Each rule is a proof about every input in
+    its ranges, not about the rows alone.
+
+    ``asked`` are the options of the question; ``epsilon=math.inf`` lets all features outside a rule
+    take any value.
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        rows: inputs, as ``rows`` of :func:`milp_verix.inflate`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
+            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
+            :mod:`milp_verix.inputs.radii`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
+            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
+            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
+            features: domains, whole numbers, categories, and rules between features.
+        count: the most rules to return.
+        tries: rows to explain; three for each rule by default.
+        seed: seed of the rows drawn.
+        time_limit: seconds; the rules found by then are returned.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
+            limit.
+
+    Raises:
+        InputError: an argument does not fit, or no row is an input of the question.
+        ModelError: the network cannot be read or encoded.
+    """
+    given = fitting("rules", locals())
+
+    from milp_verix.searches.ranges.table_rules import rules_of_table
+
+    asked = {row.name: given.pop(row.name) for row in rows_of("rules", QUESTION)}
+    with refusing_no_bounds():
+        return rules_of_table(given.pop("network"), given.pop("rows"), asked, **given)

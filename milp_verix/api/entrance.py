@@ -1,0 +1,90 @@
+"""What all public calls do first: options are parted, values checked, errors of a call told.
+
+A call that poses a problem gives its arguments to :func:`parted`; see ``docs/write_calls.py``,
+which writes the calls from the table of options.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import fields
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
+
+from milp_verix.base.clock import deadline_in
+from milp_verix.base.names import meant
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.problem.option_rows import QUESTION, SEARCH
+from milp_verix.problem.options import fitting, rows_of
+from milp_verix.problem.search import Search
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_OF_SEARCH = frozenset(one.name for one in fields(Search))
+
+
+def parted(call: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments of ``Problem``, and those of its method ``call``, from those given.
+
+    The search's options become one of the method's. The time limit runs from now on: reading the
+    network and posing the problem count towards it. Raises ``InputError`` for a value of a wrong
+    kind, for an option of a search that does not fit, and where a model in memory was fitted again
+    since it was loaded.
+    """
+    given = fitting(call, given)
+    question = {name: given.pop(name) for name in ("network", "x")}
+    question |= {row.name: given.pop(row.name) for row in rows_of(call, QUESTION)}
+    question.setdefault("epsilon", 0.0)  # of calls that ask about several radii
+    search = {row.name: given.pop(row.name) for row in rows_of(call, SEARCH)}
+    limit = search.get("time_limit")
+    if isinstance(limit, int | float) and limit > 0:
+        search["time_limit"] = deadline_in(limit)
+    if isinstance(question["network"], LoadedModel):
+        question["network"].require_unchanged()
+    return question, {**given, "search": Search(**search)}
+
+
+def remedied(function: Callable[P, R]) -> Callable[P, R]:
+    """Return ``function``; its error for a missing or unknown option says what to give instead."""
+    plain = signature(function)
+    readable = [one.replace(annotation=_Told(one.annotation)) for one in plain.parameters.values()]
+
+    @wraps(function)
+    def call(*args: P.args, **options: P.kwargs) -> R:
+        try:
+            return function(*args, **options)
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is None or trace.tb_next is not None:  # raised inside, not by the call
+                raise
+            told = str(error).replace("Problem.__init__", "Problem")
+            raise TypeError(told + _remedy(told, plain.parameters)) from None
+
+    call.__signature__ = plain.replace(  # type: ignore[attr-defined]
+        parameters=readable, return_annotation=_Told(plain.return_annotation)
+    )
+    return call
+
+
+class _Told(str):
+    """A type in words, without quotation marks in a signature."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def _remedy(told: str, known: Collection[str]) -> str:
+    name = [*told.split("'"), ""][1]
+    if "missing" in told and name == "epsilon":
+        return ": give how far inputs may differ, such as epsilon=0.1, or 'inf' if described"
+    if "unexpected" not in told or "Did you mean" in told:
+        return ""
+    if "search" in known and name in _OF_SEARCH:
+        return f"; give search=Search({name}=…)"
+    return meant(name, known)
+
+
+def different(function: Callable[..., Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return those of the arguments ``given`` that are not the defaults of ``function``."""
+    known = signature(function).parameters
+    return {name: value for name, value in given.items() if value is not known[name].default}

@@ -1,0 +1,451 @@
+"""The table of options: what each public call takes beside a network and an input.
+
+``docs/write_calls.py`` writes signatures and docstrings of the calls from these rows; a row has, in
+this order, the option's name, its type and its default as the source spells them, the kind of
+values that fit, the calls that take it, and what it means. Of an option that means something else
+to another call there are several rows.
+"""
+
+# a row is read as one
+# fmt: off
+from dataclasses import dataclass
+from pathlib import Path
+
+from milp_verix.base.argument_kinds import (
+    ANYTHING,
+    CLASS,
+    FEATURE,
+    FLAG,
+    GRID,
+    INTEGER,
+    METHOD,
+    NAMES,
+    NUMBER,
+    NUMBER_OR_TEXT,
+    PATH,
+    SECONDS,
+    SEVERAL,
+    SOLVER,
+    SOLVERS,
+    TEXT,
+    TEXTS,
+    Kind,
+    instance_of,
+)
+from milp_verix.inputs.inputs import Inputs
+
+REQUIRED = ""
+"""The default of an option that must be given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A row of the table: an option of the ``calls`` that take it."""
+
+    name: str
+    type: str
+    default: str
+    fits: Kind
+    calls: tuple[str, ...]
+    text: str
+
+
+ONE_INPUT = (
+    "explain",
+    "minimum",
+    "contrastive",
+    "enumerate",
+    "inflate",
+    "check",
+    "audit",
+    "relevance",
+    "importance",
+    "radius",
+    "sweep",
+    "compare",
+    "export",
+)
+"""The methods of ``Problem`` that answer a question; ``"rules"`` and ``"many"`` are the functions
+``find_rules`` and ``explain_many``."""
+
+_CALLS = (*ONE_INPUT, "rules", "many")
+
+
+def _but(*without: str) -> tuple[str, ...]:
+    return tuple(one for one in _CALLS if one not in without)
+
+
+_BALL = _but("radius", "sweep", "many")
+_TIMED = _but("export", "rules", "many")
+_LIMITED = _but("export", "rules")
+_SOLVING = _but("export", "rules", "compare")
+_TRAVERSING = ("explain", "audit", "sweep", "compare", "many")
+_SEEDED = ("inflate", *_TRAVERSING)
+_ENCODED = ("explain", "inflate", "check", "audit", "radius", "sweep", "export", "many")
+_BOUNDED = (*_ENCODED, "compare")
+_LIMITS = Kind("a milp_verix.SearchLimits", lambda value: hasattr(value, "without")).or_none()
+_SEARCH = Kind("a milp_verix.Search", lambda value: hasattr(value, "require_only"))
+
+QUESTION: tuple[Option, ...] = (  # what a question is about
+    Option("epsilon", "Epsilon", REQUIRED, ANYTHING, _BALL,
+        """radius of the ball, in the units of the input, or a radius for each feature by name; for
+        described ``inputs`` also a share of each feature's range, ``"10%"``, standard deviations,
+        ``"0.5sd"``, or ``math.inf`` for the whole domain, see :mod:`milp_verix.inputs.radii`."""),
+    Option("epsilon", "Epsilon | Sequence[Epsilon]", REQUIRED, ANYTHING, ("many",),
+        """one radius or several, in the units of the inputs."""),
+    Option("norm", "str", '"linf"', TEXT, _CALLS,
+        """``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together."""),
+    Option("delta", "float | None", "None", NUMBER.or_none(), _CALLS,
+        """for regression, the change of an output that counts, in the output's units."""),
+    Option("domain", "Domain", "UNIT_DOMAIN", ANYTHING, _CALLS,
+        """lower and upper end of the input domain, scalars or arrays of the input's shape, or by
+        the names of the coordinates; also a DataFrame with both ends as its rows."""),
+    Option("features", "FeaturesLike", "None", ANYTHING, _CALLS,
+        """``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer array of
+        the input's shape (group numbers), or lists of flat coordinates."""),
+    Option("feature_names", "Sequence[str] | None", "None", ANYTHING, _CALLS,
+        """the features' names, a text for each: in summaries and pictures, and wherever an argument
+        takes features."""),
+    Option("label", "ClassLike | None", "None", CLASS.or_none(), _CALLS,
+        """the class explained, by number or name; it must be the predicted one."""),
+    Option("against", "ClassLike | Sequence[ClassLike] | None", "None", FEATURE.or_none(), _CALLS,
+        """the class, or classes, that must not overtake the predicted one, by number or name; all
+        others by default."""),
+    Option("output", "int | None", "None", ANYTHING, _CALLS,
+        """the output that a regression is about; all of them by default."""),
+    Option("image_shape", "Sequence[int] | None", "None", ANYTHING, _CALLS,
+        """the shape in which a flat input is an image: ``(height, width)``, ``(height, width,
+        channels)`` or ``(channels, height, width)``. ``features="pixels"``, ``x`` and figures
+        follow it."""),
+    Option("inputs", "Inputs | Sequence[Feature] | None", "None", ANYTHING, _but("many"),
+        """a description of the input, :class:`milp_verix.Inputs` or a list of its features:
+        domains, whole numbers, categories, and rules between features. ``x`` may then be a mapping
+        from their names to values."""),
+    Option("inputs", "Inputs | Sequence[Feature] | None",
+        "None", instance_of(Inputs, str, Path).or_none(), ("many",),
+        """the description of the inputs, :class:`milp_verix.Inputs` or its file. A table, a pandas
+        DataFrame too, then has a column for each feature, with numbers or words, and ``epsilon``
+        may be ``inf``, ``"10%"`` of ranges or ``"0.5sd"``."""),
+)
+
+SEARCH: tuple[Option, ...] = (  # how an answer is looked for
+    Option("solver", "str | Solver", '"auto"', SOLVER, _SOLVING,
+        """``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"split"``,
+        ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``;
+        see ``docs/solvers.md``."""),
+    Option("exactness", "str", '"exact"', TEXT, _TRAVERSING,
+        """``"exact"``; or, faster and still sound, with features left undecided: ``"relaxation"``
+        (linear relaxations only) or ``"bounds"`` (no program at all)."""),
+    Option("time_limit", "float | None", "None", SECONDS, _TIMED,
+        """seconds from the call on, orders and bounds included; None for no limit. Work that cannot
+        be cut short, such as reading the network, may end a little later."""),
+    Option("time_limit", "float | None", "None", SECONDS, ("many",),
+        """the most seconds for each task; None for no limit."""),
+    Option("time_limit", "float | None", "None", SECONDS, ("rules",),
+        """seconds; the rules found by then are returned."""),
+    Option("check_time_limit", "float | None", "None", SECONDS, _LIMITED,
+        """the most seconds for each check. By default ``time_limit`` is the only limit, or the work
+        of 300 seconds where there is none; ``math.inf`` for no limit. Each check gets a small slice
+        of the work first, and more once the other features are decided. Seconds choose nothing:
+        results without a limit, and with one that is not reached, are the same on any machine,
+        however busy (``docs/solvers.md``)."""),
+    Option("memory", "float | str | None", "None", NUMBER_OR_TEXT.or_none(), (*_LIMITED, "rules"),
+        """bytes that the process may hold, or a text such as ``"2 GB"``; None for no limit. A check
+        that goes beyond is left undecided, and a search that begins there ends. It is looked at
+        where time is, so one batch of work, or one program, may go beyond."""),
+    Option("seed", "int", "0", ANYTHING, _SEEDED,
+        """seed of the order ``"random"``."""),
+    Option("threads", "int", "1", ANYTHING, _LIMITED,
+        """threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC do. With
+        more than one, runs by CBC may differ."""),
+    Option("bounds", "BoundMethod | str", '"auto"', METHOD, _BOUNDED,
+        """how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"`` (CROWN with
+        optimised slopes), ``"branched"`` (these, then trees of phases), ``"lp"`` or ``"milp"``, or
+        a function. ``"auto"`` begins with CROWN, and goes on to slopes and trees for checks that
+        take long."""),
+    Option("segments", "int", "6", ANYTHING, _BOUNDED,
+        """number of pieces that enclose each smooth activation, such as a sigmoid, 1 to 1,000: more
+        pieces decide more checks, and take longer."""),
+    Option("formulation", "str | Formulation", '"big_m"', ANYTHING, _ENCODED,
+        """how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
+        ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver takes each."""),
+    Option("warm", "str", '"auto"', TEXT, _LIMITED,
+        """what a solver keeps from one program to the next: ``"rebuilt"`` (nothing), ``"in_place"``
+        (one program over the whole ball, or of all scenarios, whose numbers change), ``"start"``
+        (the same, from the worst input known, or the best explanation), or ``"auto"``, which
+        measurements prefer for each solver (``docs/warm_starts.md``)."""),
+    Option("reuse", "bool", "True", FLAG, _TRAVERSING,
+        """whether a check uses points and bounds of earlier checks; without it, the same
+        explanation takes longer."""),
+    Option("tolerances", "Tolerances", "USUAL.tolerances", ANYTHING, _LIMITED,
+        """the distances that separate a proof from noise."""),
+)
+
+OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question and the search
+    Option("order", "OrderLike", '"influence"', ANYTHING, ("explain", "many"),
+        """``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
+        ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
+        :mod:`milp_verix.searches.explain.order`. An order whose bounds do not exist is replaced by
+        the sequential one, with a note."""),
+    Option("transformation", "str", '"reversal"', TEXT, ("explain", "many"),
+        """``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``."""),
+    Option("traversal", "str", '"galloping"', TEXT, ("explain", "many"),
+        """``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which checks are
+        asked; the explanation is the same, see ``traversal.strategies``."""),
+    Option("costs", "CostsLike", "None", ANYTHING, ("minimum", "many"),
+        """a finite number of at least zero for each feature, 1 each by default: the explanation
+        with the least sum is found. Proofs are faster where all costs are whole multiples of a
+        unit. ``InputError`` for costs too far apart to be added up exactly: the largest may be a
+        million times the smallest above zero, or whole costs a billion units together. A mapping
+        from names or indices of features to costs leaves the others at 1."""),
+    Option("must", "str | Sequence[str | int]", "()", NAMES, ("minimum", "many"),
+        """features that the explanation must contain, by names or indices. A feature among them
+        that is not needed is listed in ``unknown``."""),
+    Option("must_not", "str | Sequence[str | int]", "()", NAMES, ("minimum", "many"),
+        """features that it must not contain; ``InputError`` if these alone can change the
+        prediction."""),
+    Option("gap", "float", "0.0", NUMBER, ("minimum", "many"),
+        """stop once ``(cost − lower bound) / cost`` is at most this."""),
+    Option("method", "str", '"scenarios"', TEXT, ("minimum", "many"),
+        """``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it, far
+        slower on networks with more than a dozen features. Trees, and inputs with whole numbers or
+        rules, are answered by hitting sets in any case."""),
+    Option("master", "str", '"auto"', TEXT, ("minimum", "many"),
+        """for scenarios, ``"tree"`` searches the relaxation by branch and bound over phases and
+        features on one warm linear program of HiGHS, ``"program"`` gives it to ``solver`` as a
+        mixed-integer program; ``"auto"`` takes the tree if ``solver`` is HiGHS-based."""),
+    Option("limits", "SearchLimits | None", "None", _LIMITS, ("minimum", "many"),
+        """a :class:`~milp_verix.SearchLimits`, which divides time and work among techniques and may
+        switch some off."""),
+    Option("costs", "CostsLike", "None", ANYTHING, ("contrastive",),
+        """a positive number ``c_f`` for each feature, or for those that a mapping names: the
+        cheapest set is sought instead of the smallest, or the distance is weighed."""),
+    Option("must_not", "str | Sequence[str | int]", "()", NAMES, ("contrastive",),
+        """features that a counterfactual must not change, by names or indices."""),
+    Option("minimise", "str", '"features"', TEXT, ("contrastive", "many"),
+        """``"features"`` or ``"distance"``."""),
+    Option("count", "int", "1", INTEGER, ("contrastive",),
+        """number of changes to find, the first one included."""),
+    Option("limit", "int | None", "None", ANYTHING, ("enumerate",),
+        """the most explanations, of both kinds together; None for all."""),
+    Option("explanation", "FeatureSetLike | None", "None", ANYTHING, ("inflate",),
+        """the features to keep, as for :func:`milp_verix.audit`; by default those of
+        :func:`milp_verix.explain`."""),
+    Option("rows", "Any", "None", ANYTHING, ("inflate",),
+        """inputs that are worth covering, and whose share in the ranges is counted: an array with
+        an input in each row, a DataFrame or a list of mappings, by the names of columns."""),
+    Option("within", "Epsilon", "math.inf", ANYTHING, ("inflate",),
+        """how far kept features may move at most, as ``epsilon`` is given; by default over their
+        whole domain."""),
+    Option("resolution", "float", "0.01", NUMBER, ("inflate",),
+        """how near to the end of a real range a counterfactual must be, as a share of the feature's
+        room."""),
+    Option("free", "Sequence[int | str]", REQUIRED, ANYTHING, ("check",),
+        """the features that may change, by indices or names; see ``features``."""),
+    Option("explanation", "FeatureSetLike", REQUIRED, ANYTHING, ("audit",),
+        """the features that are said to keep the prediction: their indices or names; a mask, an
+        array of bool (or of 0 and 1, with two axes or more) with an entry for each coordinate, each
+        pixel or each feature; or an :class:`Explanation`, whose groups :func:`milp_verix.audit`
+        takes if ``features`` is None."""),
+    Option("sound_only", "bool", "False", FLAG, ("audit",),
+        """whether to end once soundness is decided."""),
+    Option("minimum", "bool", "False", FLAG, ("audit",),
+        """whether to search the smallest sound set of all, too, and, for a set that is not sound,
+        the smallest one that holds it (:func:`milp_verix.minimum`)."""),
+    Option("feature", "str | int | Sequence[str | int]", REQUIRED, FEATURE, ("relevance",),
+        """the protected feature, or several, by names or indices."""),
+    Option("index", "str", '"shapley"', TEXT, ("importance",),
+        """``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``."""),
+    Option("beside", "ArrayLike | None", "None", SEVERAL.or_none(), ("importance",),
+        """a score of each feature by another tool, such as a SHAP value, in their order or by name;
+        scores of coordinates add up in their feature. ``result.misordered`` has the pairs of
+        features that the size of these scores orders otherwise than is proven of the index."""),
+    Option("free", "Sequence[int | str] | None", "None", ANYTHING, ("radius",),
+        """the features that change together, by indices or names; all of them by default."""),
+    Option("each", "bool", "False", FLAG, ("radius",),
+        """whether to bracket the radius of each feature alone instead."""),
+    Option("largest", "float | None", "None", NUMBER.or_none(), ("radius",),
+        """the largest radius to ask about, in the units of the input; by default that of the
+        domain. An unlimited domain needs it."""),
+    Option("tolerance", "float", "0.01", NUMBER, ("radius",),
+        """the width that a bracket is to have, as a share of its upper end."""),
+    Option("scale", "Epsilon", "1.0", ANYTHING, ("radius",),
+        """of described inputs, the radius of each feature at the radius 1, given as ``epsilon`` is
+        for :func:`milp_verix.explain`: 1 for a radius in each feature's unit, ``"100%"`` for a
+        share of each range, radii by name for a factor of these."""),
+    Option("epsilons", "Epsilon | Sequence[Epsilon]", REQUIRED, ANYTHING, ("sweep",),
+        """different radii in any sequence, in the units of the input. Of described ``inputs``, each
+        is a number, a share of each feature's range such as ``"10%"``, or radii by name; of any
+        two, one is at least as large for every feature."""),
+    Option("nested", "bool", "True", FLAG, ("sweep",),
+        """whether a radius begins with the irrelevant features of the radius before; if not, each
+        explanation is that of :func:`milp_verix.explain`."""),
+    Option("solvers", "Sequence[str] | None", "None", SOLVERS.or_none(), ("compare", "many"),
+        """their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+        ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+        ``"pyomo:NAME"``; by default all that are installed."""),
+    Option("formulations", "Sequence[str]", '("big_m",)', TEXTS, ("compare", "many"),
+        """their names, such as ``"big_m"`` or ``"partition:4"``."""),
+    Option("task", "str", '"check"', TEXT, ("compare",),
+        """``"check"``: each pair answers the same checks, each by itself, with nothing learned from
+        the ones before; ``"explain"``: each pair finds an explanation, and which checks it asks
+        depends on the points that its solver finds; ``"minimum"``: each pair finds a minimum
+        explanation with a proven bound; ``"contrastive"``: a smallest contrast."""),
+    Option("master", "str", '"program"', TEXT, ("compare",),
+        """of minima, as for :func:`milp_verix.minimum`: ``"program"``, by which the solvers differ,
+        ``"tree"``, which is the same for all, or ``"auto"``."""),
+    Option("checks", "Sequence[Sequence[int | str]] | None", "None", ANYTHING, ("compare",),
+        """lists of free features, each a check; by default the checks that decide an explanation,
+        which ``auto`` finds before the runs."""),
+    Option("most_checks", "int | None", "None", ANYTHING, ("compare", "many"),
+        """the most checks of the explanation that are compared: spread evenly over those that
+        bounds and attacks alone do not decide. By default all of them."""),
+    Option("rounds", "int", "1", ANYTHING, ("compare", "many"),
+        """how often each pair runs, in turns, 1 to 100; the run with the median time counts."""),
+    Option("relaxations", "bool", "False", FLAG, ("compare", "many"),
+        """whether the records of each check have the optimum of the linear relaxation, which HiGHS
+        finds, outside of the times of the runs."""),
+    Option("order", "OrderLike", '"influence"', ANYTHING, ("audit",),
+        """the order in which features are tried, as for :func:`milp_verix.explain`."""),
+    Option("order", "OrderLike", '"influence"', ANYTHING, ("sweep",),
+        """as for :func:`milp_verix.explain`."""),
+    Option("order", "OrderLike", '"influence"', ANYTHING, ("compare",),
+        """as for :func:`milp_verix.explain`; where ``checks`` are given there is none."""),
+    Option("transformation", "str", '"reversal"', TEXT, ("audit", "sweep", "compare"),
+        """as for :func:`milp_verix.explain`."""),
+    Option("traversal", "str", '"galloping"', TEXT, ("audit", "sweep", "compare"),
+        """as for :func:`milp_verix.explain`."""),
+    Option("count", "int", "12", INTEGER, ("rules",),
+        """the most rules to return."""),
+    Option("tries", "int | None", "None", INTEGER.or_none(), ("rules",),
+        """rows to explain; three for each rule by default."""),
+    Option("seed", "int", "0", INTEGER, ("rules",),
+        """seed of the rows drawn."""),
+    Option("free", "Sequence[int | str] | None", "None", ANYTHING, ("export",),
+        """the features that may change, by indices or names; all of them by default."""),
+    Option("quadratic", "bool", "False", FLAG, ("export",),
+        """for the norm ``"l2"``: the ball as one quadratic row, instead of tangents that enclose
+        it."""),
+    Option("journal", "str | Path", REQUIRED, PATH, ("many",),
+        """a ``.jsonl`` file; or a folder, in which each process writes a file of its own."""),
+    Option("workers", "int", "1", ANYTHING, ("many",),
+        """processes that share the tasks; more than one need joblib."""),
+    Option("scheduler", "str | None", "None", ANYTHING, ("many",),
+        """the address of a Dask scheduler, such as ``"tcp://host:8786"``, whose workers share the
+        tasks instead."""),
+    Option("client", "Any", "None", ANYTHING, ("many",),
+        """a ``dask.distributed.Client`` in the place of an address."""),
+    Option("retry", "Collection[str]", "()", TEXTS, ("many",),
+        """tasks with these statuses, ``"undecided"`` or ``"failed"``, are done again."""),
+    Option("results", "bool | str | Path", "True", instance_of(bool, str, Path), ("many",),
+        """True stores whole results with their counterfactuals in ``STUDY.results`` beside
+        ``STUDY.jsonl``, for pictures and reports; a folder stores them there, False nowhere. Each
+        is a file that ``Explanation.from_json`` reads; the record's ``result`` names it."""),
+    Option("fsync", "bool", "False", FLAG, ("many",),
+        """whether each record is forced to the disk, to survive a failure of the machine."""),
+    Option("warn", "Callable[[str], None]", "warnings.warn", ANYTHING, ("many",),
+        """called with a text for each line of the journal that is no record, and where records
+        stand twice or are by several versions."""),
+    Option("task", "str | Sequence[str]", '"explain"', TEXTS, ("many",),
+        """``"explain"``, ``"minimum"``, ``"contrastive"``, or several of them; or ``"compare"``:
+        solvers and formulations answer the same checks, see
+        :func:`milp_verix.read_solver_study`."""),
+    Option("grid", "Mapping[str, Sequence[Any]] | None", "None", GRID.or_none(), ("many",),
+        """other arguments with several values each, such as ``{"order": ["influence",
+        "adaptive"]}``; every combination is a task for each input."""),
+    Option("indices", "str | Sequence[int] | None", "None", SEVERAL.or_none(), ("many",),
+        """the inputs wanted, by default all: a list, or text such as ``"0:100"``."""),
+    Option("columns", "Sequence[str] | None", "None", TEXTS.or_none(), ("many",),
+        """the columns of a table that make an input, by name and in its order."""),
+)
+
+COURSE: tuple[Option, ...] = (  # how a search is watched, and goes on: the last arguments
+    Option("search", "Search", "USUAL", _SEARCH, ("methods",),
+        """solver, limits, and how the network is bounded and encoded."""),
+    Option("progress", "Callable[[Progress], None] | None", "None", ANYTHING, ("explain",),
+        """called before each check, and after each decision."""),
+    Option("snapshots", "Callable[[Callable[[], Explanation]], None] | None",
+        "None", ANYTHING, ("explain",),
+        """called with a function that returns the sound result so far: at the start, and whenever
+        more is known. The function may be called at any time, in any thread."""),
+    Option("resume", "EarlierResult | None", "None", ANYTHING, ("explain",),
+        """an earlier result of the same question, or the path of its JSON, to go on from: its
+        decisions and its order are kept. Counterfactuals are run in onnxruntime again, and the
+        claim on the irrelevant features is checked again with a slice of the time. Where that does
+        not prove it, the run begins anew; Ctrl-C during that check raises ``KeyboardInterrupt``.
+        Give the same ``tolerances``: no result has them."""),
+    Option("progress", "Callable[[MinimumProgress], None] | None", "None", ANYTHING, ("minimum",),
+        """called with the first lower bound, when all features are still the best explanation, and
+        when the best one or the bound changes."""),
+    Option("snapshots", "Callable[[Callable[[], Explanation]], None] | None",
+        "None", ANYTHING, ("minimum",),
+        """called as by :func:`milp_verix.explain`; features without a known counterfactual are
+        unknown in these results."""),
+    Option("resume", "EarlierResult | None", "None", ANYTHING, ("minimum",),
+        """as of :func:`milp_verix.explain`; a result of that is taken, too. Its explanation is the
+        first incumbent where ``must`` and ``must_not`` are the same, and the scenarios of an
+        unproven minimum are kept. Its lower bound is no proof: the search proves its own, and a
+        note tells that of the earlier run where it is higher."""),
+    Option("progress", "Callable[[ContrastiveProgress], None] | None",
+        "None", ANYTHING, ("contrastive",),
+        """called after each program."""),
+    Option("snapshots", "Callable[[Callable[[], ContrastiveExplanation]], None] | None",
+        "None", ANYTHING, ("contrastive",),
+        """called with a function that returns the result so far: at the start, and whenever more is
+        known."""),
+    Option("resume", "EarlierContrast | None", "None", ANYTHING, ("contrastive",),
+        """an earlier result of the same question, or the path of its JSON: its counterfactual is
+        run again if it leaves ``must_not`` alone. Its lower bound is no proof: a note tells it
+        where it is above that of this run."""),
+    Option("progress", "Callable[[EnumerationProgress], None] | None",
+        "None", ANYTHING, ("enumerate",),
+        """called after each round."""),
+    Option("snapshots", "Callable[[Callable[[], Enumeration]], None] | None",
+        "None", ANYTHING, ("enumerate",),
+        """called with a function that returns the result so far: at the start, and after each
+        explanation that is found."""),
+    Option("progress", "Callable[[RangesProgress], None] | None", "None", ANYTHING, ("inflate",),
+        """called after each end that is decided."""),
+    Option("snapshots", "Callable[[Callable[[], Ranges]], None] | None",
+        "None", ANYTHING, ("inflate",),
+        """called with a function that returns the ranges so far."""),
+    Option("progress", "Callable[[AuditProgress], None] | None", "None", ANYTHING, ("audit",),
+        """called at the start, before each check, and after each decision."""),
+    Option("snapshots", "Callable[[Callable[[], Audit]], None] | None",
+        "None", ANYTHING, ("audit",),
+        """called with a function that returns the result so far."""),
+    Option("progress", "Callable[[RelevanceProgress], None] | None",
+        "None", ANYTHING, ("relevance",),
+        """called before each set that is tried."""),
+    Option("snapshots", "Callable[[Callable[[], Relevance]], None] | None",
+        "None", ANYTHING, ("relevance",),
+        """called with a function that returns the result so far, before each set."""),
+    Option("progress", "Callable[[EnumerationProgress], None] | None",
+        "None", ANYTHING, ("importance",),
+        """called after each set that is found."""),
+    Option("snapshots", "Callable[[Callable[[], Importance]], None] | None",
+        "None", ANYTHING, ("importance",),
+        """called with a function that returns the result so far: at the start, and after each set
+        that is found."""),
+    Option("resume", "EarlierImportance | None", "None", ANYTHING, ("importance",),
+        """an earlier result of the same question, by any index, or the path of its JSON: its
+        counterfactuals are run again, and its sets that keep the prediction are proven again."""),
+    Option("progress", "Callable[[RadiusProgress], None] | None", "None", ANYTHING, ("radius",),
+        """called before each question."""),
+    Option("snapshots", "Callable[[Callable[[], RobustnessRadii]], None] | None",
+        "None", ANYTHING, ("radius",),
+        """called with a function that returns the result so far. The function may be called at any
+        time, in any thread."""),
+    Option("progress", "Callable[[Progress], None] | None", "None", ANYTHING, ("sweep",),
+        """called as by :func:`milp_verix.explain`, for one radius after the other."""),
+    Option("snapshots", "Callable[[Callable[[], EpsilonSweep]], None] | None",
+        "None", ANYTHING, ("sweep",),
+        """called with a function that returns the sweep so far: the radii that were reached."""),
+    Option("progress", "Callable[[Pair], None] | None", "None", ANYTHING, ("compare",),
+        """called with each pair before it runs."""),
+    Option("snapshots", "Callable[[Callable[[], Comparison]], None] | None",
+        "None", ANYTHING, ("compare",),
+        """called as by :func:`milp_verix.explain`: at the start and after each run."""),
+    Option("progress", "Callable[[Tally], None] | None", "None", ANYTHING, ("many",),
+        """called with a :class:`Tally` at the start and after each record."""),
+)

@@ -1,0 +1,77 @@
+"""The calls that a script writes from the table of options: they are those of the table."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import fields
+from importlib import import_module
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import milp_verix
+from milp_verix.problem.option_rows import COURSE, OWN, QUESTION, REQUIRED, SEARCH, Option
+from milp_verix.problem.options import Given, rows_of
+from milp_verix.problem.search import USUAL
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+from write_calls import CALLS, MANY, RULES, Call, files
+
+EVERY = [*CALLS, RULES, MANY]
+
+
+def answer(call: Call) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(import_module(call.module), call.function)
+    return found
+
+
+def default(row: Option) -> object:
+    """Return the default of a row as the source of the calls evaluates it."""
+    names = vars(import_module("milp_verix.api.calls")) | vars(import_module("warnings"))
+    return eval(row.default, {"warnings": import_module("warnings"), **names})
+
+
+def test_the_files_are_those_that_the_script_writes() -> None:
+    """``python docs/write_calls.py`` writes them anew."""
+    for path, text in files().items():
+        assert path.read_text(encoding="utf-8") == text, path
+
+
+@pytest.mark.parametrize("call", CALLS, ids=[call.method for call in CALLS])
+def test_an_answer_takes_the_options_of_its_call_with_the_same_defaults(call: Call) -> None:
+    taken = dict(signature(answer(call)).parameters)
+    taken.pop("problem")
+    taken.pop("search")
+    rows = rows_of(call.method, OWN, COURSE)
+    assert {*taken} == {row.name for row in rows}
+    for row in rows:
+        known = taken[row.name].default
+        assert known is Parameter.empty if row.default == REQUIRED else known == default(row)
+
+
+def test_a_question_and_a_search_have_the_options_of_the_table() -> None:
+    of_question = rows_of("explain", QUESTION)
+    assert [one.name for one in fields(Given)] == [row.name for row in of_question]
+    assert all(
+        one.default == default(row)
+        for one, row in zip(fields(Given), of_question, strict=True)
+        if row.default != REQUIRED
+    )
+    of_search = {row.name: row for row in SEARCH}
+    assert {one.name for one in fields(USUAL)} == {*of_search}
+    assert all(getattr(USUAL, name) == default(row) for name, row in of_search.items())
+
+
+def test_each_option_has_one_row_in_each_call() -> None:
+    for call in EVERY:
+        names = [row.name for row in rows_of(call.method)]
+        assert len(names) == len({*names}), call
+        shown = signature(getattr(milp_verix, call.name)).parameters
+        assert {*names} <= {*shown}
+
+
+def test_a_signature_tells_types_without_quotation_marks() -> None:
+    told = str(signature(milp_verix.explain))
+    assert "epsilon: Epsilon, norm: str = 'linf'" in told
+    assert told.endswith("-> Explanation")
