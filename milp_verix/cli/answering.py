@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 import typer
 from rich.console import Console
 
+from milp_verix.cli.asked import Asked
 from milp_verix.cli.delivery import (
     Delivery,
     ProvenDelivery,
@@ -15,37 +17,40 @@ from milp_verix.cli.delivery import (
     termination_as_interrupt,
 )
 from milp_verix.cli.progress import autosaving
-from milp_verix.cli.question import CaseOptions, files_of, question_of
-from milp_verix.results.shown import Told
+from milp_verix.cli.question import Case, Question, files_of, question_of
 
-Found = TypeVar("Found", bound=Told)
 Shown = Callable[[Console], AbstractContextManager[Callable[[Any], None]]]
 
 
 def answered(
-    posed: CaseOptions,
+    case: Case,
+    asked: Asked,
     delivery: Delivery,
     shown: Shown,
-    search: Callable[..., Found],
-    *files: object,
-    explanation: str | None = None,
-) -> Found:
-    """Return the answer of ``search`` to the question; it is saved, certified, written and printed.
+    prepared: Callable[[Question], tuple[str, ...]] = lambda question: (),
+) -> Any:
+    """Return the answer to the question that is ``asked``; it is saved, certified and printed.
 
-    ``search`` takes the :class:`.Question`, and ``progress`` and ``snapshots`` by name.
-    ``posed`` names the question, ``explanation`` the file of a set of features that it is about,
-    ``delivery`` the outputs: none is a file that one of these or ``files`` name. ``shown`` shows
-    the progress on a console. Errors about arguments end the command.
+    ``case`` names the network and the input, ``delivery`` the outputs: none is a file that one of
+    the options names. ``shown`` shows the progress on a console. ``prepared`` reads what is left of
+    the call's own options, and returns notes for the result. Errors about arguments end the
+    command.
     """
     with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths(*files_of(posed, explanation, *files))
-        asked = question_of(posed, explanation)
-        with shown(errors) as show, autosaving(delivery.json_path, errors, asked.noted) as save:
-            found = search(asked, progress=show, snapshots=save)
-        found = asked.noted(found)
+        delivery.check_paths(*files_of(case, asked))
+        question = question_of(case, asked)
+        notes = prepared(question)
+        question = replace(question, notes=(*question.notes, *notes))
+        search = getattr(question.problem, asked.options.call)
+        with (
+            shown(errors) as show,
+            autosaving(delivery.json_path, errors, question.noted) as save,
+        ):
+            found = search(**question.own, search=asked.search(), progress=show, snapshots=save)
+        found = question.noted(found)
         check = ""
         if isinstance(delivery, ProvenDelivery):
-            found, check = certified(found, asked.network, delivery.certificate_path)
+            found, check = certified(found, question.network, delivery.certificate_path)
         delivery.deliver(found)
         if check and not delivery.quiet:
             typer.echo(check)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import is_dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
-from typing import Any
+from typing import Any, get_args
 
 import typer
 from typer.core import TyperCommand
@@ -14,29 +14,36 @@ def with_groups_expanded(command: Callable[..., None]) -> Callable[..., None]:
     """Return ``command`` with the fields of its dataclass parameters in the place of these.
 
     Typer makes an option of each parameter of a function, in their order: a group stands in the
-    signature of a command where its options stand in the help.
+    signature of a command where its options stand in the help. The options of a call stand in the
+    place of a parameter that is annotated with :class:`~milp_verix.cli.asked.Options`.
     """
-    groups: dict[str, tuple[type, list[Parameter]]] = {}
+    groups: dict[str, Callable[[dict[str, Any]], Any]] = {}
     parameters: list[Parameter] = []
     for name, parameter in signature(command).parameters.items():
         kind = parameter.annotation
-        if isinstance(kind, type) and is_dataclass(kind):
-            groups[name] = kind, [*signature(kind).parameters.values()]
-            parameters += groups[name][1]
+        options = [one for one in get_args(kind) if hasattr(one, "parameters")]
+        if options:
+            parameters += options[0].parameters()
+            groups[name] = options[0].given
+        elif isinstance(kind, type) and is_dataclass(kind):
+            fields = [*signature(kind).parameters.values()]
+            parameters += fields
+            groups[name] = partial(_group, kind, [field.name for field in fields])
         else:
             parameters.append(parameter)
 
     @wraps(command)
     def expanded(**given: Any) -> None:
-        grouped = {
-            name: kind(**{field.name: given.pop(field.name) for field in fields})
-            for name, (kind, fields) in groups.items()
-        }
+        grouped = {name: make(given) for name, make in groups.items()}
         command(**grouped, **given)
 
     expanded.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     expanded.__annotations__ = {one.name: one.annotation for one in parameters}
     return expanded
+
+
+def _group(kind: type, names: list[str], given: dict[str, Any]) -> Any:
+    return kind(**{name: given.pop(name) for name in names})
 
 
 SECTIONS = ARGUMENTS, OUTPUT, QUESTION, SEARCH = (

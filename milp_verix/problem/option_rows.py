@@ -38,9 +38,27 @@ REQUIRED = ""
 """The default of an option that must be given."""
 
 
+SEARCHING = "The search"
+"""The section of a command's help on how an answer is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An option on the command line: its value is told as ``metavar``, and read as ``reads`` says.
+
+    ``section`` is that of a command's help; ``flag`` is its name where it has another one.
+    """
+
+    metavar: str
+    help: str
+    reads: str = "text"
+    section: str = "The question"
+    flag: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A row of the table: an option of the ``calls`` that take it."""
+    """A row of the table: an option of the ``calls`` that take it, and of their commands."""
 
     name: str
     type: str
@@ -48,6 +66,7 @@ class Option:
     fits: Kind
     calls: tuple[str, ...]
     text: str
+    line: Line | None = None
 
 
 ONE_INPUT = (
@@ -86,61 +105,100 @@ _BOUNDED = (*_ENCODED, "compare")
 _LIMITS = Kind("a milp_verix.SearchLimits", lambda value: hasattr(value, "without")).or_none()
 _SEARCH = Kind("a milp_verix.Search", lambda value: hasattr(value, "require_only"))
 
+_DESCRIBED = Line("FILE",
+    """A .json or .toml description of the input: names, domains, whole numbers,
+    categories, rules. --epsilon may be inf, 10% of ranges or 0.5sd then, and INPUT a
+    .json file of values by name, or a row of a table, such as table.csv:0 for the
+    first.""", "path")
+
 QUESTION: tuple[Option, ...] = (  # what a question is about
     Option("epsilon", "Epsilon", REQUIRED, ANYTHING, _BALL,
         """radius of the ball, in the units of the input, or a radius for each feature by name; for
         described ``inputs`` also a share of each feature's range, ``"10%"``, standard deviations,
-        ``"0.5sd"``, or ``math.inf`` for the whole domain, see :mod:`milp_verix.inputs.radii`."""),
+        ``"0.5sd"``, or ``math.inf`` for the whole domain, see :mod:`milp_verix.inputs.radii`.""",
+        Line("NUMBER",
+            """Radius of the ball, in the units of the network's input; fractions are allowed,
+            such as 8/255. Or a file, .npy or .json, with a radius for each coordinate or by
+            name. Only a message needs none: each of its words may go.""", "radius")),
     Option("epsilon", "Epsilon | Sequence[Epsilon]", REQUIRED, ANYTHING, ("many",),
         """one radius or several, in the units of the inputs."""),
     Option("norm", "str", '"linf"', TEXT, _CALLS,
-        """``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together."""),
+        """``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.""",
+        Line("linf|l1|l2", "Norm of the ball.")),
     Option("delta", "float | None", "None", NUMBER.or_none(), _CALLS,
-        """for regression, the change of an output that counts, in the output's units."""),
+        """for regression, the change of an output that counts, in the output's units.""",
+        Line("NUMBER",
+            """Regression: the change of an output that counts. [classification]""", "number")),
     Option("domain", "Domain", "UNIT_DOMAIN", ANYTHING, _CALLS,
         """lower and upper end of the input domain, scalars or arrays of the input's shape, or by
-        the names of the coordinates; also a DataFrame with both ends as its rows."""),
+        the names of the coordinates; also a DataFrame with both ends as its rows.""",
+        Line("LO HI", "Ends of the input domain; inf and -inf are allowed.", "ends")),
     Option("features", "FeaturesLike", "None", ANYTHING, _CALLS,
         """``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer array of
-        the input's shape (group numbers), or lists of flat coordinates."""),
+        the input's shape (group numbers), or lists of flat coordinates.""",
+        Line("pixels|FILE",
+            """What is freed together: a pixel with its channels, or groups from a file, .npy (a
+            group number for each coordinate) or .json (lists of coordinates). [each
+            coordinate]""", "groups")),
     Option("feature_names", "Sequence[str] | None", "None", ANYTHING, _CALLS,
         """the features' names, a text for each: in summaries and pictures, and wherever an argument
-        takes features."""),
+        takes features.""",
+        Line("FILE",
+            """What to call the features: a list of texts, .json, .npy or .npz:KEY.
+            [numbers]""", "names")),
     Option("label", "ClassLike | None", "None", CLASS.or_none(), _CALLS,
-        """the class explained, by number or name; it must be the predicted one."""),
+        """the class explained, by number or name; it must be the predicted one.""",
+        Line("CLASS",
+            """The class explained, by number or name; it must be the one predicted.""",
+            "class")),
     Option("against", "ClassLike | Sequence[ClassLike] | None", "None", FEATURE.or_none(), _CALLS,
         """the class, or classes, that must not overtake the predicted one, by number or name; all
-        others by default."""),
+        others by default.""",
+        Line("CLASS[,CLASS…]",
+            """The classes, by numbers or names, that must not overtake the predicted one. [all
+            others]""", "words")),
     Option("output", "int | None", "None", ANYTHING, _CALLS,
-        """the output that a regression is about; all of them by default."""),
+        """the output that a regression is about; all of them by default.""",
+        Line("N", "Regression: the one output explained. [all]", "integer")),
     Option("image_shape", "Sequence[int] | None", "None", ANYTHING, _CALLS,
         """the shape in which a flat input is an image: ``(height, width)``, ``(height, width,
         channels)`` or ``(channels, height, width)``. ``features="pixels"``, ``x`` and figures
-        follow it."""),
+        follow it.""",
+        Line("H,W[,C]",
+            """How a flat input is an image, such as 28,28 or 32,32,3, or 3,32,32 where channels
+            come first. Pixels, pictures and plots follow it.""", "shape")),
     Option("inputs", "Inputs | Sequence[Feature] | None", "None", ANYTHING, _but("many"),
         """a description of the input, :class:`milp_verix.Inputs` or a list of its features:
         domains, whole numbers, categories, and rules between features. ``x`` may then be a mapping
-        from their names to values."""),
+        from their names to values.""",
+        _DESCRIBED),
     Option("inputs", "Inputs | Sequence[Feature] | None",
         "None", instance_of(Inputs, str, Path).or_none(), ("many",),
         """the description of the inputs, :class:`milp_verix.Inputs` or its file. A table, a pandas
         DataFrame too, then has a column for each feature, with numbers or words, and ``epsilon``
-        may be ``inf``, ``"10%"`` of ranges or ``"0.5sd"``."""),
+        may be ``inf``, ``"10%"`` of ranges or ``"0.5sd"``.""",
+        _DESCRIBED),
 )
 
 SEARCH: tuple[Option, ...] = (  # how an answer is looked for
     Option("solver", "str | Solver", '"auto"', SOLVER, _SOLVING,
         """``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"split"``,
         ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``;
-        see ``docs/solvers.md``."""),
+        see ``docs/solvers.md``.""",
+        Line("auto|highs|phase|cbc|gurobi|scip|pulp|pyomo|split|beta|leaves",
+            """Solver of the programs; also pulp:NAME and pyomo:NAME.""")),
     Option("exactness", "str", '"exact"', TEXT, _TRAVERSING,
         """``"exact"``; or, faster and still sound, with features left undecided: ``"relaxation"``
-        (linear relaxations only) or ``"bounds"`` (no program at all)."""),
+        (linear relaxations only) or ``"bounds"`` (no program at all).""",
+        Line("exact|relaxation|bounds",
+            """How far a check goes; all but exact leave features undecided.""")),
     Option("time_limit", "float | None", "None", SECONDS, _TIMED,
         """seconds from the call on, orders and bounds included; None for no limit. Work that cannot
-        be cut short, such as reading the network, may end a little later."""),
+        be cut short, such as reading the network, may end a little later.""",
+        Line("SECONDS", "Seconds for the search. [none]", "seconds")),
     Option("time_limit", "float | None", "None", SECONDS, ("many",),
-        """the most seconds for each task; None for no limit."""),
+        """the most seconds for each task; None for no limit.""",
+        Line("SECONDS", "Seconds for each task. [none]", "seconds")),
     Option("time_limit", "float | None", "None", SECONDS, ("rules",),
         """seconds; the rules found by then are returned."""),
     Option("check_time_limit", "float | None", "None", SECONDS, _LIMITED,
@@ -148,32 +206,43 @@ SEARCH: tuple[Option, ...] = (  # how an answer is looked for
         of 300 seconds where there is none; ``math.inf`` for no limit. Each check gets a small slice
         of the work first, and more once the other features are decided. Seconds choose nothing:
         results without a limit, and with one that is not reached, are the same on any machine,
-        however busy (``docs/solvers.md``)."""),
+        however busy (``docs/solvers.md``).""",
+        Line("SECONDS",
+            """Seconds for each check. [the search's, or 300 if it has none]""", "seconds")),
     Option("memory", "float | str | None", "None", NUMBER_OR_TEXT.or_none(), (*_LIMITED, "rules"),
         """bytes that the process may hold, or a text such as ``"2 GB"``; None for no limit. A check
         that goes beyond is left undecided, and a search that begins there ends. It is looked at
-        where time is, so one batch of work, or one program, may go beyond."""),
+        where time is, so one batch of work, or one program, may go beyond.""",
+        Line("SIZE", "Memory that the process may hold, such as 2GB. [no limit]")),
     Option("seed", "int", "0", ANYTHING, _SEEDED,
-        """seed of the order ``"random"``."""),
+        """seed of the order ``"random"``.""",
+        Line("N", "Seed of the order random.", "natural")),
     Option("threads", "int", "1", ANYTHING, _LIMITED,
         """threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC do. With
-        more than one, runs by CBC may differ."""),
+        more than one, runs by CBC may differ.""",
+        Line("N", "Threads that the solver may use.", "positive")),
     Option("bounds", "BoundMethod | str", '"auto"', METHOD, _BOUNDED,
         """how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"`` (CROWN with
         optimised slopes), ``"branched"`` (these, then trees of phases), ``"lp"`` or ``"milp"``, or
         a function. ``"auto"`` begins with CROWN, and goes on to slopes and trees for checks that
-        take long."""),
+        take long.""",
+        Line("interval|crown|alpha|branched|lp|milp|auto",
+            """How neurons are bounded: each tighter and slower than the one before.""")),
     Option("segments", "int", "6", ANYTHING, _BOUNDED,
         """number of pieces that enclose each smooth activation, such as a sigmoid, 1 to 1,000: more
-        pieces decide more checks, and take longer."""),
+        pieces decide more checks, and take longer.""",
+        Line("N", "Pieces that enclose each smooth activation.", "positive")),
     Option("formulation", "str | Formulation", '"big_m"', ANYTHING, _ENCODED,
         """how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
-        ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver takes each."""),
+        ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver takes each.""",
+        Line("big_m|indicator|sos1|general|partition|partition:N",
+            """How ReLUs become rows and columns; not every solver takes every one.""")),
     Option("warm", "str", '"auto"', TEXT, _LIMITED,
         """what a solver keeps from one program to the next: ``"rebuilt"`` (nothing), ``"in_place"``
         (one program over the whole ball, or of all scenarios, whose numbers change), ``"start"``
         (the same, from the worst input known, or the best explanation), or ``"auto"``, which
-        measurements prefer for each solver (``docs/warm_starts.md``)."""),
+        measurements prefer for each solver (``docs/warm_starts.md``).""",
+        Line("auto|rebuilt|in_place|start", "What the solver keeps from one program to the next.")),
     Option("reuse", "bool", "True", FLAG, _TRAVERSING,
         """whether a check uses points and bounds of earlier checks; without it, the same
         explanation takes longer."""),
@@ -186,135 +255,225 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         """``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
         ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
         :mod:`milp_verix.searches.explain.order`. An order whose bounds do not exist is replaced by
-        the sequential one, with a note."""),
+        the sequential one, with a note.""",
+        Line("influence|adaptive|sensitivity|bound|bound_crown|margin|random|sequential|FILE",
+            """Traversal order; FILE is a .npy or .json list of all features.""", "order",
+            SEARCHING)),
     Option("transformation", "str", '"reversal"', TEXT, ("explain", "many"),
-        """``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``."""),
+        """``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.""",
+        Line("reversal|deletion", "For the order sensitivity.", "text", SEARCHING)),
     Option("traversal", "str", '"galloping"', TEXT, ("explain", "many"),
         """``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which checks are
-        asked; the explanation is the same, see ``traversal.strategies``."""),
+        asked; the explanation is the same, see ``traversal.strategies``.""",
+        Line("galloping|sequential|binary|quickxplain",
+            """Which checks are asked.""", "text", SEARCHING)),
     Option("costs", "CostsLike", "None", ANYTHING, ("minimum", "many"),
         """a finite number of at least zero for each feature, 1 each by default: the explanation
         with the least sum is found. Proofs are faster where all costs are whole multiples of a
         unit. ``InputError`` for costs too far apart to be added up exactly: the largest may be a
         million times the smallest above zero, or whole costs a billion units together. A mapping
-        from names or indices of features to costs leaves the others at 1."""),
+        from names or indices of features to costs leaves the others at 1.""",
+        Line("FILE",
+            """What each feature costs, .npy or .json; .json may also name features. [1
+            each]""", "numbers")),
     Option("must", "str | Sequence[str | int]", "()", NAMES, ("minimum", "many"),
         """features that the explanation must contain, by names or indices. A feature among them
-        that is not needed is listed in ``unknown``."""),
+        that is not needed is listed in ``unknown``.""",
+        Line("I,J,…", "Features, by numbers or names, that must be explained.", "words")),
     Option("must_not", "str | Sequence[str | int]", "()", NAMES, ("minimum", "many"),
         """features that it must not contain; ``InputError`` if these alone can change the
-        prediction."""),
+        prediction.""",
+        Line("I,J,…", "Features that must not be explained.", "words")),
     Option("gap", "float", "0.0", NUMBER, ("minimum", "many"),
-        """stop once ``(cost − lower bound) / cost`` is at most this."""),
+        """stop once ``(cost − lower bound) / cost`` is at most this.""",
+        Line("NUMBER",
+            """Stop once the explanation is that close: 0.03 for 3 %.""", "number", SEARCHING)),
     Option("method", "str", '"scenarios"', TEXT, ("minimum", "many"),
         """``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it, far
         slower on networks with more than a dozen features. Trees, and inputs with whole numbers or
-        rules, are answered by hitting sets in any case."""),
+        rules, are answered by hitting sets in any case.""",
+        Line("scenarios|hitting_sets", "What proves the lower bound.", "text", SEARCHING)),
     Option("master", "str", '"auto"', TEXT, ("minimum", "many"),
         """for scenarios, ``"tree"`` searches the relaxation by branch and bound over phases and
         features on one warm linear program of HiGHS, ``"program"`` gives it to ``solver`` as a
-        mixed-integer program; ``"auto"`` takes the tree if ``solver`` is HiGHS-based."""),
+        mixed-integer program; ``"auto"`` takes the tree if ``solver`` is HiGHS-based.""",
+        Line("auto|tree|program", "What solves the scenarios.", "text", SEARCHING)),
     Option("limits", "SearchLimits | None", "None", _LIMITS, ("minimum", "many"),
         """a :class:`~milp_verix.SearchLimits`, which divides time and work among techniques and may
         switch some off."""),
     Option("costs", "CostsLike", "None", ANYTHING, ("contrastive",),
         """a positive number ``c_f`` for each feature, or for those that a mapping names: the
-        cheapest set is sought instead of the smallest, or the distance is weighed."""),
+        cheapest set is sought instead of the smallest, or the distance is weighed.""",
+        Line("FILE",
+            """What each feature costs, .npy or .json; .json may also name features. [1
+            each]""", "numbers")),
     Option("must_not", "str | Sequence[str | int]", "()", NAMES, ("contrastive",),
-        """features that a counterfactual must not change, by names or indices."""),
+        """features that a counterfactual must not change, by names or indices.""",
+        Line("I,J,…", "Features, by numbers or names, that must not change.", "words")),
     Option("minimise", "str", '"features"', TEXT, ("contrastive", "many"),
-        """``"features"`` or ``"distance"``."""),
+        """``"features"`` or ``"distance"``.""",
+        Line("features|distance",
+            """The number of features that change, or the distance: each change as a share of
+            the radius, or of the domain where that is smaller.""")),
     Option("count", "int", "1", INTEGER, ("contrastive",),
-        """number of changes to find, the first one included."""),
+        """number of changes to find, the first one included.""",
+        Line("N",
+            """Changes to find, each without the sets of features of those before.""",
+            "positive", SEARCHING)),
     Option("limit", "int | None", "None", ANYTHING, ("enumerate",),
-        """the most explanations, of both kinds together; None for all."""),
+        """the most explanations, of both kinds together; None for all.""",
+        Line("N", "Explanations of both kinds together. [all]", "positive")),
     Option("explanation", "FeatureSetLike | None", "None", ANYTHING, ("inflate",),
         """the features to keep, as for :func:`milp_verix.audit`; by default those of
-        :func:`milp_verix.explain`."""),
+        :func:`milp_verix.explain`.""",
+        Line("FILE",
+            """The features to keep, as for audit; by default those that explain finds.""",
+            "set")),
     Option("rows", "Any", "None", ANYTHING, ("inflate",),
         """inputs that are worth covering, and whose share in the ranges is counted: an array with
-        an input in each row, a DataFrame or a list of mappings, by the names of columns."""),
+        an input in each row, a DataFrame or a list of mappings, by the names of columns.""",
+        Line("FILE", "Inputs worth covering, and counted: a .npy or .npz file, or a table.")),
     Option("within", "Epsilon", "math.inf", ANYTHING, ("inflate",),
         """how far kept features may move at most, as ``epsilon`` is given; by default over their
-        whole domain."""),
+        whole domain.""",
+        Line("NUMBER|SHARE", "The farthest that kept features may move. [the domain]", "radius")),
     Option("resolution", "float", "0.01", NUMBER, ("inflate",),
         """how near to the end of a real range a counterfactual must be, as a share of the feature's
-        room."""),
+        room.""",
+        Line("NUMBER",
+            """Width of the brackets of real ends, as a share of the feature's room.""",
+            "number", SEARCHING)),
     Option("free", "Sequence[int | str]", REQUIRED, ANYTHING, ("check",),
         """the features that may change, by indices or names; see ``features``."""),
     Option("explanation", "FeatureSetLike", REQUIRED, ANYTHING, ("audit",),
         """the features that are said to keep the prediction: their indices or names; a mask, an
         array of bool (or of 0 and 1, with two axes or more) with an entry for each coordinate, each
         pixel or each feature; or an :class:`Explanation`, whose groups :func:`milp_verix.audit`
-        takes if ``features`` is None."""),
+        takes if ``features`` is None.""",
+        Line("FILE",
+            """The explanation: a .json list of features, a mask of the input or its pixels
+            (.json or .npy), or a result that explain --json wrote.""", "set")),
     Option("sound_only", "bool", "False", FLAG, ("audit",),
-        """whether to end once soundness is decided."""),
+        """whether to end once soundness is decided.""",
+        Line("", "End once soundness is decided.", "flag")),
     Option("minimum", "bool", "False", FLAG, ("audit",),
         """whether to search the smallest sound set of all, too, and, for a set that is not sound,
-        the smallest one that holds it (:func:`milp_verix.minimum`)."""),
+        the smallest one that holds it (:func:`milp_verix.minimum`).""",
+        Line("", "Search the smallest sound set, too.", "flag")),
     Option("feature", "str | int | Sequence[str | int]", REQUIRED, FEATURE, ("relevance",),
-        """the protected feature, or several, by names or indices."""),
+        """the protected feature, or several, by names or indices.""",
+        Line("NAME[,NAME…]",
+            """The protected features, by name or number; several count as one.""", "words",
+            flag="protected")),
     Option("index", "str", '"shapley"', TEXT, ("importance",),
-        """``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``."""),
+        """``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.""",
+        Line("shapley|holler-packel|deegan-packel|responsibility", "The power index.")),
     Option("beside", "ArrayLike | None", "None", SEVERAL.or_none(), ("importance",),
         """a score of each feature by another tool, such as a SHAP value, in their order or by name;
         scores of coordinates add up in their feature. ``result.misordered`` has the pairs of
-        features that the size of these scores orders otherwise than is proven of the index."""),
+        features that the size of these scores orders otherwise than is proven of the index.""",
+        Line("FILE",
+            """A score of each feature by another tool, such as SHAP values, .npy or .json:
+            tells the pairs of features that it orders otherwise than proven.""", "numbers")),
     Option("free", "Sequence[int | str] | None", "None", ANYTHING, ("radius",),
-        """the features that change together, by indices or names; all of them by default."""),
+        """the features that change together, by indices or names; all of them by default.""",
+        Line("all|NAME[,NAME…]|FILE",
+            """Features that change together; FILE is a .npy or .json list.""", "free")),
     Option("each", "bool", "False", FLAG, ("radius",),
-        """whether to bracket the radius of each feature alone instead."""),
+        """whether to bracket the radius of each feature alone instead.""",
+        Line("", "Bracket the radius of each feature alone.", "flag")),
     Option("largest", "float | None", "None", NUMBER.or_none(), ("radius",),
         """the largest radius to ask about, in the units of the input; by default that of the
-        domain. An unlimited domain needs it."""),
+        domain. An unlimited domain needs it.""",
+        Line("NUMBER", "The largest radius to ask about. [the domain's]", "number")),
     Option("tolerance", "float", "0.01", NUMBER, ("radius",),
-        """the width that a bracket is to have, as a share of its upper end."""),
+        """the width that a bracket is to have, as a share of its upper end.""",
+        Line("NUMBER",
+            """Width of a bracket as a share of its upper end: 0.01 for 1 %.""", "number",
+            SEARCHING)),
     Option("scale", "Epsilon", "1.0", ANYTHING, ("radius",),
         """of described inputs, the radius of each feature at the radius 1, given as ``epsilon`` is
         for :func:`milp_verix.explain`: 1 for a radius in each feature's unit, ``"100%"`` for a
-        share of each range, radii by name for a factor of these."""),
+        share of each range, radii by name for a factor of these.""",
+        Line("NUMBER|SHARE",
+            """With --inputs, the unit of radii: 1 is each feature's own, 100% its range.""",
+            "radius")),
     Option("epsilons", "Epsilon | Sequence[Epsilon]", REQUIRED, ANYTHING, ("sweep",),
         """different radii in any sequence, in the units of the input. Of described ``inputs``, each
         is a number, a share of each feature's range such as ``"10%"``, or radii by name; of any
-        two, one is at least as large for every feature."""),
+        two, one is at least as large for every feature.""",
+        Line("E,E,…",
+            """Radii, such as 1,0.1,0.05 or 8/255,1/255; with --inputs also 1%,10%,inf.""",
+            "radii")),
     Option("nested", "bool", "True", FLAG, ("sweep",),
         """whether a radius begins with the irrelevant features of the radius before; if not, each
-        explanation is that of :func:`milp_verix.explain`."""),
+        explanation is that of :func:`milp_verix.explain`.""",
+        Line("",
+            """Explain each radius by itself, so that the sets are not nested.""", "not",
+            flag="alone")),
     Option("solvers", "Sequence[str] | None", "None", SOLVERS.or_none(), ("compare", "many"),
         """their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
         ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-        ``"pyomo:NAME"``; by default all that are installed."""),
+        ``"pyomo:NAME"``; by default all that are installed.""",
+        Line("highs,phase,cbc,gurobi,scip,pulp,pyomo,split,beta,leaves",
+            """With commas between. [all installed]""", "list", SEARCHING)),
     Option("formulations", "Sequence[str]", '("big_m",)', TEXTS, ("compare", "many"),
-        """their names, such as ``"big_m"`` or ``"partition:4"``."""),
+        """their names, such as ``"big_m"`` or ``"partition:4"``.""",
+        Line("big_m,indicator,sos1,general,partition,partition:N",
+            """With commas between.""", "list", SEARCHING)),
     Option("task", "str", '"check"', TEXT, ("compare",),
         """``"check"``: each pair answers the same checks, each by itself, with nothing learned from
         the ones before; ``"explain"``: each pair finds an explanation, and which checks it asks
         depends on the points that its solver finds; ``"minimum"``: each pair finds a minimum
-        explanation with a proven bound; ``"contrastive"``: a smallest contrast."""),
+        explanation with a proven bound; ``"contrastive"``: a smallest contrast.""",
+        Line("check|explain|minimum|contrastive",
+            """Answer the same checks; or find an explanation, a minimum or a contrast each.""",
+            "text", SEARCHING)),
     Option("master", "str", '"program"', TEXT, ("compare",),
         """of minima, as for :func:`milp_verix.minimum`: ``"program"``, by which the solvers differ,
-        ``"tree"``, which is the same for all, or ``"auto"``."""),
+        ``"tree"``, which is the same for all, or ``"auto"``.""",
+        Line("auto|tree|program",
+            """Of minima: the solver's programs, or our own tree, the same for all.""", "text",
+            SEARCHING)),
     Option("checks", "Sequence[Sequence[int | str]] | None", "None", ANYTHING, ("compare",),
         """lists of free features, each a check; by default the checks that decide an explanation,
-        which ``auto`` finds before the runs."""),
+        which ``auto`` finds before the runs.""",
+        Line("FILE", "Answer these checks. [those that decide an explanation]", "path")),
     Option("most_checks", "int | None", "None", ANYTHING, ("compare", "many"),
         """the most checks of the explanation that are compared: spread evenly over those that
-        bounds and attacks alone do not decide. By default all of them."""),
+        bounds and attacks alone do not decide. By default all of them.""",
+        Line("N",
+            """The most checks of the explanation, of those that bounds leave open. [all]""",
+            "positive", SEARCHING)),
     Option("rounds", "int", "1", ANYTHING, ("compare", "many"),
-        """how often each pair runs, in turns, 1 to 100; the run with the median time counts."""),
+        """how often each pair runs, in turns, 1 to 100; the run with the median time counts.""",
+        Line("N", "Runs of each pair, in turns.", "positive", SEARCHING)),
     Option("relaxations", "bool", "False", FLAG, ("compare", "many"),
         """whether the records of each check have the optimum of the linear relaxation, which HiGHS
-        finds, outside of the times of the runs."""),
+        finds, outside of the times of the runs.""",
+        Line("", "Of compare: solve linear relaxations, too.", "flag", SEARCHING)),
     Option("order", "OrderLike", '"influence"', ANYTHING, ("audit",),
-        """the order in which features are tried, as for :func:`milp_verix.explain`."""),
+        """the order in which features are tried, as for :func:`milp_verix.explain`.""",
+        Line("influence|adaptive|sensitivity|bound|bound_crown|margin|random|sequential|FILE",
+            """Order in which features are tried; FILE is a .npy or .json list of all
+            features.""", "order", SEARCHING)),
     Option("order", "OrderLike", '"influence"', ANYTHING, ("sweep",),
-        """as for :func:`milp_verix.explain`."""),
+        """as for :func:`milp_verix.explain`.""",
+        Line("influence|adaptive|sensitivity|bound|bound_crown|margin|random|sequential|FILE",
+            """Traversal order; FILE is a .npy or .json list of all features.""", "order",
+            SEARCHING)),
     Option("order", "OrderLike", '"influence"', ANYTHING, ("compare",),
-        """as for :func:`milp_verix.explain`; where ``checks`` are given there is none."""),
+        """as for :func:`milp_verix.explain`; where ``checks`` are given there is none.""",
+        Line("influence|adaptive|sensitivity|bound|bound_crown|margin|random|sequential|FILE",
+            """Traversal order; FILE is a .npy or .json list of all features.""", "order",
+            SEARCHING)),
     Option("transformation", "str", '"reversal"', TEXT, ("audit", "sweep", "compare"),
-        """as for :func:`milp_verix.explain`."""),
+        """as for :func:`milp_verix.explain`.""",
+        Line("reversal|deletion", "For the order sensitivity.", "text", SEARCHING)),
     Option("traversal", "str", '"galloping"', TEXT, ("audit", "sweep", "compare"),
-        """as for :func:`milp_verix.explain`."""),
+        """as for :func:`milp_verix.explain`.""",
+        Line("galloping|sequential|binary|quickxplain",
+            """Which checks are asked.""", "text", SEARCHING)),
     Option("count", "int", "12", INTEGER, ("rules",),
         """the most rules to return."""),
     Option("tries", "int | None", "None", INTEGER.or_none(), ("rules",),
@@ -322,10 +481,15 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
     Option("seed", "int", "0", INTEGER, ("rules",),
         """seed of the rows drawn."""),
     Option("free", "Sequence[int | str] | None", "None", ANYTHING, ("export",),
-        """the features that may change, by indices or names; all of them by default."""),
+        """the features that may change, by indices or names; all of them by default.""",
+        Line("all|NAME[,NAME…]|FILE",
+            """Features that may change; FILE is a .npy or .json list.""", "free")),
     Option("quadratic", "bool", "False", FLAG, ("export",),
         """for the norm ``"l2"``: the ball as one quadratic row, instead of tangents that enclose
-        it."""),
+        it.""",
+        Line("",
+            """Of an L2 ball: one quadratic row, instead of the tangents that enclose it.
+            [LP]""", "flag")),
     Option("journal", "str | Path", REQUIRED, PATH, ("many",),
         """a ``.jsonl`` file; or a folder, in which each process writes a file of its own."""),
     Option("workers", "int", "1", ANYTHING, ("many",),
@@ -373,7 +537,10 @@ COURSE: tuple[Option, ...] = (  # how a search is watched, and goes on: the last
         decisions and its order are kept. Counterfactuals are run in onnxruntime again, and the
         claim on the irrelevant features is checked again with a slice of the time. Where that does
         not prove it, the run begins anew; Ctrl-C during that check raises ``KeyboardInterrupt``.
-        Give the same ``tolerances``: no result has them."""),
+        Give the same ``tolerances``: no result has them.""",
+        Line("RESULT.json",
+            """Go on from this earlier result of the same question, such as one that --json
+            saved.""", "path", SEARCHING)),
     Option("progress", "Callable[[MinimumProgress], None] | None", "None", ANYTHING, ("minimum",),
         """called with the first lower bound, when all features are still the best explanation, and
         when the best one or the bound changes."""),
@@ -385,7 +552,10 @@ COURSE: tuple[Option, ...] = (  # how a search is watched, and goes on: the last
         """as of :func:`milp_verix.explain`; a result of that is taken, too. Its explanation is the
         first incumbent where ``must`` and ``must_not`` are the same, and the scenarios of an
         unproven minimum are kept. Its lower bound is no proof: the search proves its own, and a
-        note tells that of the earlier run where it is higher."""),
+        note tells that of the earlier run where it is higher.""",
+        Line("RESULT.json",
+            """Go on from this earlier result of the same question, such as one that --json
+            saved.""", "path", SEARCHING)),
     Option("progress", "Callable[[ContrastiveProgress], None] | None",
         "None", ANYTHING, ("contrastive",),
         """called after each program."""),
@@ -396,7 +566,10 @@ COURSE: tuple[Option, ...] = (  # how a search is watched, and goes on: the last
     Option("resume", "EarlierContrast | None", "None", ANYTHING, ("contrastive",),
         """an earlier result of the same question, or the path of its JSON: its counterfactual is
         run again if it leaves ``must_not`` alone. Its lower bound is no proof: a note tells it
-        where it is above that of this run."""),
+        where it is above that of this run.""",
+        Line("RESULT.json",
+            """Go on from this earlier result of the same question, such as one that --json
+            saved.""", "path", SEARCHING)),
     Option("progress", "Callable[[EnumerationProgress], None] | None",
         "None", ANYTHING, ("enumerate",),
         """called after each round."""),
@@ -429,7 +602,10 @@ COURSE: tuple[Option, ...] = (  # how a search is watched, and goes on: the last
         that is found."""),
     Option("resume", "EarlierImportance | None", "None", ANYTHING, ("importance",),
         """an earlier result of the same question, by any index, or the path of its JSON: its
-        counterfactuals are run again, and its sets that keep the prediction are proven again."""),
+        counterfactuals are run again, and its sets that keep the prediction are proven again.""",
+        Line("RESULT.json",
+            """Go on from this earlier result of the same question, such as one that --json
+            saved.""", "path", SEARCHING)),
     Option("progress", "Callable[[RadiusProgress], None] | None", "None", ANYTHING, ("radius",),
         """called before each question."""),
     Option("snapshots", "Callable[[Callable[[], RobustnessRadii]], None] | None",

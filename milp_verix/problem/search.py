@@ -6,7 +6,7 @@ The request that a check or a search answers: a problem, a search for it, and it
 import time
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 from milp_verix.base.argument_kinds import accepted
 from milp_verix.base.arguments import LONGEST_CHECK, integer_of, seconds_of, segments_of
@@ -118,18 +118,21 @@ class Search:
         object.__setattr__(self, "tolerances", tolerances_of(self.tolerances))
 
     def __repr__(self) -> str:
-        given = ((one.name, getattr(self, one.name)) for one in fields(self))
-        told = [f"{name}={value!r}" for name, value in given if value != getattr(USUAL, name)]
+        told = [f"{name}={value!r}" for name, value in self.given().items()]
         return f"Search({', '.join(told)})"
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that are not the usual ones, by name."""
+        named = ((one.name, getattr(self, one.name)) for one in fields(self))
+        return {name: value for name, value in named if value != getattr(USUAL, name)}
 
     def require_only(self, call: str, what: str) -> None:
         """Raise ``InputError`` for an option of a search that ``call``, told as ``what``, lacks."""
         taken = kinds_of(call)
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if one.name not in taken and value != getattr(USUAL, one.name):
+        for name, value in self.given().items():
+            if name not in taken:
                 raise InputError(
-                    f"{what} takes no {one.name}, got {value!r}: leave it out of the search"
+                    f"{what} takes no {name}, got {value!r}: leave it out of the search"
                 )
 
 

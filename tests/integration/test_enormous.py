@@ -22,7 +22,7 @@ from milp_verix.base.errors import ModelError
 from milp_verix.base.files import replacing, write_atomically
 from milp_verix.base.stored_numbers import array_in, json_in
 from milp_verix.cli.commands import export as cli_export
-from milp_verix.cli.question import numbers_in
+from milp_verix.cli.files import numbers_in
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.inputs.input_files import read_input, read_texts
 from milp_verix.views.figures.parts.writing import write_figure

@@ -11,9 +11,19 @@ from typing import Any
 import pytest
 
 import milp_verix
+from milp_verix.comparison.compare import TASKS
+from milp_verix.oracle.bound_tightening import BOUNDS
+from milp_verix.problem.ball import NORMS
 from milp_verix.problem.option_rows import COURSE, OWN, QUESTION, REQUIRED, SEARCH, Option
 from milp_verix.problem.options import Given, rows_of
-from milp_verix.problem.search import USUAL
+from milp_verix.problem.search import EXACTNESS, USUAL, WARM
+from milp_verix.results.power_indices.indices import INDICES
+from milp_verix.searches.contrast.contrastive import MEASURES
+from milp_verix.searches.explain.order import ORDERS, TRANSFORMATIONS
+from milp_verix.searches.explain.strategies import STRATEGIES
+from milp_verix.searches.minimum.minimum import MASTERS, METHODS
+from milp_verix.solvers import CHECKERS, SOLVERS
+from verix_encodings import FORMULATIONS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 from write_calls import CALLS, MANY, RULES, Call, files
@@ -75,3 +85,31 @@ def test_a_signature_tells_types_without_quotation_marks() -> None:
     told = str(signature(milp_verix.explain))
     assert "epsilon: Epsilon, norm: str = 'linf'" in told
     assert told.endswith("-> Explanation")
+
+
+def test_the_command_line_tells_the_names_that_there_are() -> None:
+    names = {
+        "norm": NORMS,
+        "solver": ["auto", *SOLVERS, *CHECKERS],
+        "bounds": BOUNDS,
+        "formulation": [*FORMULATIONS, "partition:N"],
+        "exactness": EXACTNESS,
+        "warm": WARM,
+        "order": [*ORDERS, "FILE"],
+        "transformation": TRANSFORMATIONS,
+        "traversal": STRATEGIES,
+        "method": METHODS,
+        "master": MASTERS,
+        "minimise": MEASURES,
+        "index": INDICES,
+        "task": TASKS,
+        "solvers": [*SOLVERS, *CHECKERS],
+        "formulations": [*FORMULATIONS, "partition:N"],
+    }
+    told = {
+        (row.name, row.line.metavar.replace(",", "|"))
+        for call in EVERY
+        for row in rows_of(call.method)
+        if row.line is not None and row.name in names
+    }
+    assert told == {(name, "|".join(known)) for name, known in names.items()}

@@ -1,27 +1,16 @@
 """The options of ``batch`` in groups: the course of a study, and the search of each task."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 from milp_verix.base.errors import InputError
+from milp_verix.cli.asked import list_in
+from milp_verix.cli.files import order_in
 from milp_verix.cli.help_sections import output_option, question_option, search_option
-from milp_verix.cli.options import (
-    CheckTimeLimit,
-    Costs,
-    FeatureNames,
-    InputsPath,
-    Memory,
-    Threads,
-    number_of,
-)
-from milp_verix.cli.question import order_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.searches.explain.order import ORDERS
 from milp_verix.study.tasks import FUNCTIONS
-
-_OfExplain: TypeAlias = Annotated[str | None, search_option(metavar="NAME", help="As of explain.")]
-_OfMinimum: TypeAlias = Annotated[str | None, search_option(metavar="NAME", help="As of minimum.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +38,12 @@ class Wanted:
         str | None,
         question_option(metavar="A,B,…", help="The columns of a table that make an input. [all]"),
     ] = None
-    described: InputsPath = None
-    feature_names: FeatureNames = None
-    costs: Costs = None
 
     def grid(self, network: LoadedModel) -> dict[str, list[Any]] | None:
         """Return the orders, by name or as lists from files; None for the usual one."""
         if self.order is None:
             return None
-        return {"order": [order_of(part, network) for part in parts_of(self.order) or []]}
+        return {"order": [order_in(part, "--order", network) for part in list_in(self.order) or []]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,58 +100,7 @@ class Course:
             "journal": self.journal,
             "workers": self.workers,
             "scheduler": self.scheduler,
-            "retry": parts_of(self.retry) or [],
+            "retry": list_in(self.retry) or [],
             "results": self.results or not self.no_results,
             "fsync": self.fsync,
         }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    """Options of the single commands; one that is left out has the default of its command."""
-
-    solver: Annotated[
-        str | None, search_option(metavar="NAME", help="As of the single commands. [auto]")
-    ] = None
-    traversal: _OfExplain = None
-    transformation: _OfExplain = None
-    exactness: _OfExplain = None
-    bounds: _OfExplain = None
-    segments: Annotated[int | None, search_option(metavar="N", help="As of explain.")] = None
-    formulation: _OfExplain = None
-    seed: Annotated[int | None, search_option(metavar="N", help="As of explain.")] = None
-    warm: _OfExplain = None
-    method: _OfMinimum = None
-    master: _OfMinimum = None
-    gap: Annotated[
-        float | None, search_option(parser=number_of, metavar="NUMBER", help="As of minimum.")
-    ] = None
-    solvers: Annotated[str | None, search_option(metavar="NAME,…", help="As of compare.")] = None
-    formulations: Annotated[str | None, search_option(metavar="NAME,…", help="As of compare.")] = (
-        None
-    )
-    most_checks: Annotated[int | None, search_option(metavar="N", min=1, help="As of compare.")] = (
-        None
-    )
-    relaxations: Annotated[
-        bool | None,
-        search_option("--relaxations", help="Of compare: solve linear relaxations, too."),
-    ] = None
-    threads: Threads = 1
-    time_limit: Annotated[
-        float | None, search_option(metavar="SECONDS", help="Seconds for each task. [none]")
-    ] = None
-    check_time_limit: CheckTimeLimit = None
-    memory: Memory = None
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments that were given."""
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
-        named["solvers"] = parts_of(self.solvers)
-        named["formulations"] = parts_of(self.formulations)
-        return {name: value for name, value in named.items() if value is not None}
-
-
-def parts_of(text: str | None) -> list[str] | None:
-    """Return the words in ``text``, with commas between; None for no text."""
-    return [part.strip() for part in text.split(",")] if text else None

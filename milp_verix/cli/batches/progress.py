@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -23,11 +23,11 @@ from rich.progress import (
 from milp_verix.base.arguments import radius_in
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted
+from milp_verix.cli.asked import Asked
 from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.help_sections import output_option, question_option, search_option
-from milp_verix.cli.question import QuestionOptions, arguments_of, network_of
+from milp_verix.cli.question import Case, network_of
 from milp_verix.cli.terminal import Terminal
-from milp_verix.problem.search import USUAL, Search
 from milp_verix.study.batch import Tally, run_parts
 from milp_verix.study.inputs import stored_inputs
 from milp_verix.study.parts import Part, part_of
@@ -142,7 +142,7 @@ def exit_code(tally: Tally) -> int:
     return 0 if tally.complete else UNDECIDED
 
 
-_OF_SEARCH = ("bounds", "segments", "threads", "warm", "time_limit", "check_time_limit")
+_OF_PAIRS = ("solvers", "formulations", "most_checks", "rounds")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,14 +174,14 @@ class Many:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solvers:
-    """The question and the ``pairs`` of a comparison over many inputs.
+    """The question of a comparison over many inputs, and what is ``asked`` of each.
 
     ``files`` are those for the summary, for each check and for the picture, where they are wanted.
     """
 
-    posed: QuestionOptions
-    search: Search
-    pairs: dict[str, Any]
+    case: Case
+    asked: Asked
+    relaxations: bool
     files: tuple[Path | None, Path | None, Path | None]
     quiet: bool
 
@@ -205,23 +205,24 @@ class Solvers:
         return DISAGREEMENT if study.disagreements else exit_code(tally)
 
     def _part(self, many: Many, errors: Console) -> Part:
-        posed = self.posed
-        if posed.inputs is not None:
+        case, asked = self.case, self.asked
+        if asked["inputs"] is not None:
             raise InputError("described inputs are compared by: milp-verix batch --task compare")
-        if posed.epsilon is None:
+        if asked["epsilon"] is None:
             raise InputError("--epsilon is missing: give the radius of the ball")
-        network = network_of(posed.model, posed)
-        options = {**arguments_of(network, posed, posed, posed), **self.pairs}
-        given = {name: getattr(self.search, name) for name in _OF_SEARCH}
-        usual = {name: getattr(USUAL, name) for name in _OF_SEARCH}
-        options |= {name: value for name, value in given.items() if value != usual[name]}
-        source = stored_inputs(posed.specification, network, None, options)
+        network = network_of(case.model, case)
+        options = asked.question(network)
+        radius = options.pop("epsilon")
+        own = asked.own(network)
+        options |= {name: own[name] for name in _OF_PAIRS} | {"relaxations": self.relaxations}
+        options |= asked.search().given()
+        source = stored_inputs(case.specification, network, None, options)
         for note in () if self.quiet else source.told:
             errors.print(f"note: {note}", markup=False)
         return part_of(
             network,
             source,
-            epsilon=[posed.epsilon, *map(radius_in, many.radii.split(",") if many.radii else ())],
+            epsilon=[radius, *map(radius_in, many.radii.split(",") if many.radii else ())],
             task="compare",
             indices=many.indices,
             options=options,

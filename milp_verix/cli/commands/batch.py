@@ -9,7 +9,8 @@ import typer
 
 from milp_verix.base.arguments import radius_in
 from milp_verix.base.errors import InputError, refusing
-from milp_verix.cli.batches.options import Course, Search, Wanted, parts_of
+from milp_verix.cli.asked import Asked, Options, list_in
+from milp_verix.cli.batches.options import Course, Wanted
 from milp_verix.cli.batches.progress import deliver, exit_code, tasks_progress
 from milp_verix.cli.delivery import (
     SECONDS,
@@ -19,15 +20,7 @@ from milp_verix.cli.delivery import (
     termination_as_interrupt,
 )
 from milp_verix.cli.options import Quiet
-from milp_verix.cli.question import (
-    Ball,
-    Explained,
-    Reading,
-    arguments_of,
-    names_of,
-    network_of,
-    numbers_in,
-)
+from milp_verix.cli.question import Reading, network_of
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.study.batch import run_parts
 from milp_verix.study.inputs import stored_inputs
@@ -42,6 +35,10 @@ Exit codes: 0 every task is done; 3 some tasks are undecided or failed, and the 
 inputs or the journal cannot be used."""
 
 
+_SAID = ("epsilon", "task", "order")
+"""Options that a study takes several values of."""
+
+
 def batch(
     *,
     context: typer.Context,
@@ -53,7 +50,7 @@ def batch(
             "INPUTS and settings.",
         ),
     ],
-    inputs: Annotated[
+    xs: Annotated[
         str | None,
         typer.Argument(
             metavar="INPUTS",
@@ -63,9 +60,7 @@ def batch(
     ] = None,
     wanted: Wanted,
     course: Course,
-    ball: Ball,
-    explained: Explained,
-    search: Search,
+    asked: Annotated[Asked, Options("many", _SAID, study=True)],
     reading: Reading,
     quiet: Quiet = False,
 ) -> None:
@@ -73,35 +68,32 @@ def batch(
     with refusals() as errors, termination_as_interrupt():
         steps = course.arguments()
         if model.suffix.lower() == ".toml":
-            limits = {name: getattr(search, name) for name in LIMITS}
+            limits = {name: asked[name] for name in LIMITS}
             given = {**steps, **limits, "indices": wanted.indices}
             parts, steps = study_in(model, {name: given[name] for name in _given(context, model)})
         else:
-            if inputs is None or wanted.epsilon is None or course.journal is None:
+            if xs is None or wanted.epsilon is None or course.journal is None:
                 raise InputError("give INPUTS, --epsilon and --journal; or a study file .toml")
             network = network_of(model, reading)
-            options = {
-                **arguments_of(network, ball, explained, reading),
-                "feature_names": names_of(wanted.feature_names, network),
-                **search.arguments(),
-            }
-            if wanted.costs is not None:
-                options["costs"] = numbers_in(wanted.costs, "--costs", network)
-            names, source = parts_of(wanted.columns), cast("Any", inputs)
-            if wanted.described is None:
-                source = stored_inputs(inputs, network, names, options)
+            options = asked.question(network)
+            rest = {**asked.own(network), **asked.searched()}
+            options |= {name: value for name, value in rest.items() if value is not None}
+            described = options.pop("inputs")
+            names, source = list_in(wanted.columns), cast("Any", xs)
+            if described is None:
+                source = stored_inputs(xs, network, names, options)
                 names = None
-            elif ball.domain == UNIT_DOMAIN:
+            elif options["domain"] == UNIT_DOMAIN:
                 del options["domain"]  # the description has one for each feature
             part = part_of(
                 network,
                 source,
                 epsilon=_radii(wanted.epsilon),
-                task=parts_of(wanted.task) or [],
+                task=list_in(wanted.task) or [],
                 grid=wanted.grid(network),
                 indices=wanted.indices,
                 columns=names,
-                inputs=wanted.described,
+                inputs=described,
                 options=options,
             )
             parts = [part]

@@ -13,8 +13,8 @@ from milp_verix.cli.delivery import (
     termination_as_interrupt,
 )
 from milp_verix.cli.exit_codes import UNDECIDED
-from milp_verix.cli.help_sections import output_option
-from milp_verix.cli.options import ModelPath, Quiet, TimeLimit
+from milp_verix.cli.help_sections import output_option, search_option
+from milp_verix.cli.options import ModelPath, Quiet
 from milp_verix.cli.question import Reading, network_of
 
 EXIT_CODES = """\
@@ -39,7 +39,9 @@ def certify(
             "--output", "-o", metavar="OUT", help="Write the certificate here; a folder for many."
         ),
     ],
-    time_limit: TimeLimit = None,
+    time_limit: Annotated[
+        float | None, search_option(metavar="SECONDS", help="Seconds for the search. [none]")
+    ] = None,
     reading: Reading,
     quiet: Quiet = False,
 ) -> None:

@@ -3,29 +3,25 @@
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from milp_verix.base.errors import InputError
+from milp_verix.cli.asked import Asked, Options
 from milp_verix.cli.batches.progress import Many, Solvers
 from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
-from milp_verix.cli.help_sections import output_option, question_option, search_option
+from milp_verix.cli.help_sections import output_option
 from milp_verix.cli.options import JsonPath, PlotPath, Quiet
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import QuestionOptions, files_of, order_of, question_of
-from milp_verix.cli.search_options import BoundOptions
+from milp_verix.cli.question import Case, files_of, question_of
 from milp_verix.cli.terminal import Terminal
-from milp_verix.comparison.compare import TASKS, compare_solvers
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.records.comparison import Pair
-from milp_verix.searches.explain.order import ORDERS
-from milp_verix.solvers import CHECKERS, SOLVERS
 from milp_verix.views.figures.parts.writing import plot_format
 from milp_verix.views.words.comparison import remarks
-from verix_encodings import FORMULATIONS
 
 EXIT_CODES = """\
 Exit codes: 0 no answers contradict each other and everything was decided; 2 an argument, the input,
@@ -91,101 +87,40 @@ class Written:
 
 def compare(
     *,
-    posed: QuestionOptions,
-    solvers: Annotated[
-        str | None,
-        search_option(
-            metavar=",".join([*SOLVERS, *CHECKERS]), help="With commas between. [all installed]"
-        ),
-    ] = None,
-    formulations: Annotated[
-        str,
-        search_option(
-            metavar=",".join([*FORMULATIONS, "partition:N"]), help="With commas between."
-        ),
-    ] = "big_m",
-    task: Annotated[
-        str,
-        search_option(
-            metavar="|".join(TASKS),
-            help="Answer the same checks; or find an explanation, a minimum or a contrast each.",
-        ),
-    ] = "check",
-    master: Annotated[
-        str,
-        search_option(
-            metavar="auto|tree|program",
-            help="Of minima: the solver's programs, or our own tree, the same for all.",
-        ),
-    ] = "program",
-    checks: Annotated[
-        Path | None,
-        question_option(
-            metavar="FILE", help="Answer these checks. [those that decide an explanation]"
-        ),
-    ] = None,
-    most_checks: Annotated[
-        int | None,
-        search_option(
-            metavar="N",
-            min=1,
-            help="The most checks of the explanation, of those that bounds leave open. [all]",
-        ),
-    ] = None,
-    rounds: Annotated[
-        int, search_option(metavar="N", min=1, help="Runs of each pair, in turns.")
-    ] = 1,
-    order: Annotated[
-        str | None,
-        search_option(
-            metavar="|".join([*ORDERS, "FILE"]),
-            help="Traversal order; FILE is a .npy or .json list of all features. [explain's]",
-        ),
-    ] = None,
-    search: BoundOptions,
+    case: Case,
+    asked: Annotated[Asked, Options("compare", without=("relaxations",))],
     written: Written,
     many: Many,
 ) -> None:
     """Run the same checks, or the same explanation, on solvers and formulations side by side."""
     with refusals() as errors, termination_as_interrupt():
-        written.check_paths(*files_of(posed, order, checks))
-        if checks is not None and (order is not None or written.save_checks is not None):
+        written.check_paths(*files_of(case, asked))
+        checks, ordered = asked["checks"], asked["order"] != "influence"
+        if checks is not None and (ordered or written.save_checks is not None):
             raise InputError(
                 "--checks are answered as they are: leave --order and --save-checks out"
             )
-        if written.each is not None and task != "check":
+        if written.each is not None and asked["task"] != "check":
             raise InputError("--each needs --task check: explanations ask checks of their own")
-        pairs: dict[str, Any] = {
-            "solvers": None if solvers is None else solvers.split(","),
-            "formulations": formulations.split(","),
-            "most_checks": most_checks,
-            "rounds": rounds,
-            "relaxations": written.each is not None,
-        }
+        relaxations = written.each is not None
         if many.indices is not None or many.journal is not None:
-            if task != "check" or checks is not None or order is not None:
+            if asked["task"] != "check" or checks is not None or ordered:
                 raise InputError("over many inputs, each has its own checks: leave these out")
             if written.json_path is not None or written.save_checks is not None:
                 raise InputError("a --journal has the results: leave --json and --save-checks out")
             files = written.csv_path, written.each, written.plot_path
-            study = Solvers(posed, search.search(), pairs, files, written.quiet)
+            study = Solvers(case, asked, relaxations, files, written.quiet)
             raise typer.Exit(study.over(many, errors))
-        asked = question_of(posed)
-        count = asked.problem.features.count
+        question = question_of(case, asked)
+        own = {**question.own, "relaxations": relaxations}
+        if checks is not None:
+            own["checks"] = read_checks(checks, question.problem.features.count)
         status = status_line("…", _told)
         with status(errors) as show, autosaving(written.json_path, errors) as save:
-            found = compare_solvers(
-                asked.problem,
-                **pairs,
-                task=task,
-                master=master,
-                checks=None if checks is None else read_checks(checks, count),
-                search=search.search(),
-                progress=show,
-                snapshots=save,
-                order="influence" if order is None else order_of(order, asked.network),
+            found = question.problem.compare(
+                **own, search=asked.search(), progress=show, snapshots=save
             )
-        written.deliver(found, asked.notes)
+        written.deliver(found, question.notes)
         for path, what in zip(
             found.write_disagreements(written.disagreements), found.disagreements, strict=True
         ):

@@ -1,27 +1,21 @@
 """The command ``milp-verix enumerate``: all minimal explanations, of both kinds."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from milp_verix.cli.answering import answered
+from milp_verix.cli.asked import Asked, Options
 from milp_verix.cli.delivery import Delivery, exit_code
-from milp_verix.cli.help_sections import question_option
 from milp_verix.cli.progress import status_line
-from milp_verix.cli.question import NamedQuestion, Question
-from milp_verix.cli.search_options import SearchOptions
-from milp_verix.results.public import Enumeration
-from milp_verix.searches.importance.marco import LIMIT, EnumerationProgress, enumerate_problem
+from milp_verix.cli.question import Case
+from milp_verix.searches.importance.marco import LIMIT, EnumerationProgress
 
 
 def enumerate_(
     *,
-    posed: NamedQuestion,
-    limit: Annotated[
-        int | None,
-        question_option(metavar="N", min=1, help="Explanations of both kinds together. [all]"),
-    ] = None,
-    search: SearchOptions,
+    case: Case,
+    asked: Annotated[Asked, Options("enumerate")],
     delivery: Delivery,
 ) -> None:
     """List the minimal explanations: sets that keep the prediction, and sets that change it.
@@ -29,12 +23,7 @@ def enumerate_(
     Exit codes: 0 these are provably all, or as many as --limit asked for; 3 there may be others;
     130 interrupted, and the explanations so far are written; 2 an argument cannot be used.
     """
-
-    def search_of(asked: Question, **watching: Any) -> Enumeration:
-        return enumerate_problem(asked.problem, limit=limit, search=search.search(), **watching)
-
-    shown = status_line("a first explanation …", _told)
-    found = answered(posed, delivery, shown, search_of)
+    found = answered(case, asked, delivery, status_line("a first explanation …", _told))
     stopped = found.statistics.stopped
     raise typer.Exit(exit_code(found.complete or stopped == LIMIT, stopped))
 

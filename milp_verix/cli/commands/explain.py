@@ -1,17 +1,14 @@
 """The command ``milp-verix explain``: the features that keep the prediction."""
 
-from typing import Any
+from typing import Annotated
 
 import typer
 
 from milp_verix.cli.answering import answered
+from milp_verix.cli.asked import Asked, Options
 from milp_verix.cli.delivery import ProvenDelivery, exit_code
-from milp_verix.cli.options import Resume
 from milp_verix.cli.progress import progress_bar
-from milp_verix.cli.question import NamedQuestion, Question, order_of
-from milp_verix.cli.search_options import OrderName, TraversalOptions
-from milp_verix.results.public import Explanation
-from milp_verix.searches.explain.explain import explain_problem
+from milp_verix.cli.question import Case
 
 EXIT_CODES = """\
 Exit codes: 0 the explanation is locally minimal; 3 it is sound, but features were left undecided
@@ -21,24 +18,10 @@ sound and written; 2 an argument, the input, the model or the solver cannot be u
 
 def explain(
     *,
-    posed: NamedQuestion,
-    order: OrderName = "influence",
-    resume: Resume = None,
-    search: TraversalOptions,
+    case: Case,
+    asked: Annotated[Asked, Options("explain")],
     delivery: ProvenDelivery,
 ) -> None:
     """Find features that, when fixed, keep the prediction while all other features may change."""
-
-    def search_of(asked: Question, **watching: Any) -> Explanation:
-        return explain_problem(
-            asked.problem,
-            order=order_of(order, asked.network),
-            transformation=search.transformation,
-            traversal=search.traversal,
-            search=search.search(),
-            resume=resume,
-            **watching,
-        )
-
-    found = answered(posed, delivery, progress_bar, search_of, order)
+    found = answered(case, asked, delivery, progress_bar)
     raise typer.Exit(exit_code(found.minimal, found.statistics.stopped))

@@ -9,47 +9,32 @@ from milp_verix.base.errors import InputError, printable
 from milp_verix.base.files import replacing, write_atomically
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.base.version import version
+from milp_verix.cli.asked import Asked, Options
 from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.help_sections import output_option, question_option
-from milp_verix.cli.options import BoundsName, FormulationName, Segments
-from milp_verix.cli.question import QuestionOptions, files_of, freed_features, question_of
+from milp_verix.cli.question import Case, files_of, question_of
 from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.each_check import Relaxations, size_of
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.oracle.check_program import column_map, encode_problem
-from milp_verix.problem.search import Search
+from milp_verix.oracle.check_program import column_map
 from milp_verix.results.records.base import array_hash
 from verix_encodings import Encoding
 from verix_encodings.arrays import FloatArray
-from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 
 def export(
     *,
-    posed: QuestionOptions,
+    case: Case,
     out: Annotated[
         Path, output_option(metavar="FILE", help="Write the program here: .lp or .mps.")
     ],
-    free: Annotated[
-        str,
-        question_option(
-            metavar="all|NAME[,NAME…]|FILE",
-            help="Features that may change; FILE is a .npy or .json list.",
-        ),
-    ] = "all",
+    asked: Annotated[Asked, Options("export")],
     rival: Annotated[
         int | None,
         question_option(
             metavar="CLASS", help="Classification: the class whose margin counts. [the runner-up]"
         ),
     ] = None,
-    quadratic: Annotated[
-        bool,
-        question_option(
-            "--quadratic",
-            help="Of an L2 ball: one quadratic row, instead of the tangents that enclose it. [LP]",
-        ),
-    ] = False,
     columns: Annotated[
         Path | None,
         output_option(
@@ -57,30 +42,23 @@ def export(
             help="Write the map from columns to inputs and neurons here, as CSV.",
         ),
     ] = None,
-    bounds: BoundsName = "auto",
-    segments: Segments = DEFAULT_SEGMENTS,
-    formulation: FormulationName = "big_m",
 ) -> None:
     """Write the program of one check: its least cost gives the highest margin."""
     with refusals():
-        check_folder(out, *files_of(posed, free))
-        check_folder(columns, out, *files_of(posed, free))
-        asked = question_of(posed)
-        network = asked.network
-        index, what = _margin(network, asked.problem.x, rival, regression=posed.delta is not None)
-        encoding = encode_problem(
-            asked.problem,
-            freed_features(free, network),
-            quadratic=quadratic,
-            search=Search(bounds=bounds, segments=segments, formulation=formulation),
-        )
+        check_folder(out, *files_of(case, asked))
+        check_folder(columns, out, *files_of(case, asked))
+        question = question_of(case, asked)
+        network, problem = question.network, question.problem
+        index, what = _margin(network, problem.x, rival, regression=asked["delta"] is not None)
+        encoding = problem.export(**question.own, search=asked.search())
         row, constant = encoding.output.row(index, encoding.program.columns)
         equation = f"{what} = {constant:.17g} - cost; above 0 the prediction changes"
-        ball = asked.problem.ball
+        ball = problem.ball
         comments = (
             f"milp-verix {version()}: one check of {network.name}, SHA-256 {network.sha256}",
-            f"input SHA-256 {array_hash(asked.problem.x)}; {ball.norm} ball, radius {ball.epsilon}",
-            f"formulation {formulation}, bounds by {bounds}; features free: {free}",
+            f"input SHA-256 {array_hash(problem.x)}; {ball.norm} ball, radius {ball.epsilon}",
+            f"formulation {asked['formulation']}, bounds by {asked['bounds']}; features free: "
+            f"{asked['free']}",
             equation,
             "columns: x inputs, z pre-activations, a activations, d phases, s slacks; the number "
             "of the node and of the neuron behind each",

@@ -1,0 +1,232 @@
+"""The options of a command that are those of a call: declared, read and passed on by the table.
+
+A parameter of a command that is annotated with :class:`Options` stands for all of them; the command
+is given :class:`Asked`.
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from inspect import Parameter
+from math import inf
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from milp_verix.base.arguments import number_in, radius_in
+from milp_verix.base.errors import InputError
+from milp_verix.base.image_shape import image_shape_of
+from milp_verix.cli.files import groups_in, names_in, numbers_in, order_in, set_in
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.problem.ball import UNIT_DOMAIN
+from milp_verix.problem.option_rows import (
+    COURSE,
+    OWN,
+    QUESTION,
+    REQUIRED,
+    SEARCH,
+    SEARCHING,
+    Option,
+)
+from milp_verix.problem.options import rows_of
+from milp_verix.problem.search import Search
+
+_DEFAULTS = {"UNIT_DOMAIN": UNIT_DOMAIN, "math.inf": inf, "()": "", '("big_m",)': "big_m"}
+"""Defaults that are no literals, or that texts of the command line stand for."""
+
+
+def number_of(text: str | float) -> float:
+    """Return the number that an option names: ``0.05``, ``inf``, or a ratio such as ``8/255``."""
+    try:
+        return number_in(text)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def radius_of(text: str | float) -> float | str:
+    """Return the radius that an option names: a number, ``10%``, ``0.5sd``, or a file of radii."""
+    if isinstance(text, str) and text.endswith((".npy", ".json")):
+        return text
+    try:
+        return radius_in(text)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def words_in(text: str) -> list[str | int]:
+    """Return the features or classes in a text: numbers or names, with commas between."""
+    words = [word.strip() for word in text.split(",")] if text.strip() else []
+    return [int(word) if word.isdecimal() else word for word in words]
+
+
+def list_in(text: str | None) -> list[str] | None:
+    """Return the words in ``text``, with commas between; None for no text."""
+    return [part.strip() for part in text.split(",")] if text else None
+
+
+def shape_in(text: str | None, option: str) -> tuple[int, ...] | None:
+    """Return the shape that an option names, such as ``"28,28"``; None for no text."""
+    if text is None:
+        return None
+    try:
+        return tuple(int(part) for part in text.replace("x", ",").replace("×", ",").split(","))
+    except ValueError as error:
+        raise InputError(
+            f"{option} is whole numbers with commas between, such as 28,28; got {text!r}"
+        ) from error
+
+
+def _free(text: str, option: str, network: LoadedModel) -> Any:
+    if text == "all":
+        return None
+    return numbers_in(text, option, network) if text.endswith((".npy", ".json")) else words_in(text)
+
+
+def _radius(given: float | str, option: str, network: LoadedModel) -> Any:
+    is_file = isinstance(given, str) and given.endswith((".npy", ".json"))
+    return numbers_in(str(given), option, network) if is_file else given
+
+
+def _class(text: str, _option: str, _network: LoadedModel) -> Any:
+    return next(iter(words_in(text)), text)
+
+
+def _shape(text: str, option: str, network: LoadedModel) -> Any:
+    return image_shape_of(shape_in(text, option), network.input_shape)
+
+
+_TYPES: Mapping[str, tuple[Any, dict[str, Any]]] = {
+    "number": (float, {"parser": number_of}),
+    "radius": (float, {"parser": radius_of}),
+    "ends": (tuple[float, float], {"parser": number_of}),
+    "seconds": (float, {}),
+    "integer": (int, {}),
+    "natural": (int, {"min": 0}),
+    "positive": (int, {"min": 1}),
+    "path": (Path, {}),
+    "flag": (bool, {}),
+    "not": (bool, {}),
+}
+"""How Typer reads what is no text."""
+
+_READERS: Mapping[str, Callable[[Any, str, LoadedModel], Any]] = {
+    "radius": _radius,
+    "class": _class,
+    "words": lambda text, _option, _network: words_in(text),
+    "list": lambda text, _option, _network: [part.strip() for part in text.split(",")],
+    "radii": lambda text, _option, _network: [radius_of(part) for part in text.split(",")],
+    "not": lambda flag, _option, _network: not flag,
+    "shape": _shape,
+    "free": _free,
+    "numbers": numbers_in,
+    "names": names_in,
+    "order": order_in,
+    "groups": groups_in,
+    "set": set_in,
+}
+"""What becomes of the texts of the command line once the network is read."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Stands for the options of a ``call`` in the signature of its command.
+
+    Of those ``without`` the command says itself what they are. A ``study`` has options of several
+    calls: one that is left out has the default of its own call.
+    """
+
+    call: str
+    without: tuple[str, ...] = ()
+    study: bool = False
+
+    @property
+    def rows(self) -> tuple[Option, ...]:
+        """The rows of the table."""
+        rows = rows_of(self.call, QUESTION, OWN, SEARCH, COURSE)
+        return tuple(row for row in rows if row.line and row.name not in self.without)
+
+    def parameters(self) -> list[Parameter]:
+        """Return the parameters that stand in the place of this one."""
+        return [self._parameter(row) for row in self.rows]
+
+    def _parameter(self, row: Option) -> Parameter:
+        line = row.line
+        assert line is not None
+        kind, extra = _TYPES.get(line.reads, (str, {}))
+        default = _default(row)
+        told = " ".join(line.help.split())
+        section = SEARCHING if row in SEARCH else line.section
+        if self.study and row not in QUESTION and default is not None:
+            default, told = None, f"As of {row.calls[0]}."
+        if default is None:
+            kind = kind | None
+        option = typer.Option(
+            flag_of(row), metavar=line.metavar or None, help=told, rich_help_panel=section, **extra
+        )
+        return Parameter(
+            row.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
+        )
+
+    def given(self, values: dict[str, Any]) -> "Asked":
+        """Return the options as the command is given them, taken out of ``values``."""
+        return Asked(self, {row.name: values.pop(row.name) for row in self.rows})
+
+
+def flag_of(row: Option) -> str:
+    """Return the name of an option on the command line."""
+    assert row.line is not None
+    return "--" + (row.line.flag or row.name).replace("_", "-")
+
+
+def _default(row: Option) -> Any:
+    if row.name == "epsilon":
+        return None  # a message needs none
+    if row.default == REQUIRED:
+        return Parameter.empty
+    assert row.line is not None
+    if row.line.reads in ("free", "not"):
+        return "all" if row.line.reads == "free" else False
+    return _DEFAULTS[row.default] if row.default in _DEFAULTS else ast.literal_eval(row.default)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The options of a call as a command is given them: ``values`` by name."""
+
+    options: Options
+    values: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    @property
+    def inputs(self) -> list[Any]:
+        """The values that may name files to be left as they are; a result goes on in its own."""
+        return [self.values[row.name] for row in self.options.rows if row not in COURSE]
+
+    def question(self, network: LoadedModel) -> dict[str, Any]:
+        """Return the options of the question; raises ``InputError``."""
+        return self._read(QUESTION, network)
+
+    def own(self, network: LoadedModel) -> dict[str, Any]:
+        """Return the options of the call that belong neither to the question nor to the search."""
+        return self._read((*OWN, *COURSE), network)
+
+    def search(self) -> Search:
+        """Return the search; raises ``InputError`` for an option that does not fit."""
+        return Search(**self.searched())
+
+    def searched(self) -> dict[str, Any]:
+        """Return the options of the search."""
+        return {row.name: self.values[row.name] for row in self.options.rows if row in SEARCH}
+
+    def _read(self, part: tuple[Option, ...], network: LoadedModel) -> dict[str, Any]:
+        found = {}
+        for row in self.options.rows:
+            if row in part and row.line is not None:
+                value, reader = self.values[row.name], _READERS.get(row.line.reads)
+                if reader is not None and value is not None:
+                    value = reader(value, flag_of(row), network)
+                found[row.name] = value
+        return found
