@@ -27,6 +27,7 @@ from milp_verix.problem.option_rows import (  # noqa: E402
 from milp_verix.problem.options import rows_of  # noqa: E402
 
 WIDTH = 100
+_SHORTEST = 12  # characters that say something
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,9 @@ TYPES = {
 """The modules of the types in signatures."""
 
 
+_MORE = (
+    "More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`."
+)
 _ONE_LINER = """\
 question, asked = parted("{method}", locals())
 {imports}with refusing_no_bounds():
@@ -327,7 +331,8 @@ def _call(call: Call, lead: Sequence[str], body: str) -> str:
     """Return the source of a call that takes a network first."""
     rows = rows_of(call.method)
     head, _, errors = call.text.partition("\n\nRaises:\n")
-    doc = f"{head}\n\n{_arguments(lead, rows, brief={*QUESTION, *SEARCH})}\n\nRaises:\n{errors}"
+    told = _arguments(lead, rows, brief={*QUESTION, *SEARCH})
+    doc = f"{head}\n\n{told}\n\n{_MORE}\n\nRaises:\n{errors}"
     first = [f"{name}: {LEAD[name][0]}" for name in lead]
     imports = _imports(call, body)
     body = body.replace("{imports}", imports).replace("{function}", call.function)
@@ -414,9 +419,14 @@ def _wrapped(text: str, hanging: str = "") -> str:
 
 
 def _first(text: str) -> str:
-    """Return the first sentence of a text."""
-    found = re.match(r"(.+?[.])(?= [A-Z`])", " ".join(text.split()))
-    return text if found is None else found[1]
+    """Return the first part of a text that says what an option is."""
+    flat = " ".join(text.split())
+    for end in re.finditer(r"[.;:](?= )|[.]$", flat):
+        part = flat[: end.start()]
+        whole = part.count("(") == part.count(")") and part.count("``") % 2 == 0
+        if whole and len(part) > _SHORTEST:
+            return f"{part}."
+    return flat
 
 
 def _module(about: str, imports: str, parts: Sequence[str]) -> str:

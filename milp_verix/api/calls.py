@@ -94,25 +94,21 @@ def explain(
             or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
             mapping; see :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
-            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
-            :mod:`milp_verix.inputs.radii`.
+            name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features.
+            features.
         order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``,
             ``"bound_crown"``, ``"margin"``, ``"random"``, ``"sequential"``, or a list of all
             features; see :mod:`milp_verix.searches.explain.order`. An order whose bounds do not
@@ -122,31 +118,19 @@ def explain(
             checks are asked; the explanation is the same, see ``traversal.strategies``.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-            ``"pyomo:NAME"``; see ``docs/solvers.md``.
-        exactness: ``"exact"``; or, faster and still sound, with features left undecided:
-            ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
-        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+            ``"pyomo:NAME"``.
+        exactness: ``"exact"``; or, faster and still sound, with features left undecided.
+        time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
         seed: seed of the order ``"random"``.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do.
-        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
-            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
-            ``"lp"`` or ``"milp"``, or a function.
+        threads: threads that the solver may use, if it can use several.
+        bounds: how bounds on the neurons are found.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000: more pieces decide more checks, and take longer.
-        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
-            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
-            takes each.
-        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
-            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
-        reuse: whether a check uses points and bounds of earlier checks; without it, the same
-            explanation takes longer.
+            1,000.
+        formulation: how ReLUs become rows and columns.
+        warm: what a solver keeps from one program to the next.
+        reuse: whether a check uses points and bounds of earlier checks.
         tolerances: the distances that separate a proof from noise.
         progress: called before each check, and after each decision.
         snapshots: called with a function that returns the sound result so far: at the start,
@@ -156,6 +140,8 @@ def explain(
             and the claim on the irrelevant features is checked again with a slice of the time.
             Where that does not prove it, the run begins anew; Ctrl-C during that check raises
             ``KeyboardInterrupt``. Give the same ``tolerances``: no result has them.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit; ``resume`` is about another question.
@@ -203,25 +189,21 @@ def minimum(
             or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
             mapping; see :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
-            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
-            :mod:`milp_verix.inputs.radii`.
+            name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features.
+            features.
         costs: a finite number of at least zero for each feature, 1 each by default: the
             explanation with the least sum is found. Proofs are faster where all costs are whole
             multiples of a unit. ``InputError`` for costs too far apart to be added up exactly:
@@ -244,18 +226,12 @@ def minimum(
             techniques and may switch some off.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-            ``"pyomo:NAME"``; see ``docs/solvers.md``.
-        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do.
-        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
-            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        threads: threads that the solver may use, if it can use several.
+        warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
         progress: called with the first lower bound, when all features are still the best
             explanation, and when the best one or the bound changes.
@@ -265,6 +241,8 @@ def minimum(
             explanation is the first incumbent where ``must`` and ``must_not`` are the same, and
             the scenarios of an unproven minimum are kept. Its lower bound is no proof: the
             search proves its own, and a note tells that of the earlier run where it is higher.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit; ``resume`` is about another question.
@@ -331,25 +309,21 @@ def contrastive(
             or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
             mapping; see :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
-            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
-            :mod:`milp_verix.inputs.radii`.
+            name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features.
+            features.
         costs: a positive number ``c_f`` for each feature, or for those that a mapping names:
             the cheapest set is sought instead of the smallest, or the distance is weighed.
         must_not: features that a counterfactual must not change, by names or indices.
@@ -357,18 +331,12 @@ def contrastive(
         count: number of changes to find, the first one included.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-            ``"pyomo:NAME"``; see ``docs/solvers.md``.
-        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do.
-        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
-            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        threads: threads that the solver may use, if it can use several.
+        warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
         progress: called after each program.
         snapshots: called with a function that returns the result so far: at the start, and
@@ -376,6 +344,8 @@ def contrastive(
         resume: an earlier result of the same question, or the path of its JSON: its
             counterfactual is run again if it leaves ``must_not`` alone. Its lower bound is no
             proof: a note tells it where it is above that of this run.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -419,44 +389,36 @@ def enumerate_explanations(
             or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
             mapping; see :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
-            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
-            :mod:`milp_verix.inputs.radii`.
+            name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features.
+            features.
         limit: the most explanations, of both kinds together; None for all.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-            ``"pyomo:NAME"``; see ``docs/solvers.md``.
-        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do.
-        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
-            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        threads: threads that the solver may use, if it can use several.
+        warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
         progress: called after each round.
         snapshots: called with a function that returns the result so far: at the start, and
             after each explanation that is found.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -509,25 +471,21 @@ def inflate(
             or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
             mapping; see :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
-            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
-            :mod:`milp_verix.inputs.radii`.
+            name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features.
+            features.
         explanation: the features to keep, as for :func:`milp_verix.audit`; by default those of
             :func:`milp_verix.explain`.
         rows: inputs that are worth covering, and whose share in the ranges is counted: an array
@@ -539,30 +497,22 @@ def inflate(
             the feature's room.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-            ``"pyomo:NAME"``; see ``docs/solvers.md``.
-        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
         seed: seed of the order ``"random"``.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do.
-        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
-            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
-            ``"lp"`` or ``"milp"``, or a function.
+        threads: threads that the solver may use, if it can use several.
+        bounds: how bounds on the neurons are found.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000: more pieces decide more checks, and take longer.
-        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
-            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
-            takes each.
-        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
-            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
+            1,000.
+        formulation: how ReLUs become rows and columns.
+        warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
         progress: called after each end that is decided.
         snapshots: called with a function that returns the ranges so far.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit; the features to keep are no explanation; a kept
@@ -609,49 +559,37 @@ def check(
             or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
             mapping; see :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
-            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
-            :mod:`milp_verix.inputs.radii`.
+            name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features.
+            features.
         free: the features that may change, by indices or names; see ``features``.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-            ``"pyomo:NAME"``; see ``docs/solvers.md``.
-        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do.
-        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
-            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
-            ``"lp"`` or ``"milp"``, or a function.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        threads: threads that the solver may use, if it can use several.
+        bounds: how bounds on the neurons are found.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000: more pieces decide more checks, and take longer.
-        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
-            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
-            takes each.
-        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
-            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
+            1,000.
+        formulation: how ReLUs become rows and columns.
+        warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -702,25 +640,21 @@ def audit(
             or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
             mapping; see :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
-            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
-            :mod:`milp_verix.inputs.radii`.
+            name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features.
+            features.
         explanation: the features that are said to keep the prediction: their indices or names;
             a mask, an array of bool (or of 0 and 1, with two axes or more) with an entry for
             each coordinate, each pixel or each feature; or an :class:`Explanation`, whose
@@ -733,34 +667,24 @@ def audit(
         traversal: as for :func:`milp_verix.explain`.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-            ``"pyomo:NAME"``; see ``docs/solvers.md``.
-        exactness: ``"exact"``; or, faster and still sound, with features left undecided:
-            ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
-        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+            ``"pyomo:NAME"``.
+        exactness: ``"exact"``; or, faster and still sound, with features left undecided.
+        time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
         seed: seed of the order ``"random"``.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do.
-        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
-            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
-            ``"lp"`` or ``"milp"``, or a function.
+        threads: threads that the solver may use, if it can use several.
+        bounds: how bounds on the neurons are found.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000: more pieces decide more checks, and take longer.
-        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
-            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
-            takes each.
-        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
-            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
-        reuse: whether a check uses points and bounds of earlier checks; without it, the same
-            explanation takes longer.
+            1,000.
+        formulation: how ReLUs become rows and columns.
+        warm: what a solver keeps from one program to the next.
+        reuse: whether a check uses points and bounds of earlier checks.
         tolerances: the distances that separate a proof from noise.
         progress: called at the start, before each check, and after each decision.
         snapshots: called with a function that returns the result so far.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -813,43 +737,35 @@ def relevance(
             or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
             mapping; see :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
-            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
-            :mod:`milp_verix.inputs.radii`.
+            name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features.
+            features.
         feature: the protected feature, or several, by names or indices.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-            ``"pyomo:NAME"``; see ``docs/solvers.md``.
-        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do.
-        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
-            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        threads: threads that the solver may use, if it can use several.
+        warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
         progress: called before each set that is tried.
         snapshots: called with a function that returns the result so far, before each set.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -906,25 +822,21 @@ def importance(
             or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
             mapping; see :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
-            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
-            :mod:`milp_verix.inputs.radii`.
+            name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features.
+            features.
         index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
         beside: a score of each feature by another tool, such as a SHAP value, in their order or
             by name; scores of coordinates add up in their feature. ``result.misordered`` has
@@ -932,18 +844,12 @@ def importance(
             of the index.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-            ``"pyomo:NAME"``; see ``docs/solvers.md``.
-        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do.
-        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
-            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        threads: threads that the solver may use, if it can use several.
+        warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
         progress: called after each set that is found.
         snapshots: called with a function that returns the result so far: at the start, and
@@ -951,6 +857,8 @@ def importance(
         resume: an earlier result of the same question, by any index, or the path of its JSON:
             its counterfactuals are run again, and its sets that keep the prediction are proven
             again.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -1005,19 +913,17 @@ def robustness_radius(
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features.
+            features.
         free: the features that change together, by indices or names; all of them by default.
         each: whether to bracket the radius of each feature alone instead.
         largest: the largest radius to ask about, in the units of the input; by default that of
@@ -1028,30 +934,22 @@ def robustness_radius(
             unit, ``"100%"`` for a share of each range, radii by name for a factor of these.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-            ``"pyomo:NAME"``; see ``docs/solvers.md``.
-        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do.
-        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
-            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
-            ``"lp"`` or ``"milp"``, or a function.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        threads: threads that the solver may use, if it can use several.
+        bounds: how bounds on the neurons are found.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000: more pieces decide more checks, and take longer.
-        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
-            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
-            takes each.
-        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
-            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
+            1,000.
+        formulation: how ReLUs become rows and columns.
+        warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
         progress: called before each question.
         snapshots: called with a function that returns the result so far. The function may be
             called at any time, in any thread.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -1103,19 +1001,17 @@ def epsilon_sweep(
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features.
+            features.
         epsilons: different radii in any sequence, in the units of the input. Of described
             ``inputs``, each is a number, a share of each feature's range such as ``"10%"``, or
             radii by name; of any two, one is at least as large for every feature.
@@ -1126,35 +1022,25 @@ def epsilon_sweep(
         traversal: as for :func:`milp_verix.explain`.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-            ``"pyomo:NAME"``; see ``docs/solvers.md``.
-        exactness: ``"exact"``; or, faster and still sound, with features left undecided:
-            ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
-        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+            ``"pyomo:NAME"``.
+        exactness: ``"exact"``; or, faster and still sound, with features left undecided.
+        time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
         seed: seed of the order ``"random"``.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do.
-        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
-            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
-            ``"lp"`` or ``"milp"``, or a function.
+        threads: threads that the solver may use, if it can use several.
+        bounds: how bounds on the neurons are found.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000: more pieces decide more checks, and take longer.
-        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
-            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
-            takes each.
-        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
-            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
-        reuse: whether a check uses points and bounds of earlier checks; without it, the same
-            explanation takes longer.
+            1,000.
+        formulation: how ReLUs become rows and columns.
+        warm: what a solver keeps from one program to the next.
+        reuse: whether a check uses points and bounds of earlier checks.
         tolerances: the distances that separate a proof from noise.
         progress: called as by :func:`milp_verix.explain`, for one radius after the other.
         snapshots: called with a function that returns the sweep so far: the radii that were
             reached.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -1207,25 +1093,21 @@ def compare(
             or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
             mapping; see :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
-            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
-            :mod:`milp_verix.inputs.radii`.
+            name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features.
+            features.
         solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
             ``"pyomo:NAME"``; by default all that are installed.
@@ -1248,30 +1130,22 @@ def compare(
         order: as for :func:`milp_verix.explain`; where ``checks`` are given there is none.
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
-        exactness: ``"exact"``; or, faster and still sound, with features left undecided:
-            ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
-        time_limit: seconds from the call on, orders and bounds included; None for no limit.
+        exactness: ``"exact"``; or, faster and still sound, with features left undecided.
+        time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
         seed: seed of the order ``"random"``.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do.
-        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
-            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
-            ``"lp"`` or ``"milp"``, or a function.
+        threads: threads that the solver may use, if it can use several.
+        bounds: how bounds on the neurons are found.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000: more pieces decide more checks, and take longer.
-        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
-            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
-        reuse: whether a check uses points and bounds of earlier checks; without it, the same
-            explanation takes longer.
+            1,000.
+        warm: what a solver keeps from one program to the next.
+        reuse: whether a check uses points and bounds of earlier checks.
         tolerances: the distances that separate a proof from noise.
         progress: called with each pair before it runs.
         snapshots: called as by :func:`milp_verix.explain`: at the start and after each run.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit, or no pair does.
@@ -1316,36 +1190,30 @@ def encode_check(
             or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
             mapping; see :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
-            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
-            :mod:`milp_verix.inputs.radii`.
+            name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features.
+            features.
         free: the features that may change, by indices or names; all of them by default.
         quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents
             that enclose it.
-        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
-            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
-            ``"lp"`` or ``"milp"``, or a function.
+        bounds: how bounds on the neurons are found.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000: more pieces decide more checks, and take longer.
-        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
-            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
-            takes each.
+            1,000.
+        formulation: how ReLUs become rows and columns.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit, or the network is undefined for some inputs of the
@@ -1388,31 +1256,28 @@ def find_rules(
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
         rows: inputs, as ``rows`` of :func:`milp_verix.inflate`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
-            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
-            :mod:`milp_verix.inputs.radii`.
+            name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features.
+            features.
         count: the most rules to return.
         tries: rows to explain; three for each rule by default.
         seed: seed of the rows drawn.
         time_limit: seconds; the rules found by then are returned.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit, or no row is an input of the question.

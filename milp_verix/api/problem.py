@@ -127,16 +127,13 @@ class Problem(PosedProblem):
         Args:
             order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``,
                 ``"bound_crown"``, ``"margin"``, ``"random"``, ``"sequential"``, or a list of all
-                features; see :mod:`milp_verix.searches.explain.order`.
+                features.
             transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
-            traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
-                checks are asked; the explanation is the same, see ``traversal.strategies``.
+            traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``.
             search: solver, limits, and how the network is bounded and encoded.
             progress: called before each check, and after each decision.
-            snapshots: called with a function that returns the sound result so far: at the start,
-                and whenever more is known.
-            resume: an earlier result of the same question, or the path of its JSON, to go on from:
-                its decisions and its order are kept.
+            snapshots: called with a function that returns the sound result so far.
+            resume: an earlier result of the same question, or the path of its JSON, to go on from.
 
         More, and errors: :func:`milp_verix.explain`.
         """
@@ -159,26 +156,22 @@ class Problem(PosedProblem):
         """Find an explanation with the fewest features, and prove that none has fewer.
 
         Args:
-            costs: a finite number of at least zero for each feature, 1 each by default: the
-                explanation with the least sum is found.
+            costs: a finite number of at least zero for each feature, 1 each by default.
             must: features that the explanation must contain, by names or indices.
-            must_not: features that it must not contain; ``InputError`` if these alone can change
-                the prediction.
+            must_not: features that it must not contain.
             gap: stop once ``(cost − lower bound) / cost`` is at most this.
             method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it,
                 far slower on networks with more than a dozen features.
             master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over
                 phases and features on one warm linear program of HiGHS, ``"program"`` gives it to
-                ``solver`` as a mixed-integer program; ``"auto"`` takes the tree if ``solver`` is
-                HiGHS-based.
+                ``solver`` as a mixed-integer program.
             limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among
                 techniques and may switch some off.
             search: solver, limits, and how the network is bounded and encoded.
             progress: called with the first lower bound, when all features are still the best
                 explanation, and when the best one or the bound changes.
-            snapshots: called as by :func:`milp_verix.explain`; features without a known
-                counterfactual are unknown in these results.
-            resume: as of :func:`milp_verix.explain`; a result of that is taken, too.
+            snapshots: called as by :func:`milp_verix.explain`.
+            resume: as of :func:`milp_verix.explain`.
 
         More, and errors: :func:`milp_verix.minimum`.
         """
@@ -200,17 +193,14 @@ class Problem(PosedProblem):
         """Find the fewest features whose change inside the ball changes the prediction.
 
         Args:
-            costs: a positive number ``c_f`` for each feature, or for those that a mapping names:
-                the cheapest set is sought instead of the smallest, or the distance is weighed.
+            costs: a positive number ``c_f`` for each feature, or for those that a mapping names.
             must_not: features that a counterfactual must not change, by names or indices.
             minimise: ``"features"`` or ``"distance"``.
             count: number of changes to find, the first one included.
             search: solver, limits, and how the network is bounded and encoded.
             progress: called after each program.
-            snapshots: called with a function that returns the result so far: at the start, and
-                whenever more is known.
-            resume: an earlier result of the same question, or the path of its JSON: its
-                counterfactual is run again if it leaves ``must_not`` alone.
+            snapshots: called with a function that returns the result so far.
+            resume: an earlier result of the same question, or the path of its JSON.
 
         More, and errors: :func:`milp_verix.contrastive`.
         """
@@ -230,11 +220,10 @@ class Problem(PosedProblem):
         """Find the minimal abductive and contrastive explanations of the prediction at ``x``.
 
         Args:
-            limit: the most explanations, of both kinds together; None for all.
+            limit: the most explanations, of both kinds together.
             search: solver, limits, and how the network is bounded and encoded.
             progress: called after each round.
-            snapshots: called with a function that returns the result so far: at the start, and
-                after each explanation that is found.
+            snapshots: called with a function that returns the result so far.
 
         More, and errors: :func:`milp_verix.enumerate_explanations`.
         """
@@ -255,13 +244,9 @@ class Problem(PosedProblem):
         """Find the widest ranges of an explanation's features that provably keep the prediction.
 
         Args:
-            explanation: the features to keep, as for :func:`milp_verix.audit`; by default those of
-                :func:`milp_verix.explain`.
-            rows: inputs that are worth covering, and whose share in the ranges is counted: an array
-                with an input in each row, a DataFrame or a list of mappings, by the names of
-                columns.
-            within: how far kept features may move at most, as ``epsilon`` is given; by default over
-                their whole domain.
+            explanation: the features to keep, as for :func:`milp_verix.audit`.
+            rows: inputs that are worth covering, and whose share in the ranges is counted.
+            within: how far kept features may move at most, as ``epsilon`` is given.
             resolution: how near to the end of a real range a counterfactual must be, as a share of
                 the feature's room.
             search: solver, limits, and how the network is bounded and encoded.
@@ -284,7 +269,7 @@ class Problem(PosedProblem):
         """Decide whether the prediction survives every perturbation of the features ``free``.
 
         Args:
-            free: the features that may change, by indices or names; see ``features``.
+            free: the features that may change, by indices or names.
             search: solver, limits, and how the network is bounded and encoded.
 
         More, and errors: :func:`milp_verix.check`.
@@ -307,10 +292,7 @@ class Problem(PosedProblem):
         """Judge an explanation by any tool: is it sound, is it minimal, and if not, what would be.
 
         Args:
-            explanation: the features that are said to keep the prediction: their indices or names;
-                a mask, an array of bool (or of 0 and 1, with two axes or more) with an entry for
-                each coordinate, each pixel or each feature; or an :class:`Explanation`, whose
-                groups :func:`milp_verix.audit` takes if ``features`` is None.
+            explanation: the features that are said to keep the prediction.
             sound_only: whether to end once soundness is decided.
             minimum: whether to search the smallest sound set of all, too, and, for a set that is
                 not sound, the smallest one that holds it (:func:`milp_verix.minimum`).
@@ -365,14 +347,11 @@ class Problem(PosedProblem):
         Args:
             index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
             beside: a score of each feature by another tool, such as a SHAP value, in their order or
-                by name; scores of coordinates add up in their feature.
+                by name.
             search: solver, limits, and how the network is bounded and encoded.
             progress: called after each set that is found.
-            snapshots: called with a function that returns the result so far: at the start, and
-                after each set that is found.
-            resume: an earlier result of the same question, by any index, or the path of its JSON:
-                its counterfactuals are run again, and its sets that keep the prediction are proven
-                again.
+            snapshots: called with a function that returns the result so far.
+            resume: an earlier result of the same question, by any index, or the path of its JSON.
 
         More, and errors: :func:`milp_verix.importance`.
         """
@@ -393,14 +372,12 @@ class Problem(PosedProblem):
         """Bracket the largest radius at which features are irrelevant together.
 
         Args:
-            free: the features that change together, by indices or names; all of them by default.
+            free: the features that change together, by indices or names.
             each: whether to bracket the radius of each feature alone instead.
-            largest: the largest radius to ask about, in the units of the input; by default that of
-                the domain.
+            largest: the largest radius to ask about, in the units of the input.
             tolerance: the width that a bracket is to have, as a share of its upper end.
             scale: of described inputs, the radius of each feature at the radius 1, given as
-                ``epsilon`` is for :func:`milp_verix.explain`: 1 for a radius in each feature's
-                unit, ``"100%"`` for a share of each range, radii by name for a factor of these.
+                ``epsilon`` is for :func:`milp_verix.explain`.
             search: solver, limits, and how the network is bounded and encoded.
             progress: called before each question.
             snapshots: called with a function that returns the result so far.
@@ -426,15 +403,13 @@ class Problem(PosedProblem):
 
         Args:
             epsilons: different radii in any sequence, in the units of the input.
-            nested: whether a radius begins with the irrelevant features of the radius before; if
-                not, each explanation is that of :func:`milp_verix.explain`.
+            nested: whether a radius begins with the irrelevant features of the radius before.
             order: as for :func:`milp_verix.explain`.
             transformation: as for :func:`milp_verix.explain`.
             traversal: as for :func:`milp_verix.explain`.
             search: solver, limits, and how the network is bounded and encoded.
             progress: called as by :func:`milp_verix.explain`, for one radius after the other.
-            snapshots: called with a function that returns the sweep so far: the radii that were
-                reached.
+            snapshots: called with a function that returns the sweep so far.
 
         More, and errors: :func:`milp_verix.epsilon_sweep`.
         """
@@ -460,29 +435,22 @@ class Problem(PosedProblem):
         Args:
             solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
                 ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-                ``"pyomo:NAME"``; by default all that are installed.
+                ``"pyomo:NAME"``.
             formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
             task: ``"check"``: each pair answers the same checks, each by itself, with nothing
-                learned from the ones before; ``"explain"``: each pair finds an explanation, and
-                which checks it asks depends on the points that its solver finds; ``"minimum"``:
-                each pair finds a minimum explanation with a proven bound; ``"contrastive"``: a
-                smallest contrast.
-            master: of minima, as for :func:`milp_verix.minimum`: ``"program"``, by which the
-                solvers differ, ``"tree"``, which is the same for all, or ``"auto"``.
-            checks: lists of free features, each a check; by default the checks that decide an
-                explanation, which ``auto`` finds before the runs.
-            most_checks: the most checks of the explanation that are compared: spread evenly over
-                those that bounds and attacks alone do not decide.
-            rounds: how often each pair runs, in turns, 1 to 100; the run with the median time
-                counts.
+                learned from the ones before.
+            master: of minima, as for :func:`milp_verix.minimum`.
+            checks: lists of free features, each a check.
+            most_checks: the most checks of the explanation that are compared.
+            rounds: how often each pair runs, in turns, 1 to 100.
             relaxations: whether the records of each check have the optimum of the linear
                 relaxation, which HiGHS finds, outside of the times of the runs.
-            order: as for :func:`milp_verix.explain`; where ``checks`` are given there is none.
+            order: as for :func:`milp_verix.explain`.
             transformation: as for :func:`milp_verix.explain`.
             traversal: as for :func:`milp_verix.explain`.
             search: solver, limits, and how the network is bounded and encoded.
             progress: called with each pair before it runs.
-            snapshots: called as by :func:`milp_verix.explain`: at the start and after each run.
+            snapshots: called as by :func:`milp_verix.explain`.
 
         More, and errors: :func:`milp_verix.compare`.
         """
@@ -501,9 +469,8 @@ class Problem(PosedProblem):
         """Return the program that :func:`milp_verix.check` solves for the features ``free``.
 
         Args:
-            free: the features that may change, by indices or names; all of them by default.
-            quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents
-                that enclose it.
+            free: the features that may change, by indices or names.
+            quadratic: for the norm ``"l2"``.
             search: solver, limits, and how the network is bounded and encoded.
 
         More, and errors: :func:`milp_verix.encode_check`.

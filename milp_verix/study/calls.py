@@ -81,17 +81,15 @@ def explain_many(
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
+            or by the names of the coordinates.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
             integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
-        label: the class explained, by number or name; it must be the predicted one.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
         against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
-        output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
+            name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
         inputs: the description of the inputs, :class:`milp_verix.Inputs` or its file.
         order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``,
             ``"bound_crown"``, ``"margin"``, ``"random"``, ``"sequential"``, or a list of all
@@ -153,33 +151,23 @@ def explain_many(
         columns: the columns of a table that make an input, by name and in its order.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-            ``"pyomo:NAME"``; see ``docs/solvers.md``.
-        exactness: ``"exact"``; or, faster and still sound, with features left undecided:
-            ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
-        time_limit: the most seconds for each task; None for no limit.
+            ``"pyomo:NAME"``.
+        exactness: ``"exact"``; or, faster and still sound, with features left undecided.
+        time_limit: the most seconds for each task.
         check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
         seed: seed of the order ``"random"``.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do.
-        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
-            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
-            ``"lp"`` or ``"milp"``, or a function.
+        threads: threads that the solver may use, if it can use several.
+        bounds: how bounds on the neurons are found.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000: more pieces decide more checks, and take longer.
-        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
-            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
-            takes each.
-        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
-            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
-        reuse: whether a check uses points and bounds of earlier checks; without it, the same
-            explanation takes longer.
+            1,000.
+        formulation: how ReLUs become rows and columns.
+        warm: what a solver keeps from one program to the next.
+        reuse: whether a check uses points and bounds of earlier checks.
         tolerances: the distances that separate a proof from noise.
         progress: called with a :class:`Tally` at the start and after each record.
+
+    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit, or the journal cannot be written.
