@@ -6,7 +6,7 @@ Each margin is decided by points known from earlier checks, by bounds, or by a m
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.oracle.attacks import attacked
 from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
-from milp_verix.oracle.engines.claim import Claim, unwatched
+from milp_verix.oracle.engines.claim import Claim, Decision, unwatched
 from milp_verix.oracle.engines.programs import stage_of
 from milp_verix.oracle.reuse import Memory, first_memory, flipped, forecast, shortest_violated
 from milp_verix.oracle.smaller_balls import SmallerBalls, named_bounds
@@ -32,11 +32,24 @@ from milp_verix.oracle.verdict import Answer, Effort, Stage, Verdict, replayed
 from milp_verix.oracle.whole_ball import Preparation, Room, WholeBall, notes_on, prepared, room_of
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search, resolve_formulation
-from verix_encodings import Bounds
+from verix_encodings import Bounds, Interval, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.batch import batch_outputs
 from verix_encodings.proofs.safe_bound import evaluation_error
 from verix_encodings.propagation.alpha import beyond_input
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bounded:
+    """What bounds over a ``region`` say of a claim: the margins ``open_`` are not proven."""
+
+    region: Interval | NormBall
+    bounds: Bounds
+    upper: FloatArray
+    needed: FloatArray
+    open_: IntArray
+    stage: Stage
+    depth: int | None
 
 
 class Oracle:
@@ -168,17 +181,51 @@ class Oracle:
             self.memory = first_memory(self._known.margins, centre, deadline.passed)
 
     def check(
-        self, free: IntArray, deadline: Deadline = NO_LIMIT, search_limit: float = np.inf
+        self,
+        free: IntArray,
+        deadline: Deadline = NO_LIMIT,
+        search_limit: float = np.inf,
+        *,
+        bounds_only: bool = False,
     ) -> Verdict:
         """Decide the claim for the flat coordinates ``free`` by the ``deadline``.
 
-        A search that deeper bounds no longer help ends after ``search_limit`` seconds of work.
+        Points of earlier checks may refute it, bounds may prove it, and the engines of the
+        portfolio decide the margins that bounds leave open. A search that deeper bounds no longer
+        help ends after ``search_limit`` seconds of work. With ``bounds_only`` no
+        point is tried and no engine asked.
         """
-        return self._timed(free, deadline, search_limit=search_limit, bounds_only=False)
+        watch, points = StageClock(Stage.BOUNDS), dict[int, FloatArray]()
+        try:
+            self.prepare(deadline)
+            watch.turn_to(Stage.POINTS)
+            verdict = self._at_once(free, deadline, points, bounds_only=bounds_only)
+            if verdict is None:
+                alone = bounds_only or self.exactness == "bounds"
+                found, decision = self._bounded(free, deadline, watch, alone=alone), None
+                if found.open_.size and not alone:
+                    watch.turn_to(Stage.SOLVES)
+                    self.on_stage(Stage.SOLVES)
+                    if not deadline.passed():
+                        claim = self._claim(free, found, deadline, search_limit)
+                        decision = self._portfolio.decide(claim)
+                verdict = self._concluded(free, found, decision, points, deadline, alone=alone)
+        except MemoryError:
+            self.close()  # with what engines hold; the next check begins with little
+            verdict = Verdict(Answer.UNKNOWN, reason=MEMORY_LIMIT)
+        except OverflowError as error:
+            verdict = Verdict(Answer.UNKNOWN, reason=str(error))
+        except SolverError as error:
+            self.close()
+            verdict = Verdict(Answer.UNKNOWN, reason=f"{self.solver} failed: {error}")
+        effort = verdict.effort + watch.read()
+        self.checks += 1
+        self.effort += effort
+        return replace(verdict, effort=effort)
 
     def check_by_bounds(self, free: IntArray, deadline: Deadline = NO_LIMIT) -> Verdict:
         """Decide the claim for ``free`` if bounds prove it; else the answer is UNKNOWN."""
-        return self._timed(free, deadline, bounds_only=True)
+        return self.check(free, deadline, bounds_only=True)
 
     def flipped(
         self,
@@ -296,49 +343,31 @@ class Oracle:
         self.memory = self.memory.proven(free, self.memory.upper, points, deadline.passed)
         return self.memory
 
-    def _timed(
-        self, free: IntArray, deadline: Deadline, *, search_limit: float = np.inf, bounds_only: bool
-    ) -> Verdict:
-        watch = StageClock(Stage.BOUNDS)
-        try:
-            self.prepare(deadline)
-            watch.turn_to(Stage.POINTS)
-            verdict = self._check(free, deadline, watch, search_limit, bounds_only=bounds_only)
-        except MemoryError:
-            self.close()  # with what engines hold; the next check begins with little
-            verdict = Verdict(Answer.UNKNOWN, reason=MEMORY_LIMIT)
-        except OverflowError as error:
-            verdict = Verdict(Answer.UNKNOWN, reason=str(error))
-        except SolverError as error:
-            self.close()
-            verdict = Verdict(Answer.UNKNOWN, reason=f"{self.solver} failed: {error}")
-        effort = verdict.effort + watch.read()
-        self.checks += 1
-        self.effort += effort
-        return replace(verdict, effort=effort)
-
-    def _check(
+    def _at_once(
         self,
         free: IntArray,
         deadline: Deadline,
-        watch: StageClock,
-        search_limit: float,
+        points: dict[int, FloatArray],
         *,
         bounds_only: bool,
-    ) -> Verdict:
+    ) -> Verdict | None:
+        """Return the verdict that is known without bounds of this claim; collect ``points``."""
         if self.proven and deadline.passed():
             assert self.whole is not None
             bound = float(self.whole.bounds[-1].upper.max())
             return Verdict(Answer.HOLDS, bound=bound, stage=Stage.BOUNDS)
+        if self.memory is None or bounds_only:
+            return None
+        extra = self.memory.extra(free)
+        return None if extra is None else self._violated(free, extra, points, deadline)
+
+    def _bounded(
+        self, free: IntArray, deadline: Deadline, watch: StageClock, *, alone: bool
+    ) -> _Bounded:
+        """Return what bounds say of the claim; where they are ``alone``, slopes are optimised."""
+        watch.turn_to(Stage.BOUNDS)
         region = self.problem.ball.region(free)
         extra = None if self.memory is None else self.memory.extra(free)
-        points: dict[int, FloatArray] = {}
-        if extra is not None and not bounds_only:
-            found = self._violated(free, extra, points, deadline)
-            if found is not None:
-                return found
-
-        watch.turn_to(Stage.BOUNDS)
         margins, left = self._known.margins, self._known.left
         known = self._balls.bounds(margins, region, left, deadline)
         bounds = known.bounds
@@ -350,8 +379,7 @@ class Oracle:
             stage = Stage.GROWTH
             # slopes that overflow are no numbers, and no bounds
             upper = np.fmin(upper, self.memory.grown(extra, bounds))
-        last = bounds_only or self.exactness == "bounds"
-        if last and np.any(upper >= -needed):
+        if alone and np.any(upper >= -needed):
             watch.turn_to(Stage.SLOPES)
             again = self._balls.with_slopes(
                 margins, region, bounds, upper=upper, needed=needed, deadline=deadline
@@ -360,33 +388,47 @@ class Oracle:
                 stage, bounds = Stage.SLOPES, again
                 upper = np.fmin(upper, bounds[-1].upper)
         open_ = np.flatnonzero(~(upper < -needed))
-        effort = Effort(bounded=upper.size - open_.size)
-        if open_.size:
-            if last:
-                return Verdict(Answer.UNKNOWN, reason=BOUNDS_ALONE, effort=effort, stage=stage)
-            watch.turn_to(Stage.SOLVES)
-            self.on_stage(Stage.SOLVES)
-            stage = Stage.SOLVES
-            if deadline.passed():
-                return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT, effort=effort, stage=stage)
-            # solvers compute in float64, too: below this their bounds are noise
-            needed = np.maximum(needed, evaluation_error(margins, bounds))
-            open_ = open_[np.argsort(-upper[open_], kind="stable")]
-            decision = self._portfolio.decide(
-                Claim(
-                    *(margins, free, region, bounds, open_, needed, upper, deadline),
-                    depth=known.depth,
-                    search_limit=search_limit,
-                    on_stage=self.on_stage,
-                )
-            )
+        return _Bounded(region, bounds, upper, needed, open_, stage, known.depth)
+
+    def _claim(
+        self, free: IntArray, found: _Bounded, deadline: Deadline, search_limit: float
+    ) -> Claim:
+        """Return what bounds leave to the engines."""
+        margins, bounds = self._known.margins, found.bounds
+        # solvers compute in float64, too: below this their bounds are noise
+        needed = np.maximum(found.needed, evaluation_error(margins, bounds))
+        open_ = found.open_[np.argsort(-found.upper[found.open_], kind="stable")]
+        return Claim(
+            *(margins, free, found.region, bounds, open_, needed, found.upper, deadline),
+            depth=found.depth,
+            search_limit=search_limit,
+            on_stage=self.on_stage,
+        )
+
+    def _concluded(
+        self,
+        free: IntArray,
+        found: _Bounded,
+        decision: Decision | None,
+        points: dict[int, FloatArray],
+        deadline: Deadline,
+        *,
+        alone: bool,
+    ) -> Verdict:
+        """Return the verdict by bounds, and by engines if they were asked; keep what is proven."""
+        bounds, upper, stage = found.bounds, found.upper, found.stage
+        effort = Effort(bounded=upper.size - found.open_.size)
+        if decision is not None:
             verdict, upper = decision.verdict, decision.upper
-            bounds = self._balls.deepened(region, decision.deeper, bounds)
+            bounds = self._balls.deepened(found.region, decision.deeper, bounds)
             points |= decision.points
             effort += verdict.effort
             if not verdict.holds:
                 return replace(verdict, effort=effort)
             stage = verdict.stage
+        elif found.open_.size:
+            reason, stage = (BOUNDS_ALONE, stage) if alone else (TIME_LIMIT, Stage.SOLVES)
+            return Verdict(Answer.UNKNOWN, reason=reason, effort=effort, stage=stage)
         if self.memory is not None:
             self.memory = self.memory.proven(free, upper, points, deadline.passed)
             self._bounds = bounds

@@ -185,13 +185,13 @@ import milp_verix.cli.app as cli
 from milp_verix.cli import progress
 from milp_verix.oracle.oracle import Oracle
 
-timed = Oracle._timed
+check = Oracle.check
 
 def slow(self, *args, **options):
     time.sleep(0.15)
-    return timed(self, *args, **options)
+    return check(self, *args, **options)
 
-Oracle._timed = slow
+Oracle.check = slow
 progress._SECONDS_BETWEEN_SAVES = 0.5
 cli.main()
 """

@@ -244,20 +244,17 @@ def traverse(walk: Walk, strategy: Strategy) -> None:
     others are decided they are attacked, and asked about again with twice the work or more. The
     last part of a limited time begins with an attack on all features left.
     """
-    try:
-        _rounds(replace(walk, deadline=walk.deadline.leaving(_RESERVE)), strategy)
-    except OutOfTimeError:
-        walk.last_attack()
-        _rounds(walk, strategy)
-
-
-def _rounds(walk: Walk, strategy: Strategy) -> None:
-    """Walk through the features, and through those postponed, until none is left."""
     state = walk.state
-    while True:
-        state.postponed.clear()
-        state.in_a_row = 0
-        strategy(walk)
-        walk.attack([*state.postponed, *state.undecided])
-        if not state.postponed:
-            return
+    for part in (replace(walk, deadline=walk.deadline.leaving(_RESERVE)), walk):
+        try:
+            while True:
+                state.postponed.clear()
+                state.in_a_row = 0
+                strategy(part)
+                part.attack([*state.postponed, *state.undecided])
+                if not state.postponed:
+                    return
+        except OutOfTimeError:
+            if part is walk:
+                raise
+            walk.last_attack()

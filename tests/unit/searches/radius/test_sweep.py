@@ -69,10 +69,10 @@ def test_json_and_pickles_keep_every_bit() -> None:
 def test_ctrl_c_returns_all_radii(monkeypatch: pytest.MonkeyPatch) -> None:
     check = Oracle.check
 
-    def interrupted(self: Oracle, *given: Any) -> Any:
+    def interrupted(self: Oracle, *given: Any, **named: Any) -> Any:
         if self.problem.ball.epsilon == 0.1:
             raise KeyboardInterrupt
-        return check(self, *given)
+        return check(self, *given, **named)
 
     monkeypatch.setattr(Oracle, "check", interrupted)
     found = swept()
