@@ -7,7 +7,7 @@ Each margin is decided by points known from earlier checks, by bounds, or by a m
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partialmethod
 from typing import Any
 
 import numpy as np
@@ -223,9 +223,8 @@ class Oracle:
         self.effort += effort
         return replace(verdict, effort=effort)
 
-    def check_by_bounds(self, free: IntArray, deadline: Deadline = NO_LIMIT) -> Verdict:
-        """Decide the claim for ``free`` if bounds prove it; else the answer is UNKNOWN."""
-        return self.check(free, deadline, bounds_only=True)
+    check_by_bounds = partialmethod(check, bounds_only=True)
+    """Decides a claim if bounds prove it; else the answer is UNKNOWN."""
 
     def flipped(
         self,
