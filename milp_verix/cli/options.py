@@ -201,7 +201,7 @@ Costs: TypeAlias = Annotated[
     str | None,
     question_option(
         metavar="FILE",
-        help="What each feature costs, .npy or .json; .json may also name features. [1 each]",
+        help="What each feature costs, .npy or .json, there also by name, '*' for others. [1 each]",
     ),
 ]
 Resume: TypeAlias = Annotated[

@@ -96,8 +96,8 @@ def contrastive_of(
     result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
 
     Args:
-        costs: a positive number ``c_f`` for each feature, or for those that a mapping names: the
-            cheapest set is sought instead of the smallest, or the distance is weighed.
+        costs: a positive number ``c_f`` for each feature: the cheapest set is sought instead of
+            the smallest, or the distance is weighed. A mapping is as for :func:`minimum`.
         must_not: features that a counterfactual must not change, by names or indices.
         minimise: ``"features"`` or ``"distance"``.
         count: number of changes to find, the first one included.
