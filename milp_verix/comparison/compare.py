@@ -32,6 +32,7 @@ from milp_verix.results.comparison import Comparison, Run
 from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.comparison import Pair, Skipped
 from milp_verix.searches.explain.explain import explain_problem
+from milp_verix.searches.minimum.minimum import excludes_scenarios
 from milp_verix.searches.runner import AnytimeSearch
 
 TASKS = ("check", "explain", "minimum", "contrastive")
@@ -46,7 +47,7 @@ class Comparing(Ordering, total=False):
     solvers: Sequence[str] | None
     formulations: Sequence[str]
     task: str
-    master: str
+    master: str | None
     checks: Sequence[Sequence[int | str]] | None
     most_checks: int | None
     rounds: int
@@ -59,7 +60,7 @@ class CompareAsked(Asked, ComparisonOptions, Comparing, total=False):
     """The options of :func:`compare`."""
 
 
-@checked(task=TEXT, master=TEXT)
+@checked(task=TEXT, master=TEXT.or_none())
 @spelt_out("ordering", explain_problem)
 def compare_solvers(
     problem: PosedProblem,
@@ -67,7 +68,7 @@ def compare_solvers(
     solvers: Sequence[str] | None = None,
     formulations: Sequence[str] = ("big_m",),
     task: str = "check",
-    master: str = "program",
+    master: str | None = None,
     checks: Sequence[Sequence[int | str]] | None = None,
     most_checks: int | None = None,
     rounds: int = 1,
@@ -94,7 +95,8 @@ def compare_solvers(
             asks depends on the points that its solver finds; ``"minimum"``: each pair finds a
             minimum explanation with a proven bound; ``"contrastive"``: a smallest contrast.
         master: of minima, as for :func:`milp_verix.minimum`: ``"program"``, by which the solvers
-            differ, ``"tree"``, which is the same for all, or ``"auto"``.
+            differ, ``"tree"``, which is the same for all, or ``"auto"``; by default ``"program"``,
+            and ``"auto"`` where hitting sets alone answer (trees, whole numbers and rules).
         checks: lists of free features, each a check; by default the checks that decide an
             explanation, which ``auto`` finds before the runs.
         most_checks: the most checks of the explanation that are compared: spread evenly over those
@@ -119,6 +121,8 @@ def compare_solvers(
     require_one_of(TASKS, task, "task")
     if task != "check" and checks is not None:
         raise InputError("explanations ask their own checks: leave checks or task out")
+    if master is None:
+        master = "auto" if excludes_scenarios(problem) else "program"
     require_one_of(_MASTERS, master, "master")
     if task in ("minimum", "contrastive"):
         search.require_only(SolverOptions, f"a comparison of {task} explanations")

@@ -112,12 +112,13 @@ def compare(
         ),
     ] = "check",
     master: Annotated[
-        str,
+        str | None,
         search_option(
             metavar="auto|tree|program",
-            help="Of minima: the solver's programs, or our own tree, the same for all.",
+            help="Of minima: the solver's programs, or our own tree, the same for all. [program,"
+            " or auto where hitting sets answer]",
         ),
-    ] = "program",
+    ] = None,
     checks: Annotated[
         Path | None,
         question_option(
