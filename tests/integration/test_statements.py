@@ -199,6 +199,18 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
         },
         310,
     ),
+    "values of other inputs of a network inside a model": (
+        {
+            "milp_verix.embedding.embedded.Embedded._values": lambda right: (
+                lambda inside, side, *more: right(inside, side, *more)[:: 1 - 2 * (not side)]
+            )
+        },
+        8,
+    ),
+    "a difference that is rounded down": (
+        {"milp_verix.embedding.replay.up": lambda right: lambda x, n=4: nearest(0.8 * x, n)},
+        8,
+    ),
     "a tie": (
         {
             "milp_verix.problem.question.Threshold.predicted": lambda right: (
