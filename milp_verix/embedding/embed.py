@@ -157,7 +157,7 @@ def _unique(host: Host, name: str) -> str:
 def _some_points(network: LoadedModel, box: Interval) -> FloatArray:
     shares = np.random.default_rng(0).random((_RANDOM_POINTS, box.lower.size))
     points = box.lower + np.vstack([np.full(box.lower.size, 0.5), shares]) * (box.upper - box.lower)
-    columns = getattr(getattr(network, "runner", None), "columns", None)
+    columns: Any = getattr(getattr(network, "runner", None), "columns", None)
     if hasattr(columns, "with_whole_words"):  # a pipeline is run with words, not with parts of them
         points = columns.with_whole_words(points)
     return np.array([network.as_input(point).reshape(-1) for point in points])

@@ -5,6 +5,7 @@ import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -199,10 +200,13 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
         },
         310,
     ),
-    "values of other inputs of a network inside a model": (
+    "a network inside a model run at other inputs": (
         {
-            "milp_verix.embedding.embedded.Embedded._values": lambda right: (
-                lambda inside, side, *more: right(inside, side, *more)[:: 1 - 2 * (not side)]
+            "milp_verix.embedding.embedded.replayed": lambda right: (
+                lambda network, box, inputs, *more, **options: replace(
+                    right(network, box, inputs, *more, **options),
+                    replayed=network.scores(inputs[::-1]),
+                )
             )
         },
         8,
