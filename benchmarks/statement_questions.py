@@ -12,7 +12,8 @@ from typing import Any
 import joblib
 import numpy as np
 from statement_cases import Case, Rng
-from statement_rooms import Asked
+from statement_embedding import checked, entries_of
+from statement_rooms import Asked, Solution
 from statement_texts import (
     Told,
     comparison_texts,
@@ -56,6 +57,7 @@ def questions(case: Case, rng: Rng, folder: Path, *, small: bool = False) -> lis
         best = np.sort(np.atleast_2d(case.scores(case.frame).T).T, axis=1)[:, -2:]
         rows.sort(key=lambda row: float(np.ptp(best[row])) > 0 if best.shape[1] > 1 else 0)
     many = 1 if small else 2
+    inside = [*_embedded(case, network, rows[:many])]
     found = [
         one
         for row in rows[:many]
@@ -67,9 +69,25 @@ def questions(case: Case, rng: Rng, folder: Path, *, small: bool = False) -> lis
     about = _About(case, network, rows[0], rng)
     if case.array is not None:
         found += [about.study(rows[:3], folder), about.rules(), *about.array_commands(folder)]
-        return found[int(rng.integers(2)) :: 2] if small else found
-    found += [about.study(rows[:3], folder), about.rules(), *about.commands(folder)]
-    return found[int(rng.integers(2)) :: 2] if small else found
+    else:
+        found += [about.study(rows[:3], folder), about.rules(), *about.commands(folder)]
+    return (found[int(rng.integers(2)) :: 2] if small else found) + inside
+
+
+def _embedded(case: Case, network: Any, rows: list[int]) -> Iterator[Question]:
+    """Yield questions about networks inside optimisation models, which draw on their own."""
+    if (entries := entries_of(case, network)) is None:
+        return
+    for row in rows:
+        solutions: dict[str, list[Solution]] = {}
+
+        def texts(row: int = row, solutions: Any = solutions) -> Iterator[Told]:
+            found = checked(case, network, entries, row, np.random.default_rng([85, row]))
+            for text, solution in found:
+                solutions.setdefault(text, []).append(solution)
+                yield Told("embedding", "checked", text)
+
+        yield Question(row, "embed", Asked({}, solutions=solutions), texts)
 
 
 class _About:

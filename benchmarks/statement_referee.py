@@ -5,7 +5,7 @@ few. What no row can refute is read and not judged.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import combinations
@@ -13,12 +13,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from statement_cases import cell
 from statement_reader import Lexicon, Tree
-from statement_rooms import Asked, Room, Rows, Truth, truth
+from statement_rooms import Asked, Room, Rows, Solution, Truth, truth
 
 Rooms: TypeAlias = Mapping[str, Room]
 _SLACK = 1e-9
+_SINGLE = 2e-5
+"""The rounding of scores in single precision, as a share of the largest."""
+_SATURATED = 1e-7
+"""A probability below this tells too little of the scores behind it."""
+_DOUBLE = ("LightGBM", "boosting regression", "HistGradientBoosting")
+"""Kinds of models that compare inputs with thresholds in double precision."""
 
 
 class FalseStatementError(Exception):
@@ -28,6 +35,35 @@ class FalseStatementError(Exception):
 def refute(why: str) -> None:
     """Raise that a statement is false."""
     raise FalseStatementError(why)
+
+
+def differences(
+    outputs: NDArray[Any], own: NDArray[Any], *, shares: bool
+) -> Iterator[tuple[float, float]]:
+    """Yield how far ``outputs`` may be told to be from a model's ``own`` scores, rounded up.
+
+    A single output is the score of the second class. ``shares`` in [0, 1] may be what the model
+    makes of its scores, by a sigmoid or a softmax; after this all scores may be off by one number.
+    """
+    slack = _SINGLE * max(1.0, *np.abs(outputs), *np.abs(own))
+    if own.size >= outputs.size:
+        away = float(np.abs(outputs - own[-outputs.size :]).max())
+        yield away - slack, 1.1 * away + slack
+    if not shares or own.size < 2 or ((own < 0) | (own > 1)).any():
+        return
+    powers = np.exp(outputs - outputs.max())
+    told = [1 / (1 + np.exp(-outputs))] if own.size == 2 else []
+    told += [powers / powers.sum()] if own.size == outputs.size else []
+    if own.min() < _SATURATED:
+        for one in told:
+            yield float(np.abs(one - own[-outputs.size :]).max()) - slack, np.inf
+        return
+    slack += _SINGLE / float(own.min())
+    if own.size == 2:
+        away = float(np.abs(outputs - np.log(own / (1 - own))[-outputs.size :]).max())
+        yield away - slack, 1.1 * away + slack
+    if own.size == outputs.size:
+        yield float(np.ptp(outputs - np.log(own))) / 2 - slack, np.inf
 
 
 def lexicon_of(rows: Rows) -> Lexicon:
@@ -122,6 +158,44 @@ class Referee:
         for moved in () if self.asked.sought else self.rows.moved(points):
             if wrong := moved & {*names}:
                 refute(f"{min(wrong)} has other values within the limits that were asked about")
+
+    # --- what is told of a network inside a model
+
+    def solved(self, tree: Tree, solution: Solution) -> None:
+        """Refute what a check tells of a solution: how far off its outputs and inputs are."""
+        self._differs(tree.own("NUMBER")[0], solution.point, solution)
+        for rule, far in (("outer", solution.outside), ("crossing", solution.shift)):
+            told = float((tree.first(rule) or Tree(rule, "", (Tree("NUMBER", "0"),))).numbers()[0])
+            if not far <= told <= 1.1 * far:
+                refute(f"{rule}: inputs are off by {far}, not by {told}")
+        if solution.shift > solution.tolerance * (1 + _SLACK):
+            refute(f"inputs were moved by {solution.shift}, beyond {solution.tolerance}")
+        for one in tree.all("beside"):
+            if float(one.own("NUMBER")[0]) != solution.tolerance:
+                refute(f"the tolerance is {solution.tolerance}")
+            first = one.own("TEXT")[0].replace(" ", "_")
+            if not any(first.startswith(name.replace(" ", "_")) for name in solution.names):
+                refute(f"the inputs are {solution.names}")
+        for one in tree.all("closer"):
+            tolerance, less = one.own("NUMBER") or (solution.tolerance, None)
+            if float(tolerance) != solution.tolerance:
+                refute(f"the tolerance is {solution.tolerance}")
+            if less and self.rows.case.kind.startswith(_DOUBLE):  # others round their inputs
+                self._differs(less, solution.moved, solution)
+
+    def _differs(self, told: str, point: pd.DataFrame | None, solution: Solution) -> None:
+        """Refute a difference of outputs from the model's own, which is rounded up."""
+        if point is None:
+            return
+        case, divisor = self.rows.case, solution.divisor
+        outputs = solution.outputs / divisor
+        found: Any = case.scores or case.sums or case.predict
+        own = np.asarray(found(point), dtype=np.float64).reshape(-1)
+        own = (own[:, None] > own).sum(axis=1) if solution.ranked else own
+        far = float(told) / divisor
+        shares = bool(case.classes) and not solution.ranked
+        if not any(low <= far <= high for low, high in differences(outputs, own, shares=shares)):
+            refute(f"{shown(point)} has {own.tolist()}, the solution {outputs.tolist()}")
 
     # --- what is told of other rows
 

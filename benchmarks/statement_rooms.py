@@ -9,12 +9,34 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from statement_cases import Case, Column, Rng, cell
 
 MOST_ROWS = 2500
 _SAMPLED = 260
 _MOST_VALUES = 41
 _MOST_TRIED = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A solution of a model with a network inside, as its user has it when a check is told.
+
+    ``point`` is the row of the frame that was checked, ``moved`` that off thresholds, None where
+    a category would be a fraction. ``outputs`` are those of the solution, ``divisor`` times the
+    model's, or their ranks if ``ranked``. ``outside`` is how far variables are beyond their ends,
+    ``shift`` how far the check moved them. Inputs have the ``names`` that the user gave.
+    """
+
+    point: pd.DataFrame | None
+    moved: pd.DataFrame | None
+    outputs: NDArray[np.float64]
+    outside: float
+    shift: float
+    tolerance: float
+    names: tuple[str, ...]
+    divisor: float
+    ranked: bool
 
 
 @dataclass(frozen=True)
@@ -24,7 +46,7 @@ class Asked:
     ``against`` has names of classes as told. ``only`` says ``"up"`` or ``"down"``. ``costs`` are
     those of a contrast. ``ruled`` inputs alone count; ``sought`` are radii that the answer
     tells, ``scores`` those of another tool. A
-    ``rule`` is about all rows, not one.
+    ``rule`` is about all rows, not one. ``solutions`` are those that texts check.
     """
 
     radii: Mapping[str, float]
@@ -38,6 +60,7 @@ class Asked:
     scores: Mapping[str, float] | None = None
     rule: bool = False
     norm: str = "L∞"
+    solutions: Mapping[str, list[Solution]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from tables import Table as Printed, add_write, write
 from milp_verix import MilpVerixError
 
 _SHOWN = 40
-_LINK = "Outputs are sums of leaves, before the link of "
+_LINK = "outputs are sums of leaves, before the link of "
 
 
 @dataclass
@@ -97,7 +97,7 @@ def judge_texts(
     made: Case, question: Question, texts: list[Told], tally: Tally, where: str
 ) -> None:
     """Read and judge the texts of one answer; all stand before a link that one of them tells."""
-    if made.sums and any(_LINK in told.text for told in texts):
+    if made.sums and any(_LINK in told.text.lower() for told in texts):
         made = replace(made, predict=made.sums)
     pages: dict[int | None, _Page] = {}
     seen = set[str]()

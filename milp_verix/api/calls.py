@@ -208,8 +208,8 @@ def minimum(
             explanation with the least sum is found. Proofs are faster where all costs are whole
             multiples of a unit. ``InputError`` for costs too far apart to be added up exactly:
             the largest may be a million times the smallest above zero, or whole costs a billion
-            units together. A mapping from names or indices of features to costs leaves the
-            others at 1.
+            units together. A mapping from names or indices of features has one for each, or
+            ``"*"`` for the others.
         must: features that the explanation must contain, by names or indices. A feature among
             them that is not needed is listed in ``unknown``.
         must_not: features that it must not contain; ``InputError`` if these alone can change
@@ -324,8 +324,9 @@ def contrastive(
         image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
             features.
-        costs: a positive number ``c_f`` for each feature, or for those that a mapping names:
-            the cheapest set is sought instead of the smallest, or the distance is weighed.
+        costs: a positive number ``c_f`` for each feature: the cheapest set is sought instead of
+            the smallest, or the distance is weighed. A mapping is as for
+            :func:`milp_verix.minimum`.
         must_not: features that a counterfactual must not change, by names or indices.
         minimise: ``"features"`` or ``"distance"``.
         count: number of changes to find, the first one included.
@@ -1064,11 +1065,11 @@ def compare(
     against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
     image_shape: Sequence[int] | None = None,
     inputs: Inputs | Sequence[Feature] | None = None, solvers: Sequence[str] | None = None,
-    formulations: Sequence[str] = ("big_m",), task: str = "check", master: str = "program",
-    checks: Sequence[Sequence[int | str]] | None = None, most_checks: int | None = None,
-    rounds: int = 1, relaxations: bool = False, order: OrderLike = "influence",
-    transformation: str = "reversal", traversal: str = "galloping",
-    exactness: str = "exact", time_limit: float | None = None,
+    formulations: Sequence[str] = ("big_m",), task: str = "check",
+    master: str | None = None, checks: Sequence[Sequence[int | str]] | None = None,
+    most_checks: int | None = None, rounds: int = 1, relaxations: bool = False,
+    order: OrderLike = "influence", transformation: str = "reversal",
+    traversal: str = "galloping", exactness: str = "exact", time_limit: float | None = None,
     check_time_limit: float | None = None, memory: float | str | None = None, seed: int = 0,
     threads: int = 1, bounds: BoundMethod | str = "auto", segments: int = 6,
     warm: str = "auto", reuse: bool = True, tolerances: Tolerances = USUAL.tolerances,
@@ -1118,7 +1119,9 @@ def compare(
             each pair finds a minimum explanation with a proven bound; ``"contrastive"``: a
             smallest contrast.
         master: of minima, as for :func:`milp_verix.minimum`: ``"program"``, by which the
-            solvers differ, ``"tree"``, which is the same for all, or ``"auto"``.
+            solvers differ, ``"tree"``, which is the same for all, or ``"auto"``; by default
+            ``"program"``, and ``"auto"`` where hitting sets alone answer (trees, whole numbers
+            and rules).
         checks: lists of free features, each a check; by default the checks that decide an
             explanation, which ``auto`` finds before the runs.
         most_checks: the most checks of the explanation that are compared: spread evenly over

@@ -193,7 +193,7 @@ class Problem(PosedProblem):
         """Find the fewest features whose change inside the ball changes the prediction.
 
         Args:
-            costs: a positive number ``c_f`` for each feature, or for those that a mapping names.
+            costs: a positive number ``c_f`` for each feature.
             must_not: features that a counterfactual must not change, by names or indices.
             minimise: ``"features"`` or ``"distance"``.
             count: number of changes to find, the first one included.
@@ -423,7 +423,7 @@ class Problem(PosedProblem):
     @remedied
     def compare(
         self, *, solvers: Sequence[str] | None = None, formulations: Sequence[str] = ("big_m",),
-        task: str = "check", master: str = "program",
+        task: str = "check", master: str | None = None,
         checks: Sequence[Sequence[int | str]] | None = None, most_checks: int | None = None,
         rounds: int = 1, relaxations: bool = False, order: OrderLike = "influence",
         transformation: str = "reversal", traversal: str = "galloping", search: Search = USUAL,

@@ -23,6 +23,7 @@ from milp_verix.results.comparison import Comparison, Run
 from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.comparison import Pair, Skipped
 from milp_verix.searches.explain.explain import explain_problem
+from milp_verix.searches.minimum.minimum import excludes_scenarios
 from milp_verix.searches.runner import AnytimeSearch
 
 TASKS = ("check", "explain", "minimum", "contrastive")
@@ -37,7 +38,7 @@ def compare_solvers(
     solvers: Sequence[str] | None = None,
     formulations: Sequence[str] = ("big_m",),
     task: str = "check",
-    master: str = "program",
+    master: str | None = None,
     checks: Sequence[Sequence[int | str]] | None = None,
     most_checks: int | None = None,
     rounds: int = 1,
@@ -67,6 +68,8 @@ def compare_solvers(
     require_one_of(TASKS, task, "task")
     if task != "check" and checks is not None:
         raise InputError("explanations ask their own checks: leave checks or task out")
+    if master is None:
+        master = "auto" if excludes_scenarios(problem) else "program"
     require_one_of(_MASTERS, master, "master")
     if task in ("minimum", "contrastive"):
         search.require_only(task, f"a comparison of {task} explanations")

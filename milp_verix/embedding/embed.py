@@ -10,6 +10,7 @@ from milp_verix.base.argument_kinds import METHOD, TEXT, TEXTS, checked
 from milp_verix.base.arguments import segments_of
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.errors import InputError
+from milp_verix.base.number_text import exact
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.embedding.embedded import Embedded
 from milp_verix.embedding.gurobi_host import GurobiHost
@@ -66,7 +67,8 @@ def embed(  # noqa: PLR0917 - as people write it
             finite bounds; those of an expression follow from its variables.
         outputs: variables or expressions that the outputs shall equal, in the same forms, by the
             names of classes; by default the network gets variables of its own. A final Softmax or
-            Sigmoid is left out: outputs are the scores before it.
+            Sigmoid is left out: outputs are the scores before it. Those of a forest that
+            classifies are sums over its trees, those of a single tree ranks: ``notes`` tell.
         formulation: how ReLUs are written: ``"big_m"``, ``"indicator"`` or ``"general"``
             constraints (Gurobi), ``"sos1"`` (Gurobi, Pyomo) or ``"partition:N"``.
         bounds: how the bounds of neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``,
@@ -154,6 +156,9 @@ def _unique(host: Host, name: str) -> str:
 def _some_points(network: LoadedModel, box: Interval) -> FloatArray:
     shares = np.random.default_rng(0).random((_RANDOM_POINTS, box.lower.size))
     points = box.lower + np.vstack([np.full(box.lower.size, 0.5), shares]) * (box.upper - box.lower)
+    columns: Any = getattr(getattr(network, "runner", None), "columns", None)
+    if hasattr(columns, "with_whole_words"):  # a pipeline is run with words, not with parts of them
+        points = columns.with_whole_words(points)
     return np.array([network.as_input(point).reshape(-1) for point in points])
 
 
@@ -170,6 +175,11 @@ def _notes(network: LoadedModel, largest_big_m: float) -> tuple[str, ...]:
             f"{kinds}: enclosed by lines, so outputs may differ from the network's; more segments "
             "enclose more tightly"
         )
+    if getattr(network, "link", None) == "largest":
+        notes.append("outputs are ranks of the classes, 0 for the smallest share, and no shares")
+    elif (divisor := getattr(network, "divisor", 1.0)) != 1.0:
+        own = f"divided by {exact(divisor)} they are the model's own scores"
+        notes.append(f"outputs are sums of leaves: {own}")
     if network.ir.stepped:
         notes.append(
             "at a threshold of a tree a solution may have the outputs of either side: check() "

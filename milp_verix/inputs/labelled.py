@@ -26,14 +26,14 @@ class Labels(NamedTuple):
     unread: Sequence[str] = ()
 
 
-def values_by_label(given: Any, labels: Labels, what: str, others: Any = None) -> Any:
+def values_by_label(given: Any, labels: Labels, what: str, usual: str = "") -> Any:
     """Return the values of features in their order; values without labels as they are.
 
-    ``what`` is the name of the argument, and ``others`` the value of a feature that is not named;
-    None if all must be. Columns that are not read are left out. Raises ``InputError`` for labels
-    that are no features, and for features without a label.
+    ``what`` is the name of the argument, and ``usual`` what an error proposes for features left
+    out, such as ``": 1"``. Columns that are not read are left out. Raises ``InputError`` for labels
+    that are no features, and for features without a label where no ``"*"`` stands for these.
     """
-    names, count, unread = labels
+    (names, count, unread), others = labels, None
     if is_frame(given) and counts([*map(str, given.columns)]):
         return given.to_numpy()[0] if len(given) == 1 else given.to_numpy()
     with refusing(what, InputError):
@@ -63,8 +63,10 @@ def values_by_label(given: Any, labels: Labels, what: str, others: Any = None) -
         )
     if unknown or len(values) < len(row) or (others is None and len(found) < count):
         told = different_names(known if others is None else found, values)
-        close = meant(unknown[0], [name for name in known if name not in found]) if unknown else ""
-        told = f"{told}{close}" or "two labels are of one feature"
+        remedy = f": name them, or add {_OTHERS!r}{usual}" if told else ""
+        if unknown:
+            remedy = meant(unknown[0], [name for name in known if name not in found])
+        told = f"{told}{remedy}" or "two labels are of one feature"
         raise InputError(
             f"{what} by name has a value for each feature, or '*' for the others; {told}"
         )

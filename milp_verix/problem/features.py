@@ -17,7 +17,7 @@ from milp_verix.inputs.labelled import Labels, features_listed, values_by_label
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
 CostsLike: TypeAlias = ArrayLike | Mapping[str | int, float] | None
-"""A cost for each feature, or costs by name or index; those not named cost 1."""
+"""A cost for each feature, or costs by name or index, with ``"*"`` for those not named."""
 
 FeaturesLike: TypeAlias = "str | NDArray[Any] | Sequence[Sequence[int]] | None"
 """``None``, ``"pixels"``, an integer array of the input's shape, or lists of coordinates."""
@@ -109,12 +109,8 @@ class Features:
         return indices_of(self.unnamed(given, argument), self.count, argument)
 
     def priced(self, costs: CostsLike) -> ArrayLike | None:
-        """Return costs in the features' order if they have labels, see :func:`.values_by_label`.
-
-        A mapping need not name all features: the others cost 1.
-        """
-        others = 1.0 if isinstance(costs, Mapping) else None
-        found: ArrayLike | None = values_by_label(costs, self.labels, "costs", others)
+        """Return costs in the features' order if they have labels, see :func:`.values_by_label`."""
+        found: ArrayLike | None = values_by_label(costs, self.labels, "costs", ": 1")
         return found
 
     def totals(self, values: FloatArray) -> FloatArray:

@@ -272,10 +272,10 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         with the least sum is found. Proofs are faster where all costs are whole multiples of a
         unit. ``InputError`` for costs too far apart to be added up exactly: the largest may be a
         million times the smallest above zero, or whole costs a billion units together. A mapping
-        from names or indices of features to costs leaves the others at 1.""",
+        from names or indices of features has one for each, or ``"*"`` for the others.""",
         Line("FILE",
-            """What each feature costs, .npy or .json; .json may also name features. [1
-            each]""", "numbers")),
+            """What each feature costs, .npy or .json, there also by name, '*' for
+            others. [1 each]""", "numbers")),
     Option("must", "str | Sequence[str | int]", "()", NAMES, ("minimum", "many"),
         """features that the explanation must contain, by names or indices. A feature among them
         that is not needed is listed in ``unknown``.""",
@@ -302,11 +302,11 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         """a :class:`~milp_verix.SearchLimits`, which divides time and work among techniques and may
         switch some off."""),
     Option("costs", "CostsLike", "None", ANYTHING, ("contrastive",),
-        """a positive number ``c_f`` for each feature, or for those that a mapping names: the
-        cheapest set is sought instead of the smallest, or the distance is weighed.""",
+        """a positive number ``c_f`` for each feature: the cheapest set is sought instead of the
+        smallest, or the distance is weighed. A mapping is as for :func:`milp_verix.minimum`.""",
         Line("FILE",
-            """What each feature costs, .npy or .json; .json may also name features. [1
-            each]""", "numbers")),
+            """What each feature costs, .npy or .json, there also by name, '*' for
+            others. [1 each]""", "numbers")),
     Option("must_not", "str | Sequence[str | int]", "()", NAMES, ("contrastive",),
         """features that a counterfactual must not change, by names or indices.""",
         Line("I,J,…", "Features, by numbers or names, that must not change.", "words")),
@@ -429,12 +429,13 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         Line("check|explain|minimum|contrastive",
             """Answer the same checks; or find an explanation, a minimum or a contrast each.""",
             "text", SEARCHING)),
-    Option("master", "str", '"program"', TEXT, ("compare",),
+    Option("master", "str | None", "None", TEXT.or_none(), ("compare",),
         """of minima, as for :func:`milp_verix.minimum`: ``"program"``, by which the solvers differ,
-        ``"tree"``, which is the same for all, or ``"auto"``.""",
+        ``"tree"``, which is the same for all, or ``"auto"``; by default ``"program"``, and
+        ``"auto"`` where hitting sets alone answer (trees, whole numbers and rules).""",
         Line("auto|tree|program",
-            """Of minima: the solver's programs, or our own tree, the same for all.""", "text",
-            SEARCHING)),
+            """Of minima: the solver's programs, or our own tree, the same for all. [program, or
+            auto where hitting sets answer]""", "text", SEARCHING)),
     Option("checks", "Sequence[Sequence[int | str]] | None", "None", ANYTHING, ("compare",),
         """lists of free features, each a check; by default the checks that decide an explanation,
         which ``auto`` finds before the runs.""",

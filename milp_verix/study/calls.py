@@ -102,8 +102,8 @@ def explain_many(
             explanation with the least sum is found. Proofs are faster where all costs are whole
             multiples of a unit. ``InputError`` for costs too far apart to be added up exactly:
             the largest may be a million times the smallest above zero, or whole costs a billion
-            units together. A mapping from names or indices of features to costs leaves the
-            others at 1.
+            units together. A mapping from names or indices of features has one for each, or
+            ``"*"`` for the others.
         must: features that the explanation must contain, by names or indices. A feature among
             them that is not needed is listed in ``unknown``.
         must_not: features that it must not contain; ``InputError`` if these alone can change

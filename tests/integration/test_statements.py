@@ -5,6 +5,7 @@ import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -198,6 +199,21 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
             )
         },
         310,
+    ),
+    "a network inside a model run at other inputs": (
+        {
+            "milp_verix.embedding.embedded.replayed": lambda right: (
+                lambda network, box, inputs, *more, **options: replace(
+                    right(network, box, inputs, *more, **options),
+                    replayed=network.scores(inputs[::-1]),
+                )
+            )
+        },
+        8,
+    ),
+    "a difference that is rounded down": (
+        {"milp_verix.embedding.replay.up": lambda right: lambda x, n=4: nearest(0.8 * x, n)},
+        8,
     ),
     "a tie": (
         {

@@ -80,6 +80,15 @@ class TableColumns:
                 values[column.name] = _listed(column)[codes]
         return table_of(self._fitted, values, len(rows))
 
+    def with_whole_words(self, rows: FloatArray) -> FloatArray:
+        """Return ``rows``, (n, size), with the words that :meth:`table` has, as ones and zeros."""
+        found = np.array(rows)
+        for column, start in zip(self.encoding.columns, self.starts, strict=True):
+            if column.form == "block":
+                block = found[:, start : start + column.width]
+                block[:] = np.eye(column.width)[np.argmax(block, axis=1)]
+        return found
+
     def numbers(self, rows: FloatArray) -> FloatArray:
         """Return ``z`` for ``rows``, shape (n, width)."""
         made = self._steps(self.table(rows))

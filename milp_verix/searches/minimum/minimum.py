@@ -73,7 +73,7 @@ def minimum_of(
     way = _way(method, master, search.solver)
     limits = limits or SearchLimits()
     notes: tuple[str, ...] = ()
-    if problem.ball.mixed is not None or problem.margins.stepped:
+    if excludes_scenarios(problem):
         way, notes = _way_of_mixed(method, master, trees=problem.margins.stepped)
     if way == "hitting_sets":
         # the methods share no bound
@@ -105,13 +105,17 @@ def minimum_of(
         return replace(found, notes=found.notes + notes).of(problem)
 
 
-def _way_of_mixed(method: str, master: str, *, trees: bool) -> tuple[str, tuple[str, ...]]:
-    """Return the master for trees, and for inputs with whole numbers or rules; notes for readers.
+def excludes_scenarios(problem: PosedProblem) -> bool:
+    """Return whether only hitting sets answer: for trees, and inputs with whole numbers or rules.
 
     A scenario is one perturbation for all sets of features. It may break rules for some sets, and
-    pricing proposes perturbations that are not whole, or climbs where trees have steps. So only
-    hitting sets answer there.
+    pricing proposes perturbations that are not whole, or climbs where trees have steps.
     """
+    return problem.ball.mixed is not None or problem.margins.stepped
+
+
+def _way_of_mixed(method: str, master: str, *, trees: bool) -> tuple[str, tuple[str, ...]]:
+    """Return the master where scenarios are excluded, and notes for readers."""
     if master != "auto":
         why = "trees" if trees else "whole numbers and rules of inputs"
         told = f"master {master!r} solves scenarios, which {why} exclude"

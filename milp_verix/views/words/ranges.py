@@ -249,7 +249,8 @@ def is_whole(found: RangesRecord, one: FeatureRange) -> bool:
     """Return whether a range is all of its feature's domain, as the description has it."""
     if one.words is not None and found.inputs is not None:
         return len(one.words) == len(found.inputs.features[one.feature].values) > 1
-    return (one.lower, one.upper) == _domain(found, one.feature)
+    kind = _kind(found, one)  # a range of numbers leaves a missing value out
+    return (one.lower, one.upper) == _domain(found, one.feature) and not (kind and kind.missing)
 
 
 def _words(found: RangesRecord, one: FeatureRange) -> str:

@@ -167,8 +167,8 @@ def test_features_and_classes_by_name() -> None:
     assert problem.radius(free=["size"]).brackets[0].features == (1,)
     assert problem.audit(["size", "age"]).explanation == (0, 1)
     assert problem.explain(order=["size", 0]).permutation == (1, 0)
-    assert problem.minimum(costs={"age": 3}).costs == (3.0, 1.0)
-    assert problem.contrastive(costs={1: 2.0}).costs == (1.0, 2.0)
+    assert problem.minimum(costs={"age": 3, "*": 1}).costs == (3.0, 1.0)
+    assert problem.contrastive(costs={1: 2.0, 0: 1}).costs == (1.0, 2.0)
     assert problem.relevance("age").features == (0,)
     assert problem.compare(solvers=["phase"], checks=[["size"]]).checks == ((1,),)
     assert problem.export(["age"]).program.rows >= 0

@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from milp_verix import InputError, SearchLimits, compare, contrastive, minimum, write_report
+from milp_verix import (
+    InputError,
+    Inputs,
+    SearchLimits,
+    compare,
+    contrastive,
+    integer,
+    minimum,
+    write_report,
+)
 from milp_verix.cli.app import app
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.views.words.explanation import facts
@@ -122,3 +131,23 @@ def test_traces_are_drawn_written_and_printed(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*asked, "--task", "minimum", "--master", "tree"])
     assert done.exit_code == 0, done.output
     assert "tree" in done.output
+
+
+@pytest.mark.parametrize("kind", ["tree", "whole numbers"])
+def test_the_default_master_is_the_one_that_answers(kind: str, tmp_path: Path) -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    rows = np.random.default_rng(0).integers(0, 9, (60, 3)).astype(float)
+    if kind == "tree":
+        model: Any = DecisionTreeClassifier(max_depth=3).fit(rows, rows.sum(axis=1) > 12)
+        asked: dict[str, Any] = {"domain": (0, 9)}
+    else:
+        model = _model(tmp_path)
+        asked = {"inputs": Inputs([integer(f"n{i}", 0, 3) for i in range(X.size)])}
+    x = rows[0] if kind == "tree" else np.ones_like(X)
+    found = compare(model, x, epsilon=3, task="minimum", solvers=["highs"], **asked)
+    (run,) = found.runs
+    assert run.master == "hitting sets"
+    assert run.cost == run.bound == minimum(model, x, epsilon=3, **asked).cost
+    with pytest.raises(InputError, match="the master there is 'auto'"):
+        compare(model, x, epsilon=3, task="minimum", solvers=["highs"], master="program", **asked)

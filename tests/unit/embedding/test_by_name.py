@@ -484,3 +484,55 @@ def test_values_of_a_dictionary_are_a_list() -> None:
     model, v = fixed({name: ROW[name] for name in COLUMNS})
     expected = linear().predict(pd.DataFrame([ROW])[COLUMNS])[0]
     assert value_of(model, linear(), v.values())[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_outputs_of_classifying_trees_are_told_as_sums_or_ranks(count: int) -> None:
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    rng = np.random.default_rng(0)
+    rows = rng.random((100, 3))
+    fitted = ensemble.RandomForestClassifier(count, max_depth=3, random_state=0)
+    fitted.fit(rows, np.digitize(rows.sum(axis=1), [1.2, 1.8]))
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(3), bounds=lambda _, i: (rows[7, i], rows[7, i]))
+    inside = milp_verix.embed(model, fitted, model.x)
+    model.goal = pyo.Objective(expr=inside.outputs[0])
+    inside.solve("highs")
+    found, shares = inside.check().outputs, fitted.predict_proba(rows[7:8])[0]
+    note = inside.notes[0]
+    if count == 1:
+        assert note == "outputs are ranks of the classes, 0 for the smallest share, and no shares"
+        np.testing.assert_allclose(found, [sum(share > shares) for share in shares], atol=1e-9)
+    else:
+        told = "outputs are sums of leaves: divided by 5 they are the model's own scores"
+        assert note == told
+        np.testing.assert_allclose(found / 5, shares, atol=1e-9)
+
+
+def test_trees_behind_encoders_are_compared_at_whole_words() -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.compose import ColumnTransformer
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    rng = np.random.default_rng(1)
+    words = rng.choice(["Rome", "Oslo", "Bern", "Kyiv"], 200)
+    frame = pd.DataFrame({"town": words, "size": rng.random(200)})
+    encoder = ColumnTransformer([("w", OneHotEncoder(), ["town"])], remainder="passthrough")
+    fitted = make_pipeline(encoder, RandomForestRegressor(5, max_depth=4, random_state=0))
+    fitted.fit(frame, (words == "Oslo") + 2 * (words == "Bern") + frame["size"])
+    names = [*(f"town={word}" for word in sorted({*words})), "size"]
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(names, bounds=(0, 1))
+    for name in names[:-1]:
+        model.x[name].domain = pyo.Binary
+    model.one = pyo.Constraint(expr=sum(model.x[name] for name in names[:-1]) == 1)
+    inside = milp_verix.embed(model, fitted, model.x)
+    model.goal = pyo.Objective(expr=inside.outputs[0], sense=pyo.maximize)
+    inside.solve("highs")
+    (town,) = (name.removeprefix("town=") for name in names[:-1] if model.x[name].value > 0.5)
+    told = inside.check(repair=True)  # optima over trees lie on thresholds
+    best = pd.DataFrame({"town": [town], "size": [told.inputs[-1]]})
+    assert town == "Bern"
+    assert told.outputs[0] == pytest.approx(fitted.predict(best)[0], abs=1e-6)

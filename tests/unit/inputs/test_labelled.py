@@ -15,6 +15,7 @@ import milp_verix as mv
 from milp_verix import InputError, Problem
 from milp_verix.searches.audit.feature_sets import feature_set
 from milp_verix.views.words.notice import reasons_of
+from tests.support.repository import ROOT
 
 pytest.importorskip("sklearn")
 
@@ -190,13 +191,20 @@ def test_an_order_is_a_list_and_scores_by_name_are_none() -> None:
             PROBLEM.explain(order=scores)
 
 
-def test_costs_by_name_need_not_be_all_in_a_mapping_and_must_be_in_a_series() -> None:
-    assert PROBLEM.minimum(costs={"income": 9}).costs == (1.0, 1.0, 9.0)
+def test_costs_by_name_are_complete_or_tell_those_of_the_others() -> None:
     assert PROBLEM.minimum(costs={2: 9, "*": 3}).costs == (3.0, 3.0, 9.0)
-    with pytest.raises(InputError, match=r"^costs .* missing: age, debt"):
-        PROBLEM.minimum(costs=pd.Series({"income": 9}))
+    assert PROBLEM.contrastive(costs=pd.Series({"age": 9, "*": 1})).costs == (9.0, 1.0, 1.0)
+    for ask in (PROBLEM.minimum, PROBLEM.contrastive):
+        for given in ({"income": 9}, {2: 9}, pd.Series({"income": 9})):
+            with pytest.raises(
+                InputError, match=r"^costs .*; missing: age, debt: name them, or add '\*': 1$"
+            ):
+                ask(costs=given)  # type: ignore[operator]
     with pytest.raises(InputError, match="two labels are of one feature"):
-        PROBLEM.minimum(costs={"income": 9, 2: 3})
+        PROBLEM.minimum(costs={"income": 9, 2: 3, "*": 1})
+    many = Problem(ROOT / "examples/digits.onnx", np.zeros((8, 8), np.float32), epsilon=0.01)
+    with pytest.raises(InputError, match=r"missing: 0, 1, 2, 4, 5, … \(63 in all\): name them"):
+        many.minimum(costs={3: 2})
     with pytest.raises(InputError, match=r"costs: two values .* one name: age, debt, income, age"):
         PROBLEM.minimum(costs=pd.Series([1, 2, 3, 4], [*NAMES, "age"]))
 

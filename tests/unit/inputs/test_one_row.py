@@ -313,4 +313,4 @@ def test_an_underscore_of_lightgbm_is_a_space_of_the_table() -> None:
         np.testing.assert_array_equal(network.evaluate(row[columns]), network.evaluate(row))
         np.testing.assert_array_equal(network.evaluate(row[columns]), network.evaluate([*row]))
     problem = Problem(network, row, epsilon=0.1, domain=(table.min(), table.max()))
-    assert problem.minimum(costs={"age in years": 3.0}).costs == (3.0, 1.0, 1.0)
+    assert problem.minimum(costs={"age in years": 3.0, "*": 1}).costs == (3.0, 1.0, 1.0)

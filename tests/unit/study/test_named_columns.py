@@ -130,6 +130,13 @@ def test_arguments_by_label_are_those_of_a_study_too(tmp_path: Path) -> None:
     )
     labelled = {"costs": pd.Series(costs, NAMES)[::-1], "domain": (0, ends)}
     assert study(tmp_path, "1", tree(), PEOPLE, task="minimum", **labelled) == plain
+    with pytest.raises(
+        InputError, match=r"^costs .* missing: debt, income: name them, or add '\*'"
+    ):
+        mv.explain_many(
+            tree(), PEOPLE, epsilon=3, domain=(0, 200), task="minimum", costs={"age": 3},
+            journal=tmp_path / "3.jsonl",
+        )  # fmt: skip
     described = {"inputs": mv.Inputs.from_frame(PEOPLE), "domain": (0.0, 1.0)}
     radii = {"age": 3.0, "debt": 5.0, "income": 9.0}
     mv.explain_many(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -21,7 +22,7 @@ from milp_verix import (
     continuous,
     integer,
 )
-from milp_verix.views.words.notice import LIMITS
+from milp_verix.views.words.notice import LIMITS, reasons_of
 from tests.support.random_networks import as_layers, dense_network
 from verix_checker.numbers import stored
 from verix_checker.verification import verify
@@ -227,3 +228,16 @@ def test_the_page_and_the_checker_name_an_input_by_one_digest(kind: str, tmp_pat
     told = [*verify(*stored(model, tmp_path / "proof.json"))]
     assert f"input: SHA-256 {ranges.input_sha256}" in told
     assert ranges.input_sha256 in _text(milp_verix.write_notice(ranges))
+
+
+def test_numbers_that_must_not_be_missing_are_no_free_ones() -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"age": rng.integers(0, 9, 200), "debt": rng.random(200)})
+    rows.loc[rng.random(200) < 0.4, "debt"] = np.nan
+    model = DecisionTreeClassifier(max_depth=4, random_state=0)
+    model.fit(rows, (rows.debt.isna() & (rows.age > 2)).astype(int))
+    asked = {"epsilon": "inf", "inputs": milp_verix.Inputs.from_frame(rows, missing=["debt"])}
+    row = rows.assign(age=8)[rows.debt.notna()].iloc[0]
+    found = milp_verix.Problem(model, row, **asked).inflate()
+    assert "debt is anything from" in found.sentence()
+    assert 1 in [one.feature for one in reasons_of(found, None)]  # a missing debt changes it
