@@ -175,20 +175,15 @@ TYPES = {
     "RadiusProgress": "milp_verix.searches.radius.search",
     "RangesProgress": "milp_verix.searches.ranges.search",
     "RelevanceProgress": "milp_verix.searches.importance.relevance",
-    **dict.fromkeys(
-        (
-            "Audit",
-            "ContrastiveExplanation",
-            "Enumeration",
-            "EpsilonSweep",
-            "Explanation",
-            "Importance",
-            "Ranges",
-            "Relevance",
-            "RobustnessRadii",
-        ),
-        "milp_verix.results.public",
-    ),
+    "Explanation": "milp_verix.results.records.explanation",
+    "ContrastiveExplanation": "milp_verix.results.records.contrast",
+    "Enumeration": "milp_verix.results.records.enumeration",
+    "Audit": "milp_verix.results.records.audit",
+    "EpsilonSweep": "milp_verix.results.records.sweep",
+    "RobustnessRadii": "milp_verix.results.records.radius",
+    "Importance": "milp_verix.results.records.importance",
+    "Ranges": "milp_verix.results.records.ranges",
+    "Relevance": "milp_verix.results.records.relevance",
 }
 """The modules of the types in signatures."""
 

@@ -63,19 +63,17 @@ from .results.comparison import (
     Comparison as Comparison,
     Run as Run,
 )
-from .results.public import (
-    Audit as Audit,
-    ContrastiveExplanation as ContrastiveExplanation,
-    Enumeration as Enumeration,
-    EpsilonSweep as EpsilonSweep,
-    Explanation as Explanation,
-    Importance as Importance,
-    Ranges as Ranges,
-    Relevance as Relevance,
-    RobustnessRadii as RobustnessRadii,
-)
+from .results.records.audit import Audit as Audit
 from .results.records.base import Counterfactual as Counterfactual
 from .results.records.comparison import Disagreement as Disagreement
+from .results.records.contrast import ContrastiveExplanation as ContrastiveExplanation
+from .results.records.enumeration import Enumeration as Enumeration
+from .results.records.explanation import Explanation as Explanation
+from .results.records.importance import Importance as Importance
+from .results.records.radius import RobustnessRadii as RobustnessRadii
+from .results.records.ranges import Ranges as Ranges
+from .results.records.relevance import Relevance as Relevance
+from .results.records.sweep import EpsilonSweep as EpsilonSweep
 from .results.rules import Rules as Rules
 from .searches.audit.search import AuditProgress as AuditProgress
 from .searches.contrast.contrast_search import ContrastiveProgress as ContrastiveProgress

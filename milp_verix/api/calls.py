@@ -34,18 +34,16 @@ if TYPE_CHECKING:
     from milp_verix.results.check import Check
     from milp_verix.results.comparison import Comparison
     from milp_verix.results.earlier import EarlierContrast, EarlierImportance, EarlierResult
-    from milp_verix.results.public import (
-        Audit,
-        ContrastiveExplanation,
-        Enumeration,
-        EpsilonSweep,
-        Explanation,
-        Importance,
-        Ranges,
-        Relevance,
-        RobustnessRadii,
-    )
+    from milp_verix.results.records.audit import Audit
     from milp_verix.results.records.comparison import Pair
+    from milp_verix.results.records.contrast import ContrastiveExplanation
+    from milp_verix.results.records.enumeration import Enumeration
+    from milp_verix.results.records.explanation import Explanation
+    from milp_verix.results.records.importance import Importance
+    from milp_verix.results.records.radius import RobustnessRadii
+    from milp_verix.results.records.ranges import Ranges
+    from milp_verix.results.records.relevance import Relevance
+    from milp_verix.results.records.sweep import EpsilonSweep
     from milp_verix.results.rules import Rules
     from milp_verix.searches.audit.feature_sets import FeatureSetLike
     from milp_verix.searches.audit.search import AuditProgress

@@ -23,7 +23,7 @@ from milp_verix.base.files import write_atomically
 from milp_verix.base.number_text import counted
 from milp_verix.problem.ball import Ball, make_ball
 from milp_verix.problem.described import make_described_ball
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.mixed_domain import HalfSpace
 
@@ -101,7 +101,7 @@ _OTHER_POINTS = 64
 """The digits of a claim that points of a later search belong to."""
 
 
-def claim_data(explanation: ExplanationRecord, output: str) -> dict[str, Any]:
+def claim_data(explanation: Explanation, output: str) -> dict[str, Any]:
     """Return the claim that the irrelevant features of ``explanation`` keep the prediction.
 
     ``output`` names the tensor of the network's scores.
@@ -130,7 +130,7 @@ def claim_data(explanation: ExplanationRecord, output: str) -> dict[str, Any]:
     }
 
 
-def ball_of(explanation: ExplanationRecord) -> Ball:
+def ball_of(explanation: Explanation) -> Ball:
     """Return the ball that ``explanation`` is about."""
     x, norm = explanation.input, explanation.norm
     if explanation.inputs is None:
@@ -164,7 +164,7 @@ def bits_of(numbers: ArrayLike) -> int:
     return max(1, precision - int(exponents.min(initial=precision - 1)))
 
 
-def question_bits(explanation: ExplanationRecord) -> int:
+def question_bits(explanation: Explanation) -> int:
     """Return the bits behind the point of all numbers in the claim of ``explanation``."""
     numbers = [explanation.epsilon, explanation.delta or 0.0, *(explanation.radii or ())]
     mixed = None if explanation.inputs is None else explanation.inputs.mixed
@@ -175,7 +175,7 @@ def question_bits(explanation: ExplanationRecord) -> int:
     return max(least, *map(bits_of, [numbers, *explanation.domain, explanation.input, *points]))
 
 
-def _ball_data(explanation: ExplanationRecord) -> dict[str, Any]:
+def _ball_data(explanation: Explanation) -> dict[str, Any]:
     """Return radii and domain, and whole numbers, one-hot blocks and rules if there are any."""
     if explanation.inputs is None:
         domain = [_end(end) for end in explanation.domain]

@@ -32,12 +32,12 @@ from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, OnnxNetwork, loaded
 from milp_verix.models.onnx.sources.model_file import serialised
 from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.results.records.audit import AuditRecord
-from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.importance import ImportanceRecord
-from milp_verix.results.records.radius import RobustnessRadiiRecord
-from milp_verix.results.records.ranges import RangesRecord
-from milp_verix.results.records.relevance import RelevanceRecord
+from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.importance import Importance
+from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.records.ranges import Ranges
+from milp_verix.results.records.relevance import Relevance
 from verix_checker.claim import Claim
 from verix_checker.neurons import UnreadableError
 from verix_encodings.arrays import count_of_entries
@@ -45,14 +45,7 @@ from verix_encodings.arrays import count_of_entries
 _MOST_WEIGHTS = 5_000_000
 
 
-Certifiable: TypeAlias = (
-    ExplanationRecord
-    | AuditRecord
-    | RangesRecord
-    | RobustnessRadiiRecord
-    | RelevanceRecord
-    | ImportanceRecord
-)
+Certifiable: TypeAlias = Explanation | Audit | Ranges | RobustnessRadii | Relevance | Importance
 """The results that have certificates."""
 
 
@@ -82,13 +75,13 @@ def certify(
     return _PROVERS[explanation.kind](explanation, network, deadline)
 
 
-def _of_ranges(found: RangesRecord, network: LoadedModel, deadline: Deadline) -> Certificate:
+def _of_ranges(found: Ranges, network: LoadedModel, deadline: Deadline) -> Certificate:
     if found.unknown_reason is not None:
         return Certificate(None, f"there are no ranges: {found.unknown_reason}")
     return _certified(box_explanation(found), network, deadline)
 
 
-def _of_audit(audit: AuditRecord, network: LoadedModel, deadline: Deadline) -> Certificate:
+def _of_audit(audit: Audit, network: LoadedModel, deadline: Deadline) -> Certificate:
     if audit.unknown_reason is not None:
         return Certificate(None, f"the audit is open: {audit.unknown_reason}")
     if audit.sound:
@@ -99,9 +92,7 @@ def _of_audit(audit: AuditRecord, network: LoadedModel, deadline: Deadline) -> C
     return replace(found, refutes=True)
 
 
-def _of_radius(
-    radii: RobustnessRadiiRecord, network: LoadedModel, deadline: Deadline
-) -> Certificate:
+def _of_radius(radii: RobustnessRadii, network: LoadedModel, deadline: Deadline) -> Certificate:
     if radii.each:
         return Certificate(None, "each feature has a radius of its own, and a proof has one claim")
     if not radii.bracket.lower:
@@ -109,7 +100,7 @@ def _of_radius(
     return _certified(radius_explanation(radii), network, deadline)
 
 
-def _of_relevance(found: RelevanceRecord, network: LoadedModel, deadline: Deadline) -> Certificate:
+def _of_relevance(found: Relevance, network: LoadedModel, deadline: Deadline) -> Certificate:
     if found.relevant is None:
         return Certificate(None, found.unknown_reason)
     if {*found.features} <= {*found.still}:
@@ -123,10 +114,10 @@ def _of_relevance(found: RelevanceRecord, network: LoadedModel, deadline: Deadli
 
 
 def _certified(
-    explanation: ExplanationRecord,
+    explanation: Explanation,
     network: LoadedModel,
     deadline: Deadline,
-    about: RelevanceRecord | ImportanceRecord | None = None,
+    about: Relevance | Importance | None = None,
 ) -> Certificate:
     started = time.monotonic()
     try:
@@ -144,18 +135,18 @@ def _certified(
 
 
 _PROVERS: dict[str, Callable[..., Certificate]] = {
-    ExplanationRecord.kind: _certified,
-    AuditRecord.kind: _of_audit,
-    RangesRecord.kind: _of_ranges,
-    RobustnessRadiiRecord.kind: _of_radius,
-    RelevanceRecord.kind: _of_relevance,
-    ImportanceRecord.kind: lambda found, network, deadline: _certified(
+    Explanation.kind: _certified,
+    Audit.kind: _of_audit,
+    Ranges.kind: _of_ranges,
+    RobustnessRadii.kind: _of_radius,
+    Relevance.kind: _of_relevance,
+    Importance.kind: lambda found, network, deadline: _certified(
         everything_kept(found), network, deadline, found
     ),
 }
 
 
-def _of_network(explanation: ExplanationRecord, network: OnnxNetwork, deadline: Deadline) -> Proof:
+def _of_network(explanation: Explanation, network: OnnxNetwork, deadline: Deadline) -> Proof:
     model = _bytes_of(network, explanation)
     _refuse_large(network)
     asked = claim_data(explanation, network.scores_name)
@@ -229,7 +220,7 @@ def _refuse_large(network: OnnxNetwork) -> None:
         raise NoProofError(told)
 
 
-def _bytes_of(network: OnnxNetwork, explanation: ExplanationRecord) -> bytes:
+def _bytes_of(network: OnnxNetwork, explanation: Explanation) -> bytes:
     """Return the bytes that the explanation's hash is of; ``InputError`` if they are others."""
     explanation.refuse_other(network)
     if network.path is None:
@@ -258,7 +249,7 @@ def _hashes(beside: Mapping[str, bytes]) -> dict[str, Any]:
     return {"beside": hashes} if hashes else {}
 
 
-def _unit(reading: Reading, explanation: ExplanationRecord) -> dict[str, int]:
+def _unit(reading: Reading, explanation: Explanation) -> dict[str, int]:
     """Return the unit of the checker's numbers, as the claim has it."""
     bits = {"bits": max(reading.bits, question_bits(explanation))}
     return bits if reading.odd == 1 else {**bits, "odd": reading.odd}

@@ -26,7 +26,7 @@ from milp_verix.certificates.leaves import NoProofError
 from milp_verix.certificates.refuted_sets import Refuter
 from milp_verix.certificates.selection_lp import Case, SelectionLp
 from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.solvers.phase.warm_lp import LpResult
 from milp_verix.solvers.session import SolveStatus
 from verix_checker.claim import Claim
@@ -44,7 +44,7 @@ _PRICINGS, _PERIOD = 2, 4
 _FINEST = 1e-4
 
 
-def asked_bound(explanation: ExplanationRecord) -> dict[str, Any]:
+def asked_bound(explanation: Explanation) -> dict[str, Any]:
     """Return the claim that no explanation costs less than the lower bound of this one."""
     costs = [Fraction(cost) for cost in explanation.costs or [1.0] * len(explanation.groups)]
     bound = Fraction(explanation.lower_bound or 0)

@@ -37,7 +37,7 @@ from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.trees.missing_values import with_missing
 from milp_verix.models.trees.tree_network import TreeNetwork
 from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from verix_checker.forms import Form
 from verix_checker.trees import TreeClaim
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
@@ -268,9 +268,7 @@ def _starts(tree: IntArray) -> IntArray:
     return np.flatnonzero(np.diff(tree, prepend=-1))
 
 
-def proof_of_trees(
-    explanation: ExplanationRecord, network: LoadedModel, deadline: Deadline
-) -> Proof:
+def proof_of_trees(explanation: Explanation, network: LoadedModel, deadline: Deadline) -> Proof:
     """Return the proof of an explanation of trees, with the file that it is about.
 
     Raises ``NoProofError`` where there is none.
@@ -298,7 +296,7 @@ def proof_of_trees(
     return Proof(found, lambda: claim, keeper)
 
 
-def _claim(explanation: ExplanationRecord, network: TreeNetwork, model: bytes) -> dict[str, Any]:
+def _claim(explanation: Explanation, network: TreeNetwork, model: bytes) -> dict[str, Any]:
     claim = claim_data(explanation, "")
     del claim["output"]
     trees = network.ensemble
@@ -309,7 +307,7 @@ def _claim(explanation: ExplanationRecord, network: TreeNetwork, model: bytes) -
     return {**claim, **found, "bits": bits + 1}  # whole numbers are split at halves
 
 
-def _points(explanation: ExplanationRecord, claim: TreeClaim) -> dict[str, Any]:
+def _points(explanation: Explanation, claim: TreeClaim) -> dict[str, Any]:
     """Return the counterfactuals that change the prediction whatever the rounding."""
     ball, points = ball_of(explanation), {}
     for feature, found in sorted(explanation.counterfactuals.items()):

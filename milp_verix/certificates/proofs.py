@@ -35,9 +35,9 @@ from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.ball import Ball
 from milp_verix.results.again import posed_again
 from milp_verix.results.power_indices.indices import Bracket, brackets
-from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.importance import ImportanceRecord
-from milp_verix.results.records.relevance import RelevanceRecord
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.importance import Importance
+from milp_verix.results.records.relevance import Relevance
 from verix_checker.claim import Claim
 from verix_checker.sets import MOST
 from verix_encodings.arrays import BoolArray, FloatArray
@@ -56,9 +56,7 @@ class Points:
     points: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
-def points_of(
-    explanation: ExplanationRecord, margins: Network, claim: Callable[[], Claim]
-) -> Points:
+def points_of(explanation: Explanation, margins: Network, claim: Callable[[], Claim]) -> Points:
     """Return a point for each feature whose counterfactual shows it to be needed exactly.
 
     ``margins`` is the network of these; ``claim`` returns the claim as the checker reads it, which
@@ -145,9 +143,9 @@ class Proof:
 
 def with_sets(
     proof: Proof,
-    explanation: ExplanationRecord,
+    explanation: Explanation,
     network: LoadedModel,
-    about: RelevanceRecord | ImportanceRecord | None,
+    about: Relevance | Importance | None,
     deadline: Deadline,
 ) -> Proof:
     """Return a proof with the lower bound of ``explanation``, or with what another result says.
@@ -161,7 +159,7 @@ def with_sets(
     told: Any
     if about is not None:
         with SetProof(posed_again(explanation, network), proof.claim(), deadline) as found:
-            if isinstance(about, RelevanceRecord):
+            if isinstance(about, Relevance):
                 name, told = "no_part", sorted(about.features)
                 data[name] = no_part_proof(found, frozenset(about.features), proof.keeper)
             else:
@@ -179,7 +177,7 @@ def with_sets(
     return replace(proof, certificate=replace(made, data=data, bound=least["bound"]))
 
 
-def _brackets(found: ImportanceRecord) -> dict[str, Any]:
+def _brackets(found: Importance) -> dict[str, Any]:
     """Return the brackets of a Shapley value exactly; none of other indices, nor of many features.
 
     The checker goes through all subsets.
@@ -194,7 +192,7 @@ def _brackets(found: ImportanceRecord) -> dict[str, Any]:
 
 def _lower_bound(
     proof: Proof,
-    explanation: ExplanationRecord,
+    explanation: Explanation,
     network: LoadedModel,
     least: dict[str, Any],
     deadline: Deadline,

@@ -21,17 +21,17 @@ import numpy as np
 
 from milp_verix.inputs.features import Feature
 from milp_verix.problem.ball import make_ball
-from milp_verix.results.records.audit import AuditRecord
+from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.radius import RobustnessRadiiRecord
-from milp_verix.results.records.ranges import FeatureRange, RangesRecord
-from milp_verix.results.records.relevance import RelevanceRecord
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.records.ranges import FeatureRange, Ranges
+from milp_verix.results.records.relevance import Relevance
 
 _UNTRIED = "not tried"
 
 
-class _Coarser(ExplanationRecord):
+class _Coarser(Explanation):
     """An explanation whose features are groups of the features that its inputs describe."""
 
     __slots__ = ()
@@ -40,14 +40,14 @@ class _Coarser(ExplanationRecord):
         """Accept names, radii and inputs of other features."""
 
 
-def sound_explanation(audit: AuditRecord) -> ExplanationRecord:
+def sound_explanation(audit: Audit) -> Explanation:
     """Return the sound set of ``audit`` as an explanation."""
     irrelevant = tuple(sorted({*range(len(audit.groups))} - {*audit.sound_set}))
     found = audit.counterfactuals
     return _restated(audit, audit.sound_set, irrelevant, found, audit.unknown_reasons)
 
 
-def refuting_explanation(audit: AuditRecord) -> ExplanationRecord:
+def refuting_explanation(audit: Audit) -> Explanation:
     """Return an explanation whose feature 0 is all that a set leaves free, with its counterexample.
 
     ``audit`` must have a counterexample.
@@ -69,13 +69,13 @@ def refuting_explanation(audit: AuditRecord) -> ExplanationRecord:
     )
 
 
-def box_explanation(found: RangesRecord) -> ExplanationRecord:
+def box_explanation(found: Ranges) -> Explanation:
     """Return the explanation that says that no input of the box of ``found`` is another class."""
     box = _domain(found) if found.inputs is None else _described(found)
     return _restated(found, (), tuple(range(len(found.groups))), {}, {}, **box)
 
 
-def radius_explanation(found: RobustnessRadiiRecord) -> ExplanationRecord:
+def radius_explanation(found: RobustnessRadii) -> Explanation:
     """Return the explanation by all features but those of the bracket, at its lower end."""
     bracket = found.bracket
     changed: dict[str, Any] = {"epsilon": bracket.lower}
@@ -86,7 +86,7 @@ def radius_explanation(found: RobustnessRadiiRecord) -> ExplanationRecord:
     return _restated(found, kept, bracket.features, {}, dict.fromkeys(kept, _UNTRIED), **changed)
 
 
-def relevant_explanation(found: RelevanceRecord) -> ExplanationRecord:
+def relevant_explanation(found: Relevance) -> Explanation:
     """Return the explanation whose feature 0 is what ``found`` is about, with its counterfactual.
 
     ``found`` must have evidence of relevance. Its free features are one, and the others are one.
@@ -111,7 +111,7 @@ def relevant_explanation(found: RelevanceRecord) -> ExplanationRecord:
     )
 
 
-def everything_kept(found: Result) -> ExplanationRecord:
+def everything_kept(found: Result) -> Explanation:
     """Return the explanation by all features, which says nothing but what ``found`` is about."""
     every = tuple(range(len(found.groups)))
     return _restated(found, every, (), {}, dict.fromkeys(every, _UNTRIED))
@@ -124,9 +124,9 @@ def _restated(
     counterfactuals: Mapping[int, Counterfactual],
     unknown_reasons: Mapping[int, str],
     *,
-    kind: type[ExplanationRecord] = ExplanationRecord,
+    kind: type[Explanation] = Explanation,
     **changed: Any,
-) -> ExplanationRecord:
+) -> Explanation:
     """Return an explanation about the question of ``result``, parts of which are ``changed``."""
     shared = {field.name: getattr(result, field.name) for field in fields(Result)}
     return kind(
@@ -141,7 +141,7 @@ def _restated(
     )
 
 
-def _domain(found: RangesRecord) -> dict[str, Any]:
+def _domain(found: Ranges) -> dict[str, Any]:
     """Return a domain, and a radius that reaches all of it."""
     x = found.input.reshape(-1).astype(np.float64)
     ball = make_ball(found.input, found.epsilon, found.norm, found.domain)
@@ -155,7 +155,7 @@ def _domain(found: RangesRecord) -> dict[str, Any]:
     return {"domain": (tuple(lower.tolist()), tuple(upper.tolist())), "epsilon": float(reach)}
 
 
-def _described(found: RangesRecord) -> dict[str, Any]:
+def _described(found: Ranges) -> dict[str, Any]:
     """Return a description whose kept features have their ranges alone, and its radii."""
     assert found.inputs is not None
     assert found.radii is not None

@@ -22,7 +22,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.records.importance import ImportanceRecord
+from milp_verix.results.records.importance import Importance
 from verix_checker.claim import Claim
 from verix_checker.forms import UnitError
 from verix_checker.minimum import Budget
@@ -218,9 +218,7 @@ def no_part_proof(found: SetProof, protected: Set, keeper: Keeper) -> dict[str, 
     return {"changes": found.points, "kept": _proven(found, kept, keeper), "tree": tree}
 
 
-def importance_proof(
-    found: SetProof, importance: ImportanceRecord, keeper: Keeper
-) -> dict[str, Any]:
+def importance_proof(found: SetProof, importance: Importance, keeper: Keeper) -> dict[str, Any]:
     """Return a proof of the sets and changes that the brackets of ``importance`` rest on.
 
     Raises ``NoProofError`` where one of them has none.

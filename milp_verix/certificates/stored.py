@@ -10,7 +10,7 @@ from milp_verix.base.errors import InputError, MilpVerixError, check_command, re
 from milp_verix.certificates.certificate import claim_data
 from milp_verix.certificates.restated import box_explanation
 from milp_verix.models.onnx.onnx_network import load_network
-from milp_verix.results.records.ranges import RangesRecord
+from milp_verix.results.records.ranges import Ranges
 from verix_checker.numbers import BYTES, content, parsed, stored
 from verix_checker.verification import verify
 
@@ -18,7 +18,7 @@ _OF_THE_FILE = {"network", "sha256", "beside", "output", "minimal", "bits", "odd
 """Parts of a claim that are about the model's file and the checker's numbers."""
 
 
-def proof_told(path: Path, found: RangesRecord, folders: Iterable[Path]) -> str:
+def proof_told(path: Path, found: Ranges, folders: Iterable[Path]) -> str:
     """Return what can be said of the certificate in ``path``, for whoever a decision is about.
 
     It is checked if the model, or the file of its trees, is beside it or in one of ``folders``.
@@ -60,7 +60,7 @@ def proof_told(path: Path, found: RangesRecord, folders: Iterable[Path]) -> str:
     )
 
 
-def _model_of(claim: dict[str, Any], found: RangesRecord, folders: Iterable[Path]) -> Path | None:
+def _model_of(claim: dict[str, Any], found: Ranges, folders: Iterable[Path]) -> Path | None:
     """Return the file that the checker needs beside a certificate; None if it is not at hand."""
     trees, name, digest = "source" in claim, Path(found.model.file).name, claim.get("sha256")
     for folder in folders:
@@ -78,7 +78,7 @@ def _model_of(claim: dict[str, Any], found: RangesRecord, folders: Iterable[Path
     return None
 
 
-def _scores(model: Path, found: RangesRecord) -> str | None:
+def _scores(model: Path, found: Ranges) -> str | None:
     """Return the name of the scores of the model in a file, if the ranges are about these."""
     try:
         network = load_network(model, input_shape=found.model.input_shape)

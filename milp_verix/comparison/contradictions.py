@@ -20,7 +20,7 @@ from milp_verix.oracle.check_program import encode_problem
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
 from milp_verix.results.records.comparison import Disagreement, Pair, RunRecord
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from verix_encodings import Interval, interval_bounds
 from verix_encodings.arrays import BoolArray
 
@@ -98,7 +98,7 @@ def _refuted_checks(run: RunRecord, checks: Sequence[Sequence[int]], within: Boo
     return _ascending(refuted.argmax(axis=1), len(holding), lambda i: tuple(checks[holding[i]]))
 
 
-def _refuted_prefixes(explanation: ExplanationRecord, moved: BoolArray) -> _Claims:
+def _refuted_prefixes(explanation: Explanation, moved: BoolArray) -> _Claims:
     """Yield the shortest prefix of the irrelevant features that each point refutes, ascending.
 
     The claims are nested: a point refutes the prefix that ends with the last feature it moves.

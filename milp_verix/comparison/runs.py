@@ -14,9 +14,8 @@ from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Request, Search, resolve_formulation
 from milp_verix.results.comparison import Run
-from milp_verix.results.public import Explanation
 from milp_verix.results.records.comparison import CheckRecord, Pair, Skipped
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.searches.contrast.contrastive import contrastive_of
 from milp_verix.searches.explain.explain import explain_problem
 from milp_verix.searches.minimum.minimum import minimum_of
@@ -222,7 +221,7 @@ def _timed(pair: Pair, search: Search) -> tuple[Search, SolverClock]:
     return replace(search, solver=solver, formulation=pair.formulation), clock
 
 
-def _answers(found: ExplanationRecord) -> tuple[Answer, ...]:
+def _answers(found: Explanation) -> tuple[Answer, ...]:
     answers = [Answer.VIOLATED] * len(found.groups)
     for feature in found.irrelevant:
         answers[feature] = Answer.HOLDS

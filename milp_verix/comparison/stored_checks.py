@@ -20,7 +20,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Request, Search
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 
 SCHEMA = 1
 
@@ -39,7 +39,7 @@ class ChecksFile(TypedDict):
     checks: list[Indices]
 
 
-def checks_of(explanation: ExplanationRecord) -> tuple[tuple[int, ...], ...]:
+def checks_of(explanation: Explanation) -> tuple[tuple[int, ...], ...]:
     """Return the checks that decide ``explanation``, one for each feature in the order.
 
     They are the checks of the sequential traversal: a feature with the irrelevant ones before it.

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from milp_verix.inputs.frame import pandas
 from milp_verix.results import comparison_files, shown
-from milp_verix.results.public import Explanation
 from milp_verix.results.records import comparison
+from milp_verix.results.records.explanation import Explanation
 
 if TYPE_CHECKING:
     import pandas as pd

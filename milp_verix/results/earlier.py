@@ -21,9 +21,9 @@ from milp_verix.oracle.verdict import Verdict, violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import shared_fields
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanationRecord
-from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.importance import ImportanceRecord
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.importance import Importance
 from milp_verix.results.records.json_format import load
 from milp_verix.results.records.question import difference_of
 from milp_verix.results.replay import stands
@@ -37,13 +37,13 @@ class EarlierResultError(InputError):
     """An earlier result cannot be read, or is about another question."""
 
 
-EarlierContrast: TypeAlias = ContrastiveExplanationRecord | str | Path
+EarlierContrast: TypeAlias = ContrastiveExplanation | str | Path
 """A contrastive explanation, its JSON, or the path of a file of that."""
 
-EarlierImportance: TypeAlias = ImportanceRecord | str | Path
+EarlierImportance: TypeAlias = Importance | str | Path
 """The importance of features, its JSON, or the path of a file of that."""
 
-EarlierResult: TypeAlias = ExplanationRecord | str | Path
+EarlierResult: TypeAlias = Explanation | str | Path
 """An explanation, its JSON, or the path of a file of that, packed by gzip if it ends in .gz."""
 
 _PACKAGE = "milp-verix"
@@ -62,7 +62,7 @@ class _EarlierAnswer(Generic[AnyResult]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Earlier(_EarlierAnswer[ExplanationRecord]):
+class Earlier(_EarlierAnswer[Explanation]):
     """An earlier ``result`` of a question, with all in it that stands without a proof.
 
     ``counterfactuals`` are those that a replay confirmed; they stand if the features in
@@ -85,7 +85,7 @@ class Earlier(_EarlierAnswer[ExplanationRecord]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EarlierContrastSearch(_EarlierAnswer[ContrastiveExplanationRecord]):
+class EarlierContrastSearch(_EarlierAnswer[ContrastiveExplanation]):
     """An earlier contrastive ``result`` of a question; ``verdict`` is its replayed contrast."""
 
     verdict: Verdict | None
@@ -107,7 +107,7 @@ def earlier_contrast(given: EarlierContrast, problem: PosedProblem) -> EarlierCo
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
     """
-    result = asked_before(given, ContrastiveExplanationRecord, problem)
+    result = asked_before(given, ContrastiveExplanation, problem)
     found, verdict = result.counterfactual, None
     if found is not None and result.contrast and stands(problem, result.contrast, found):
         verdict = _violated(problem, found)
@@ -115,7 +115,7 @@ def earlier_contrast(given: EarlierContrast, problem: PosedProblem) -> EarlierCo
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EarlierGame(_EarlierAnswer[ImportanceRecord]):
+class EarlierGame(_EarlierAnswer[Importance]):
     """The sets of features in an earlier ``result`` on their importance.
 
     ``changing`` are the counterfactuals that a replay confirmed; the sufficient sets of the result
@@ -130,7 +130,7 @@ def earlier_importance(given: EarlierImportance, problem: PosedProblem) -> Earli
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
     """
-    result = asked_before(given, ImportanceRecord, problem)
+    result = asked_before(given, Importance, problem)
     changing = tuple(
         _violated(problem, one.counterfactual)
         for one in result.contrasts
@@ -156,7 +156,7 @@ def earlier_explanation(given: EarlierResult, problem: PosedProblem) -> Earlier:
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
     """
-    result = asked_before(given, ExplanationRecord, problem)
+    result = asked_before(given, Explanation, problem)
     counterfactuals = {
         feature: _violated(problem, found)
         for feature, found in result.counterfactuals.items()

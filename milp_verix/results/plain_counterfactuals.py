@@ -24,8 +24,9 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.few_digits import Condition, Point, first_changed, in_few_digits
 from milp_verix.results.plain_tree_points import plain_tree_point, put_back
-from milp_verix.results.public import Audit, Explanation
+from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.records.explanation import Explanation
 
 Found = TypeVar("Found", Explanation, Audit)
 First: TypeAlias = Callable[[Point], int | None]

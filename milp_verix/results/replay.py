@@ -9,12 +9,12 @@ from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.again import posed_again
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.ranges import RangesRecord
-from milp_verix.results.records.relevance import RelevanceRecord
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.ranges import Ranges
+from milp_verix.results.records.relevance import Relevance
 
 
-def failing_features(explanation: ExplanationRecord, network: LoadedModel) -> tuple[int, ...]:
+def failing_features(explanation: Explanation, network: LoadedModel) -> tuple[int, ...]:
     """Return the features whose counterfactual fails when it is run again, ascending.
 
     See :meth:`milp_verix.Explanation.replay`; raises as :func:`posed_again` does.
@@ -54,7 +54,7 @@ def failing_points(
     return tuple(name for name, free, found in points if not stands(problem, free, found))
 
 
-def failing_steps(found: RangesRecord, network: LoadedModel) -> tuple[tuple[int, float], ...]:
+def failing_steps(found: Ranges, network: LoadedModel) -> tuple[tuple[int, float], ...]:
     """Return the steps beyond ranges whose counterfactual is not one.
 
     A feature and the value, or the place of the word, name a step. Raises as :func:`posed_again`
@@ -83,7 +83,7 @@ def failing_steps(found: RangesRecord, network: LoadedModel) -> tuple[tuple[int,
     return tuple(failing)
 
 
-def relevance_stands(found: RelevanceRecord, network: LoadedModel) -> bool:
+def relevance_stands(found: Relevance, network: LoadedModel) -> bool:
     """Return whether the evidence of relevance changes the prediction, and its pair keeps it.
 
     Raises as :func:`posed_again` does.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted, percent_of
 from milp_verix.results import shown
-from milp_verix.results.public import Ranges
+from milp_verix.results.records.ranges import Ranges
 
 if TYPE_CHECKING:
     from rich.table import Table

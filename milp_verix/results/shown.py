@@ -13,12 +13,6 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from milp_verix.base.errors import printable
 from milp_verix.base.files import written
 from milp_verix.base.stored_kinds import FeatureSet
-from milp_verix.oracle.verdict import Verdict
-from milp_verix.results.records.audit import AuditRecord
-from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.json_format import StoredResult, dump, load
-from milp_verix.results.records.ranges import RangesRecord
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +20,13 @@ if TYPE_CHECKING:
 
     from milp_verix.certificates.certificate import Certificate
     from milp_verix.models.loaded_model import LoadedModel
+    from milp_verix.oracle.verdict import Verdict
+    from milp_verix.results.records.audit import Audit
+    from milp_verix.results.records.base import Counterfactual, Result
     from milp_verix.results.records.comparison import ComparisonRecord
+    from milp_verix.results.records.explanation import Explanation
+    from milp_verix.results.records.json_format import StoredResult
+    from milp_verix.results.records.ranges import Ranges
     from milp_verix.views.figures.parts.sheet import Drawing
 
 
@@ -48,21 +48,23 @@ class Told:
         """Return the claim in words, and how far it is proven."""
         from milp_verix.views.words.any_result import sentence
 
-        return sentence(cast(StoredResult, self))
+        return sentence(cast("StoredResult", self))
 
     def summary(self) -> "Table":
         """Return the facts as a rich table."""
         from milp_verix.views.words.any_result import facts_of
         from milp_verix.views.words.fact_table import table_of
 
-        return table_of(facts_of(cast(StoredResult, self)))
+        return table_of(facts_of(cast("StoredResult", self)))
 
     def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
         """Return the result as JSON, and write it to ``path`` if given.
 
         Raises ``InputError`` for a path that cannot be written.
         """
-        text = dump(cast(StoredResult, self), indent=indent)
+        from milp_verix.results.records.json_format import dump
+
+        text = dump(cast("StoredResult", self), indent=indent)
         return written(text, path)
 
     @classmethod
@@ -71,7 +73,9 @@ class Told:
 
         Raises ``InputError`` for JSON of another kind or schema, and where parts contradict.
         """
-        return cast(Self, load(source, cast(type[StoredResult], cls)))
+        from milp_verix.results.records.json_format import load
+
+        return cast(Self, load(source, cast("type[StoredResult]", cls)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # read-only mappings cannot be pickled or copied; the JSON holds all there is, bit for bit
@@ -105,12 +109,12 @@ class Drawn(Told):
         """
         from milp_verix.views.figures.any_result import plot
 
-        return plot(cast(StoredResult, self), path, image_shape=image_shape)
+        return plot(cast("StoredResult", self), path, image_shape=image_shape)
 
     def _repr_html_(self) -> str:
         from milp_verix.views.pages.result_page import result_html
 
-        return result_html(cast(StoredResult, self), self.plot())
+        return result_html(cast("StoredResult", self), self.plot())
 
 
 class Certified(Told):
@@ -125,14 +129,14 @@ class Certified(Told):
         return certify(network, cast(Any, self), time_limit=time_limit)
 
 
-def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
+def counterfactual_sentence(result: "Result", found: "Counterfactual") -> str:
     """Return the change of one counterfactual in words."""
     from milp_verix.views.words.sentences import counterfactual_sentence as told
 
     return told(result, found)
 
 
-def explanation_facts(found: ExplanationRecord) -> str:
+def explanation_facts(found: "Explanation") -> str:
     """Return how far an explanation is proven, and in which ball."""
     from milp_verix.views.words.explanation import ball_text
     from milp_verix.views.words.wording import outcome_text
@@ -140,21 +144,21 @@ def explanation_facts(found: ExplanationRecord) -> str:
     return f"{outcome_text(found)}, {ball_text(found)}"
 
 
-def audit_title(found: AuditRecord) -> str:
+def audit_title(found: "Audit") -> str:
     """Return the outcome of an audit in a line."""
     from milp_verix.views.words.audit import audit_headline, audit_outcome
 
     return f"{audit_headline(found)}, {audit_outcome(found)}"
 
 
-def check_sentence(about: Result, verdict: Verdict, free: FeatureSet) -> str:
+def check_sentence(about: "Result", verdict: "Verdict", free: FeatureSet) -> str:
     """Return the claim of a check in words, or what refutes it."""
     from milp_verix.views.words.check import check_sentence as told
 
     return told(about, verdict, free)
 
 
-def check_summary(about: Result, verdict: Verdict, free: FeatureSet) -> "Table":
+def check_summary(about: "Result", verdict: "Verdict", free: FeatureSet) -> "Table":
     """Return the facts of a check as a rich table."""
     from milp_verix.views.words.check import check_facts
     from milp_verix.views.words.fact_table import table_of
@@ -162,14 +166,14 @@ def check_summary(about: Result, verdict: Verdict, free: FeatureSet) -> "Table":
     return table_of(check_facts(about, verdict, free))
 
 
-def rules_sentence(rules: Sequence[RangesRecord], covered: Sequence[int], rows: int) -> str:
+def rules_sentence(rules: "Sequence[Ranges]", covered: Sequence[int], rows: int) -> str:
     """Return how many rows the rules prove, in words."""
     from milp_verix.views.words.ranges import rules_sentence as told
 
     return told(rules, covered, rows)
 
 
-def rules_summary(rules: Sequence[RangesRecord], covered: Sequence[int], rows: int) -> "Table":
+def rules_summary(rules: "Sequence[Ranges]", covered: Sequence[int], rows: int) -> "Table":
     """Return a rich table with a row for each rule."""
     from milp_verix.views.words.fact_table import table_of
     from milp_verix.views.words.ranges import rules_facts

@@ -14,12 +14,12 @@ from milp_verix.results.comparison_files import write_json
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.comparison import ComparisonRecord
 from milp_verix.results.records.comparison_file import ComparisonFile
-from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.conversion import converted
 from milp_verix.results.records.json_format import KINDS, load
 from milp_verix.results.records.question import difference_of
-from milp_verix.results.records.ranges import RangesRecord
-from milp_verix.results.records.sweep import EpsilonSweepRecord
+from milp_verix.results.records.ranges import Ranges
+from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.study.journal import best_records
 from milp_verix.study.page.study_page import study_page
 from milp_verix.study.solver_study import SolverStudy, study_of
@@ -70,7 +70,7 @@ def write_report(
     named = isinstance(source, str | Path)
     if path is not None and named and Path(source).resolve() == Path(path).resolve():
         raise InputError(f"{path} is the source of the report; name another file for the page")
-    if isinstance(source, Result | EpsilonSweepRecord):
+    if isinstance(source, Result | EpsilonSweep):
         text = result_page(source, counterfactuals=many)
     elif isinstance(source, ComparisonRecord):
         data = parsed(write_json(source))
@@ -95,14 +95,14 @@ def write_report(
 
 
 @checked(
-    ranges=instance_of(RangesRecord),
-    contrast=instance_of(ContrastiveExplanationRecord).or_none(),
+    ranges=instance_of(Ranges),
+    contrast=instance_of(ContrastiveExplanation).or_none(),
     certificate=PATH.or_none(),
     path=PATH.or_none(),
 )
 def write_notice(
-    ranges: RangesRecord,
-    contrast: ContrastiveExplanationRecord | None = None,
+    ranges: Ranges,
+    contrast: ContrastiveExplanation | None = None,
     path: str | Path | None = None,
     *,
     importance: Any = None,

@@ -14,7 +14,8 @@ from milp_verix.oracle.statistics import INTERRUPTED
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.comparison_files import compared_checks
 from milp_verix.results.earlier import EarlierResultError
-from milp_verix.results.public import ContrastiveExplanation, Explanation
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record
 from milp_verix.study.results import Partial, packed
 from milp_verix.study.tasks import FUNCTIONS, Task

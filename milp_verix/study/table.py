@@ -28,7 +28,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import nearest
 from milp_verix.inputs.frame import pandas
 from milp_verix.results.comparison_files import harmless
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.results.records.json_format import load
 from milp_verix.results.records.question import difference_of
 from milp_verix.study.journal import Record, best_records
@@ -88,7 +88,7 @@ _ALWAYS = 2 / 3
 class _Tally:
     """Counts over the explanations of one setting."""
 
-    def __init__(self, first: ExplanationRecord) -> None:
+    def __init__(self, first: Explanation) -> None:
         labels = labels_of(first)
         self.names = [labels[place] for place in range(len(first.groups))]
         self.kinds = () if first.inputs is None else first.inputs.features
@@ -99,7 +99,7 @@ class _Tally:
         self.still: Counter[int] = Counter()
         self.values: dict[int, list[float | str]] = defaultdict(list)
 
-    def add(self, result: ExplanationRecord) -> None:
+    def add(self, result: Explanation) -> None:
         label = class_of(result)
         self.decisions[label] += 1
         self.needed[label].update(result.explanation)
@@ -149,7 +149,7 @@ class _Tally:
         return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
-def without_part(result: ExplanationRecord) -> tuple[int, ...]:
+def without_part(result: Explanation) -> tuple[int, ...]:
     """Return the features that move, and provably are in no minimal explanation of the decision."""
     if result.unknown or not all(_necessary(result, one) for one in result.explanation):
         return ()
@@ -157,7 +157,7 @@ def without_part(result: ExplanationRecord) -> tuple[int, ...]:
     return tuple(feature for feature in range(len(result.groups)) if feature not in kept)
 
 
-def _necessary(result: ExplanationRecord, feature: int) -> bool:
+def _necessary(result: Explanation, feature: int) -> bool:
     """Return whether a change of the feature alone changes the prediction, as its witness shows."""
     found = result.counterfactuals.get(feature)
     if found is None:
@@ -166,7 +166,7 @@ def _necessary(result: ExplanationRecord, feature: int) -> bool:
     return {*moved.tolist()} <= {*result.groups[feature]}
 
 
-def class_of(result: ExplanationRecord) -> str:
+def class_of(result: Explanation) -> str:
     """Return the name of the decision: of its class, or of all values of a regression."""
     if not isinstance(result.prediction, int):
         return "all values"
@@ -201,7 +201,7 @@ def use_in(stored: Sequence[StoredTask], journal: Path) -> TableUse:
     tasks = max(found.values(), key=len, default=[])
     for one in tasks:
         with suppress(InputError):
-            result = load(one.path, ExplanationRecord)
+            result = load(one.path, Explanation)
             if tally is None:
                 tally, first = _Tally(result), result
             if not difference_of(first, result, ("input", "prediction")):

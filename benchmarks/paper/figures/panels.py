@@ -7,7 +7,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.figures.parts.image_view import (
     ImageView,
     image_view,
@@ -59,7 +59,7 @@ def panels(
     return sheet.figure
 
 
-def view_of(explanation: ExplanationRecord) -> ImageView:
+def view_of(explanation: Explanation) -> ImageView:
     """Return how to see the input of an explanation; ``ValueError`` where it is no image."""
     view = image_view(explanation)
     if view is None:
@@ -67,12 +67,12 @@ def view_of(explanation: ExplanationRecord) -> ImageView:
     return view
 
 
-def original(explanation: ExplanationRecord) -> NDArray[np.float64]:
+def original(explanation: Explanation) -> NDArray[np.float64]:
     """Return the colours of the input of an explanation."""
     return view_of(explanation).rgb(explanation.input)
 
 
-def marked(explanation: ExplanationRecord) -> NDArray[np.float64]:
+def marked(explanation: Explanation) -> NDArray[np.float64]:
     """Return the input in greys, its explanation green, undecided pixels orange."""
     view = view_of(explanation)
     masks = status_masks(view, explanation)
@@ -80,7 +80,7 @@ def marked(explanation: ExplanationRecord) -> NDArray[np.float64]:
     return overlay(colours, masks[Status.EXPLANATION], masks[Status.UNDECIDED])
 
 
-def shown(explanations: Sequence[ExplanationRecord]) -> set[Status]:
+def shown(explanations: Sequence[Explanation]) -> set[Status]:
     """Return the statuses that colours in ``marked`` stand for."""
     undecided = any(explanation.unknown for explanation in explanations)
     return {Status.EXPLANATION, *([Status.UNDECIDED] if undecided else [])}

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from benchmarks.paper.figures.panels import Panel, original, panels, view_of
 from benchmarks.paper.workplace import Workplace
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.figures.parts.image_view import status_masks
 from milp_verix.views.figures.parts.sheet import Drawing
 from milp_verix.views.figures.parts.style import Status
@@ -34,7 +34,7 @@ def radii(place: Workplace) -> Drawing:
     return panels(rows, "Irrelevant pixels as ε shrinks", question.network)
 
 
-def _irrelevant(explanation: ExplanationRecord) -> NDArray[np.float64]:
+def _irrelevant(explanation: Explanation) -> NDArray[np.float64]:
     view = view_of(explanation)
     colours = view.rgb(explanation.input).copy()
     mask = status_masks(view, explanation)[Status.IRRELEVANT]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.paper.figures.panels import Panel, marked, original, panels, view_of
 from benchmarks.paper.workplace import Workplace
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.figures.parts.image_view import MARK
 from milp_verix.views.figures.parts.sheet import Drawing
 
@@ -40,11 +40,11 @@ def ruled_out(place: Workplace) -> Drawing:
     return panels([rows], "Pixels that rule out other digits", subtitle)
 
 
-def _rivals(explanation: ExplanationRecord) -> "Counter[int]":
+def _rivals(explanation: Explanation) -> "Counter[int]":
     return Counter(int(one.prediction) for one in explanation.counterfactuals.values())  # type: ignore[arg-type]
 
 
-def _with(explanation: ExplanationRecord, label: int) -> NDArray[np.float64]:
+def _with(explanation: Explanation, label: int) -> NDArray[np.float64]:
     view = view_of(explanation)
     coordinates = [
         coordinate

@@ -3,11 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from milp_verix.base.errors import printable
 from milp_verix.base.stored_kinds import Count, FeatureSet, Index
 from milp_verix.oracle.verdict import Answer
 from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.shown import Certified, Drawn, audit_title
+
+if TYPE_CHECKING:
+    from milp_verix.models.loaded_model import LoadedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +43,17 @@ class Minimum:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class AuditRecord(Result):
-    """The judgement on a set of features.
+class Audit(Certified, Drawn, Result):
+    """The judgement on a set of features that some tool calls an explanation.
 
-    The set is sound if, with its features fixed, every input in the ball and the domain has the
-    prediction of the original. Of a sound set all features are tried, else those that were
-    ``added``. It has the fields of every :class:`~milp_verix.results.records.base.Result`.
+    ``sound``: True, with a proof that the set keeps the prediction; False, with a
+    ``counterexample``; or None. ``removable`` features can be left out, all together; ``added``
+    ones make a set sound that is not.
+
+    The picture of an image shows the input, the set with the features that can be left out or are
+    missing, and an input that changes the prediction, with its change. Other inputs have a row or a
+    bar for each feature. That input is the counterexample of a set that is not sound, or the
+    counterfactual of some feature of a sound one.
 
     Attributes:
         explanation: The features that were audited, ascending.
@@ -60,6 +70,8 @@ class AuditRecord(Result):
         minimum: The smallest sound set of all, if it was sought, or None.
         completion: The smallest sound set that holds the explanation, if it was sought, or None.
     """
+
+    __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "audit"
     told: ClassVar[str] = "an audit"
@@ -154,3 +166,22 @@ class AuditRecord(Result):
     def unknown(self) -> tuple[int, ...]:
         """Features of ``sound_set`` that might not be needed, ascending."""
         return tuple(sorted(self.unknown_reasons))
+
+    def replay(self, network: "LoadedModel") -> tuple[int | None, ...]:
+        """Run onnxruntime on every counterfactual again; return the features whose fails.
+
+        None among them stands for the counterexample. A counterfactual fails that is outside the
+        ball or the domain, changes a feature of the sound set beside its own, or does not change
+        the prediction. Raises ``InputError`` where ``network`` is not the network audited.
+        """
+        from milp_verix.results.replay import failing_points
+
+        others = [f for f in range(len(self.groups)) if f not in self.explanation]
+        irrelevant = [f for f in range(len(self.groups)) if f not in self.sound_set]
+        points = [(f, [*irrelevant, f], point) for f, point in self.counterfactuals.items()]
+        if self.counterexample is None:
+            return failing_points(self, points, network)
+        return failing_points(self, [(None, others, self.counterexample), *points], network)
+
+    def __repr__(self) -> str:
+        return printable(f"Audit({self.model.file}: {audit_title(self)})")

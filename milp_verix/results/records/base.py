@@ -77,8 +77,14 @@ class ModelInfo:
     class_names: tuple[str, ...] = ()
 
 
+class Remembering:
+    """An answer may remember the problem that it answers, until it is stored."""
+
+    __slots__ = ("_problem",)
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Result:
+class Result(Remembering):
     """The prediction and the ball that a result is about, and the effort of the search.
 
     Raises ``ValueError`` for fields that contradict each other.

@@ -17,7 +17,7 @@ from milp_verix.base.files import replacing
 from milp_verix.base.number_text import counted, exact
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 
 if TYPE_CHECKING:
     from verix_encodings import Encoding
@@ -148,7 +148,7 @@ class RunRecord(Compared):
     inside: SolverTime
     stopped: str | None = None
     notes: tuple[str, ...] = ()
-    explanation: ExplanationRecord | None = None
+    explanation: Explanation | None = None
     verdicts: tuple[Verdict, ...] = ()
     handed_over: int = 0
     handed_to: str | None = None

@@ -2,10 +2,15 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from milp_verix.base.errors import InputError
 from milp_verix.base.stored_kinds import Amount, Cost, FeatureSet
 from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.shown import Drawn
+
+if TYPE_CHECKING:
+    from milp_verix.models.loaded_model import LoadedModel
 
 NEAREST_GAP = 1e-3
 """A distance counts as proven if no counterfactual is nearer by more than this share of it."""
@@ -30,10 +35,15 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ContrastiveExplanationRecord(Result):
-    """A set of features, and an input that differs in these alone and is predicted otherwise.
+class ContrastiveExplanation(Drawn, Result):
+    """The fewest features whose change changes the prediction, with an input that shows it.
 
-    It has the fields of every :class:`~milp_verix.results.records.base.Result`.
+    ``proven`` says that no other set is smaller (or cheaper), or that no change in the ball does
+    it.
+
+    The picture of an image shows the input with the contrast outlined, the change, and the
+    counterfactual. A described input has a row for each feature; any other input has a bar for the
+    change of each coordinate in the contrast, the first 40 of them.
 
     Attributes:
         contrast: The features, ascending; None if no contrast was found.
@@ -48,6 +58,8 @@ class ContrastiveExplanationRecord(Result):
             number or the cost of features was minimised.
         alternatives: Further changes that were asked for, the least first.
     """
+
+    __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "contrastive"
     told: ClassVar[str] = "a contrastive explanation"
@@ -152,3 +164,17 @@ class ContrastiveExplanationRecord(Result):
         if self.robust or self.gap is None or self.cost is None:
             return self.robust
         return self.gap <= (0.0 if self.scales is None else NEAREST_GAP * self.cost)
+
+    def replay(self, network: "LoadedModel") -> bool:
+        """Run onnxruntime on the counterfactual again; return whether it is one.
+
+        It is in the ball and the domain, changes no feature outside the contrast, and changes the
+        prediction to the one recorded; so do ``alternatives``. ``InputError`` where there is none,
+        or where ``network`` is not the network explained.
+        """
+        from milp_verix.results.replay import failing_contrasts
+
+        if self.contrast is None or self.counterfactual is None:
+            raise InputError("there is no counterfactual to replay: no contrast was found")
+        found = {other.contrast: other.counterfactual for other in self.alternatives}
+        return not failing_contrasts(self, {self.contrast: self.counterfactual, **found}, network)

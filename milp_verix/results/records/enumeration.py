@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from milp_verix.base.stored_kinds import Count, FeatureSet
 from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.shown import Told
+
+if TYPE_CHECKING:
+    from milp_verix.models.loaded_model import LoadedModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,10 +27,10 @@ class Contrast:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class EnumerationRecord(Result):
+class Enumeration(Told, Result):
     """Minimal abductive and contrastive explanations of one prediction.
 
-    It has the fields of every :class:`~milp_verix.results.records.base.Result`.
+    ``complete`` says that no set is missing.
 
     Attributes:
         abductive: Minimal sets of features that keep the prediction when they are fixed, the
@@ -38,6 +42,8 @@ class EnumerationRecord(Result):
             features.
         unknown_reason: Obstacle to completeness, or None.
     """
+
+    __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "enumeration"
     told: ClassVar[str] = "an enumeration"
@@ -75,3 +81,12 @@ class EnumerationRecord(Result):
     def necessary(self) -> FeatureSet:
         """Features whose change alone changes the prediction: they are in every explanation."""
         return tuple(sorted(contrast[0] for contrast in self.contrastive if len(contrast) == 1))
+
+    def replay(self, network: "LoadedModel") -> tuple[FeatureSet, ...]:
+        """Run onnxruntime on every counterfactual again; return the contrasts whose fails.
+
+        ``InputError`` where ``network`` is not the network explained.
+        """
+        from milp_verix.results.replay import failing_contrasts
+
+        return failing_contrasts(self, self.contrastive, network)

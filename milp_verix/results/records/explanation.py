@@ -4,20 +4,37 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from milp_verix.base.errors import InputError, printable
+from milp_verix.base.number_text import counted
 from milp_verix.base.stored_kinds import Amount, Cost, Count, FeatureSet, Index, Indices, Points
 from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.shown import (
+    Certified,
+    Drawn,
+    Told,
+    counterfactual_sentence,
+    explanation_facts,
+)
+
+if TYPE_CHECKING:
+    from milp_verix.models.loaded_model import LoadedModel
+    from milp_verix.problem.problem import PosedProblem
+    from milp_verix.results.records.ranges import Ranges
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ExplanationRecord(Result):
+class Explanation(Certified, Drawn, Result):
     """An abductive explanation of one prediction.
 
     Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has
     the prediction of the original. Each feature in ``explanation`` but not in ``unknown`` has a
-    counterfactual, so that it could not have been left out. It has the fields of every
-    :class:`~milp_verix.results.records.base.Result`.
+    counterfactual, so that it could not have been left out.
+
+    The picture of an image shows the input, the sensitivity of its features if the order has one,
+    the explanation over it, and the changes of up to 8 counterfactuals. A described input has a row
+    for each feature, with its range and its values; any other input has a bar for each feature.
 
     Attributes:
         order: Name of the traversal order.
@@ -40,6 +57,8 @@ class ExplanationRecord(Result):
         scenarios: Inputs of the ball of all features on which the bound of an unfinished search
             rests: another search may begin with them.
     """
+
+    __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "explanation"
     told: ClassVar[str] = "an explanation"
@@ -128,3 +147,66 @@ class ExplanationRecord(Result):
         No cheaper explanation exists then, up to that rounding.
         """
         return self.gap is not None and self.gap <= 1e-6 * self.cost
+
+    def replay(self, network: "LoadedModel") -> tuple[int, ...]:
+        """Run onnxruntime on every counterfactual again; return the features whose fails.
+
+        A counterfactual fails that is outside the ball or the domain, touches a feature that is
+        neither irrelevant nor its own, or does not change the prediction. Raises ``InputError``
+        where ``network`` is not the network explained.
+        """
+        from milp_verix.results.replay import failing_features
+
+        return failing_features(self, network)
+
+    def sentence(self, feature: int | str | None = None) -> str:
+        """Return the explanation in words, or the counterfactual of one ``feature`` of it.
+
+        ``feature`` is an index or a name. Raises ``InputError`` for one without a counterfactual.
+        """
+        if feature is None:
+            return Told.sentence(self)  # a class with slots is made twice
+        names = list(self.feature_names or ())
+        index = names.index(feature) if feature in names else feature
+        if index not in self.counterfactuals:
+            raise InputError(
+                f"feature {feature!r} has no counterfactual: it is not in the explanation"
+            )
+        return printable(counterfactual_sentence(self, self.counterfactuals[int(index)]))
+
+    def of(self, problem: "PosedProblem") -> Self:
+        """Return the explanation, which remembers its ``problem`` until it is stored."""
+        object.__setattr__(self, "_problem", problem)
+        return self
+
+    def inflate(self, network: "LoadedModel | None" = None, **options: Any) -> "Ranges":
+        """Return the widest ranges of the kept features that provably keep the prediction.
+
+        ``network`` is needed where the explanation was read from a file. ``options`` are those of
+        :func:`milp_verix.inflate`, such as ``rows``; the question is that of the explanation.
+        Raises ``InputError`` where ``network`` is missing, or is not the network explained.
+        """
+        import milp_verix
+        from milp_verix.models.onnx.onnx_network import loaded
+        from milp_verix.results.again import asked_in
+
+        if network is None:
+            problem = getattr(self, "_problem", None)
+            if problem is None:
+                raise InputError(
+                    "an explanation from a file does not hold its network: give inflate(network)"
+                )
+            network = problem.network
+        network = loaded(network, self.inputs)
+        self.refuse_other(network)
+        asked = {**asked_in(self)}
+        if self.inputs is None:
+            asked |= {"feature_names": self.feature_names, "image_shape": self.image_shape}
+        return milp_verix.inflate(network, self.input, self, **{**asked, **options})
+
+    def __repr__(self) -> str:
+        return printable(
+            f"Explanation({self.model.file}: prediction {self.prediction}, {self.size} of "
+            f"{counted(len(self.groups), 'feature')}, {explanation_facts(self)}, "
+            f"{self.statistics.seconds:.2f} s by {self.solver})"
+        )

@@ -1,24 +1,32 @@
 """The importance of each feature for a prediction: power indices with proven brackets."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, cast
 
+from milp_verix.base.names import require_one_of
 from milp_verix.base.stored_kinds import FeatureSet, Index
-from milp_verix.results.power_indices.indices import brackets
+from milp_verix.results.power_indices.indices import INDICES, brackets
 from milp_verix.results.power_indices.known_game import KnownGame
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.enumeration import Contrast
+from milp_verix.results.shown import Certified, Drawn
+
+if TYPE_CHECKING:
+    from milp_verix.models.loaded_model import LoadedModel
 
 IndexName: TypeAlias = Literal["shapley", "holler-packel", "deegan-packel", "responsibility"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ImportanceRecord(Result):
-    """The importance of each feature, between two proven ends.
+class Importance(Certified, Drawn, Result):
+    """The importance of each feature for one prediction, between proven ends.
 
-    The sets of features that were found bracket the index; where they determine it, its value is
-    exact. It has the fields of every :class:`~milp_verix.results.records.base.Result`.
+    ``lower`` and ``upper`` have an end for each feature, ``values`` the middle between them; where
+    the importance is ``exact``, all three are the same.
+
+    The picture of an image is a map of the proven importance. Other inputs have a bar for each
+    feature with its bracket, beside the scores of the other tool, if there are any.
 
     Attributes:
         index: The power index.
@@ -29,6 +37,8 @@ class ImportanceRecord(Result):
         beside: A score of each feature by another tool, such as a SHAP value, or None.
         unknown_reason: Obstacle to completeness, or None.
     """
+
+    __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "importance"
     told: ClassVar[str] = "an importance"
@@ -117,3 +127,26 @@ class ImportanceRecord(Result):
         """
         lower, upper = self.lower, self.upper
         return tuple(sorted(self.game.players, key=lambda one: (-lower[one] - upper[one], one)))
+
+    def under(self, index: str) -> Self:
+        """Return the importance by another index, from the same sets of features.
+
+        Raises ``InputError`` for an index that there is not.
+        """
+        return replace(self, index=index_named(index))
+
+    def replay(self, network: "LoadedModel") -> tuple[FeatureSet, ...]:
+        """Run onnxruntime on every counterfactual again; return the contrasts whose fails.
+
+        ``InputError`` where ``network`` is not the network explained.
+        """
+        from milp_verix.results.replay import failing_contrasts
+
+        found = {one.features: one.counterfactual for one in self.contrasts}
+        return failing_contrasts(self, found, network)
+
+
+def index_named(name: str) -> IndexName:
+    """Return the name of an index; ``InputError`` for one that there is not."""
+    require_one_of(INDICES, name, "index")
+    return cast(IndexName, name)

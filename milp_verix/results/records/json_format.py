@@ -24,38 +24,38 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.stored_numbers import json_in, parsed
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.results.records.audit import AuditRecord
+from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.base import ModelInfo, Result
-from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.conversion import READ, converted, difference
-from milp_verix.results.records.enumeration import EnumerationRecord
-from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.importance import ImportanceRecord
-from milp_verix.results.records.radius import RobustnessRadiiRecord
-from milp_verix.results.records.ranges import RangesRecord
-from milp_verix.results.records.relevance import RelevanceRecord
-from milp_verix.results.records.sweep import EpsilonSweepRecord
+from milp_verix.results.records.enumeration import Enumeration
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.importance import Importance
+from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.records.ranges import Ranges
+from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.results.records.unread_points import array_in, parsed_lazily, read_when_asked
 
 SCHEMA = 3
 """Number of the format; 1 and 2 were 0.1.0 and before it."""
 
-StoredResult: TypeAlias = Result | EpsilonSweepRecord
+StoredResult: TypeAlias = Result | EpsilonSweep
 AnyResult = TypeVar("AnyResult", bound=StoredResult)
 Data: TypeAlias = dict[str, Any]
 
 KINDS: dict[str, type[StoredResult]] = {
     record.kind: record
     for record in (
-        ExplanationRecord,
-        ContrastiveExplanationRecord,
-        EnumerationRecord,
-        AuditRecord,
-        RangesRecord,
-        RelevanceRecord,
-        ImportanceRecord,
-        RobustnessRadiiRecord,
-        EpsilonSweepRecord,
+        Explanation,
+        ContrastiveExplanation,
+        Enumeration,
+        Audit,
+        Ranges,
+        Relevance,
+        Importance,
+        RobustnessRadii,
+        EpsilonSweep,
     )
 }
 """The classes of results by their ``kind`` in JSON."""
@@ -82,7 +82,7 @@ def result_data(result: StoredResult, written: Callable[[NDArray[Any]], Any] | N
     ``written`` makes JSON of an array; by default nested lists of numbers.
     """
     encode = partial(encoded, written=written or written_array)
-    if isinstance(result, EpsilonSweepRecord):
+    if isinstance(result, EpsilonSweep):
         fields: Data = {
             "levels": [result_data(level, written) for level in result.levels],
             "nested": result.nested,
@@ -106,7 +106,7 @@ def load(source: str | Path, kind: type[AnyResult], *, lazily: bool = False) -> 
     With ``lazily`` the counterfactuals of an explanation are parsed when they are asked for. Raises
     ``InputError`` for JSON of another kind or schema, and where parts contradict each other.
     """
-    lazily = lazily and issubclass(kind, ExplanationRecord)
+    lazily = lazily and issubclass(kind, Explanation)
     return from_data(*read_data(source, parsed_lazily if lazily else parsed), kind)
 
 
@@ -127,7 +127,7 @@ def from_data(data: Data, where: str, kind: type[AnyResult]) -> AnyResult:
         result = converted(given, kind, _hook(first))
         made = result_data(result, lambda _: READ)
         _accept_six_digits(data, made)
-        if isinstance(result, ImportanceRecord) and result.still:
+        if isinstance(result, Importance) and result.still:
             del made["misordered"]  # earlier versions listed features that were held
         if told := difference(data, made):
             raise ValueError(told)

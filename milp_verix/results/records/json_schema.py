@@ -16,7 +16,7 @@ import numpy as np
 
 from milp_verix.base.stored_kinds import Amount
 from milp_verix.results.records.json_format import SCHEMA, StoredResult, names_of
-from milp_verix.results.records.sweep import EpsilonSweepRecord
+from milp_verix.results.records.sweep import EpsilonSweep
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -43,7 +43,7 @@ def result_type(kind: type[StoredResult]) -> Any:
     first: dict[str, Any] = {"schema": Literal[SCHEMA], "kind": Literal[kind.kind]}
     found = written_type(kind, names_of(kind), kind.derived, first)
     found.__doc__ += "    schema: Number of the format.\n    kind: Kind of the result.\n"
-    if issubclass(kind, EpsilonSweepRecord):
+    if issubclass(kind, EpsilonSweep):
         level = typing.get_type_hints(kind)["levels"].__args__[0]
         found.__annotations__["levels"] = tuple[result_type(level), ...]  # type: ignore[misc]
     return found

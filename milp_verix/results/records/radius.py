@@ -1,10 +1,14 @@
 """Robustness radii: how far features may move before the prediction changes."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from milp_verix.base.stored_kinds import Amount, FeatureSet
 from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.shown import Certified, Drawn
+
+if TYPE_CHECKING:
+    from milp_verix.models.loaded_model import LoadedModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,11 +54,11 @@ class RadiusBracket:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RobustnessRadiiRecord(Result):
+class RobustnessRadii(Certified, Drawn, Result):
     """Brackets of the largest radius at which some features are irrelevant.
 
-    It has the fields of every :class:`~milp_verix.results.records.base.Result`; ``epsilon`` is the
-    largest radius asked about.
+    The picture of an image is a map of the radii of the features, or shows the counterfactual of
+    the one bracket. Other inputs have a bar for each bracket.
 
     Attributes:
         brackets: One for the features asked about together, or one for each feature alone.
@@ -62,6 +66,8 @@ class RobustnessRadiiRecord(Result):
         tolerance: Width that a bracket was to have, as a share of its upper end.
         scale: Radii of the features of a described input at the radius 1, in their units, or None.
     """
+
+    __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "radius"
     told: ClassVar[str] = "a result on radii"
@@ -103,3 +109,14 @@ class RobustnessRadiiRecord(Result):
         They never do so alone if ``each``, and never together if not.
         """
         return tuple(f for bracket in self.brackets if bracket.irrelevant for f in bracket.features)
+
+    def replay(self, network: "LoadedModel") -> tuple[tuple[int, ...], ...]:
+        """Run onnxruntime on every counterfactual again; return the features whose fails.
+
+        A counterfactual fails that is outside the ball of its radius or the domain, or does not
+        change the prediction. ``InputError`` where ``network`` is not the network asked about.
+        """
+        from milp_verix.results.replay import failing_contrasts
+
+        found = {b.features: b.counterfactual for b in self.brackets if b.counterfactual}
+        return failing_contrasts(self, found, network)

@@ -2,13 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.stored_kinds import Amount, Count, FeatureSet, Index
 from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.shown import Certified, Drawn
+
+if TYPE_CHECKING:
+    from milp_verix.models.loaded_model import LoadedModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,12 +94,15 @@ class FeatureRange:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RangesRecord(Result):
+class Ranges(Certified, Drawn, Result):
     """The widest proven ranges of kept features, an inflated explanation.
 
     Claim: every input with each feature of ``explanation`` anywhere in its range, and all other
-    features anywhere in the ball, has the prediction of the original. It has the fields of every
-    :class:`~milp_verix.results.records.base.Result`.
+    features anywhere in the ball, has the prediction of the original. ``intervals`` has the ranges
+    by name.
+
+    The picture of an image shows how far each kept pixel may fall and rise. Other inputs have a bar
+    for each kept feature, on its own scale.
 
     Attributes:
         explanation: Features that are kept.
@@ -107,6 +114,8 @@ class RangesRecord(Result):
             features, or None.
         unknown_reason: Obstacle to any proven range, or None.
     """
+
+    __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "ranges"
     told: ClassVar[str] = "a result on ranges"
@@ -189,3 +198,15 @@ class RangesRecord(Result):
     def maximal(self) -> bool:
         """True if a counterfactual refutes each range one step further."""
         return self.unknown_reason is None and all(one.maximal for one in self.ranges)
+
+    def replay(self, network: "LoadedModel") -> tuple[tuple[int, float], ...]:
+        """Run onnxruntime on every counterfactual again; return those that fail.
+
+        A pair of a feature and the value or the place of the word beyond its range names one. A
+        counterfactual fails that has another value there, is outside the range of another kept
+        feature or outside the ball, or does not change the prediction. Raises ``InputError`` where
+        ``network`` is not the network asked about.
+        """
+        from milp_verix.results.replay import failing_steps
+
+        return failing_steps(self, network)

@@ -1,21 +1,22 @@
 """The part that protected features play in a decision."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from numpy.typing import NDArray
 
+from milp_verix.base.errors import InputError
 from milp_verix.base.stored_kinds import FeatureSet, Points
 from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.shown import Certified
+
+if TYPE_CHECKING:
+    from milp_verix.models.loaded_model import LoadedModel
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RelevanceRecord(Result):
-    """Membership of ``features`` in the explanations of one decision, by proof.
-
-    An answer is None where a limit or an undecided check left it open. Evidence of relevance is a
-    set ``free`` with a ``counterfactual``. It has the fields of every
-    :class:`~milp_verix.results.records.base.Result`.
+class Relevance(Certified, Result):
+    """The part that protected features play in the explanations of one decision, by proof.
 
     Attributes:
         features: The features asked about, which count as one.
@@ -29,6 +30,8 @@ class RelevanceRecord(Result):
             where a rule forbids it, and without evidence.
         unknown_reason: What kept an answer open, or None.
     """
+
+    __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "relevance"
     told: ClassVar[str] = "a result on relevance"
@@ -93,3 +96,16 @@ class RelevanceRecord(Result):
         if self.unchanged is None or self.counterfactual is None:
             return None
         return self.unchanged, self.counterfactual.input
+
+    def replay(self, network: "LoadedModel") -> bool:
+        """Run onnxruntime on the pair of inputs again; return whether it shows the difference.
+
+        The counterfactual is in the ball and changes the prediction; the other input, if there is
+        one, is in the ball and keeps it. ``InputError`` where there is no evidence, or where
+        ``network`` is not the network asked about.
+        """
+        from milp_verix.results.replay import relevance_stands
+
+        if self.counterfactual is None:
+            raise InputError("there is no counterfactual to replay: no relevance was shown")
+        return relevance_stands(self, network)

@@ -5,15 +5,17 @@ from itertools import pairwise
 from typing import ClassVar
 
 from milp_verix.base.stored_kinds import Amount
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.results.records.question import difference_of
+from milp_verix.results.shown import Drawn
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class EpsilonSweepRecord:
+class EpsilonSweep(Drawn):
     """Explanations of one prediction at several radii, from the largest radius to the smallest.
 
-    Raises ``ValueError`` for fields that contradict each other.
+    The picture of an image has one colour for each radius; that of another input has a row for each
+    feature and a column for each radius.
 
     Attributes:
         levels: An explanation for each radius.
@@ -21,11 +23,13 @@ class EpsilonSweepRecord:
         seconds: Wall-clock time of the whole sweep.
     """
 
+    __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
+
     kind: ClassVar[str] = "sweep"
     told: ClassVar[str] = "a sweep"
     derived: ClassVar[tuple[str, ...]] = ()
 
-    levels: tuple[ExplanationRecord, ...]
+    levels: tuple[Explanation, ...]
     nested: bool
     seconds: Amount
 
@@ -84,7 +88,7 @@ class EpsilonSweepRecord:
         )
 
 
-def _smaller(after: ExplanationRecord, before: ExplanationRecord) -> bool:
+def _smaller(after: Explanation, before: Explanation) -> bool:
     """Return whether no radius of ``after`` is above that of ``before``, and one is below."""
     if after.radii is None or before.radii is None:
         return after.epsilon < before.epsilon

@@ -11,18 +11,16 @@ from milp_verix.base.image_shape import image_layout, shape_seen
 from milp_verix.inputs.labelled import features_listed
 from milp_verix.problem.features import Features, FeaturesLike
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from verix_encodings.arrays import BoolArray
 
-FeatureSetLike: TypeAlias = (
-    "Sequence[int | str] | Set[int | str] | NDArray[Any] | ExplanationRecord"
-)
+FeatureSetLike: TypeAlias = "Sequence[int | str] | Set[int | str] | NDArray[Any] | Explanation"
 """Features by index or name, a mask, or the features of an explanation."""
 
 
 def groups_for(given: "FeatureSetLike | None", features: FeaturesLike) -> FeaturesLike:
     """Return ``features``, or the groups of the explanation ``given`` where these are None."""
-    if not isinstance(given, ExplanationRecord) or features is not None:
+    if not isinstance(given, Explanation) or features is not None:
         return features
     single = all(group == (index,) for index, group in enumerate(given.groups))
     return None if single else given.groups
@@ -36,7 +34,7 @@ def feature_set(given: FeatureSetLike, problem: PosedProblem) -> tuple[int, ...]
     input's shape or in a row, for each pixel, or for each feature. Raises ``InputError`` for any
     other value, and for a mask that covers part of a feature.
     """
-    if isinstance(given, ExplanationRecord):
+    if isinstance(given, Explanation):
         return _of_result(given, problem.features)
     labels = problem.labels_for(given)
     listed = features_listed(given, labels, "explanation")
@@ -61,7 +59,7 @@ def feature_set(given: FeatureSetLike, problem: PosedProblem) -> tuple[int, ...]
     )
 
 
-def _of_result(given: ExplanationRecord, features: Features) -> tuple[int, ...]:
+def _of_result(given: Explanation, features: Features) -> tuple[int, ...]:
     """Return the features of a result, by name where both have names."""
     own = tuple(tuple(group.tolist()) for group in features.groups)
     if own != given.groups:

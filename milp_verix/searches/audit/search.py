@@ -22,8 +22,7 @@ from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.search import Request, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
-from milp_verix.results.public import Audit
-from milp_verix.results.records.audit import AuditRecord, Minimum
+from milp_verix.results.records.audit import Audit, Minimum
 from milp_verix.searches.explain.order import Order, OrderMaker
 from milp_verix.searches.explain.traversal import Strategy, Traversal, Walk, traverse
 from milp_verix.searches.minimum.minimum import minimum_of
@@ -38,7 +37,7 @@ None stands for a set that there was no time for, or that is not sought, and for
 _ROUNDING = 1e-6  # of a lower bound, before it is rounded up to whole features
 
 
-def smallest_sets(request: Request, known: AuditRecord) -> SmallestSets:
+def smallest_sets(request: Request, known: Audit) -> SmallestSets:
     """Search the smallest sound sets beside the one in ``known``.
 
     The second set is sought where the audited one is not known to be sound; a sound set has itself.

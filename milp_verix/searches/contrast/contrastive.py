@@ -21,9 +21,8 @@ from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.earlier import EarlierContrast, earlier_contrast, note_on_bound
 from milp_verix.results.plain_counterfactuals import plain_counterfactual, rounded_counterfactual
-from milp_verix.results.public import ContrastiveExplanation
 from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.contrast import NEAREST_GAP
+from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanation
 from milp_verix.searches.contrast.alternatives import with_alternatives
 from milp_verix.searches.contrast.change_measure import directed, distance, feature_count, scales_of
 from milp_verix.searches.contrast.contrast_search import ContrastiveProgress, ContrastSearch

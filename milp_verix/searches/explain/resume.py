@@ -18,7 +18,7 @@ from milp_verix.base.number_text import counted
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.earlier import Earlier
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.searches.explain.order import Order
 from milp_verix.searches.explain.traversal import Traversal
 
@@ -68,7 +68,7 @@ def resumption(
     return Resumption(None, _order_of(earlier.result, note))
 
 
-def _order_of(result: ExplanationRecord, *notes: str) -> Order:
+def _order_of(result: Explanation, *notes: str) -> Order:
     """Return the order of an earlier result, with notes."""
     scores = None if result.sensitivity is None else np.array(result.sensitivity)
     return Order(result.order, result.permutation, scores, notes)

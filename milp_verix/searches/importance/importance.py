@@ -26,9 +26,8 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.earlier import EarlierGame, EarlierImportance, earlier_importance
-from milp_verix.results.public import Importance, index_named
 from milp_verix.results.records.enumeration import Contrast
-from milp_verix.results.records.importance import IndexName
+from milp_verix.results.records.importance import Importance, IndexName, index_named
 from milp_verix.searches.importance.marco import EnumerationProgress, Marco
 from milp_verix.searches.runner import fields_of
 

@@ -8,8 +8,7 @@ from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.search import Request
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
-from milp_verix.results.public import Ranges
-from milp_verix.results.records.ranges import Beyond, FeatureRange, RangesRecord
+from milp_verix.results.records.ranges import Beyond, FeatureRange, Ranges
 from milp_verix.searches.ranges.axes import Axis, Span, WordAxis
 from milp_verix.searches.ranges.checks import BoxChecks
 from milp_verix.searches.ranges.regions import Regions, State
@@ -95,7 +94,7 @@ def _range(search: Widened, column: int, axis: Axis, span: Span, why: str) -> Fe
     return FeatureRange(axis.feature, low, high, axis.least, axis.most, told, tuple(beyond))
 
 
-def rows_inside(search: Widened, rows: FloatArray, told: RangesRecord) -> BoolArray:
+def rows_inside(search: Widened, rows: FloatArray, told: Ranges) -> BoolArray:
     """Mark the ``rows``, (R, d), that lie in the proven box, by definition; shape (R,).
 
     They lie in the ranges as ``told``, too, whose ends have fewer digits.

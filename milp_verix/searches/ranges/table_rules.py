@@ -16,7 +16,7 @@ from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
 from milp_verix.problem.options import Given
 from milp_verix.problem.problem import PosedProblem, pose
 from milp_verix.problem.search import Search
-from milp_verix.results.public import Ranges
+from milp_verix.results.records.ranges import Ranges
 from milp_verix.results.rules import Rules
 from milp_verix.searches.explain.explain import explain_problem
 from milp_verix.searches.ranges.inflate import ranges_search

@@ -15,8 +15,8 @@ from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import exact
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.contrast import ContrastiveExplanationRecord
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.results.records.json_format import load
 from milp_verix.study.journal import Record, best_records
 from milp_verix.study.results import place, place_of
@@ -230,7 +230,8 @@ def _is_file(path: Path) -> bool:
 
 def read_result(stored: StoredTask) -> Result:
     """Return the whole result of a task, counterfactuals unread; ``InputError`` for a bad file."""
-    kind = ContrastiveExplanationRecord if stored.row.task == "contrastive" else ExplanationRecord
+    contrast = stored.row.task == "contrastive"
+    kind: type[Result] = ContrastiveExplanation if contrast else Explanation
     return load(stored.path, kind, lazily=True)
 
 

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from milp_verix.results.records.audit import AuditRecord
-from milp_verix.results.records.contrast import ContrastiveExplanationRecord
-from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.importance import ImportanceRecord
+from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.importance import Importance
 from milp_verix.results.records.json_format import StoredResult
-from milp_verix.results.records.radius import RobustnessRadiiRecord
-from milp_verix.results.records.ranges import RangesRecord
-from milp_verix.results.records.sweep import EpsilonSweepRecord
+from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.records.ranges import Ranges
+from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.views.figures.parts.writing import drawn
 
 if TYPE_CHECKING:
@@ -57,22 +57,22 @@ def figure_of(result: StoredResult, image_shape: ImageShape = None) -> "Drawing"
     from milp_verix.views.figures.parts.image_view import image_view
 
     known = {
-        ExplanationRecord: _Figures(
+        Explanation: _Figures(
             image_plot.image_figure,
             tabular_plot.tabular_figure,
             described_plot.described_explanation,
         ),
-        ContrastiveExplanationRecord: _Figures(
+        ContrastiveExplanation: _Figures(
             contrast_plot.images, contrast_plot.bars, described_plot.described_contrast
         ),
-        AuditRecord: _Figures(audit_plot.images, audit_plot.bars, audit_plot.described),
-        ImportanceRecord: _Figures(importance_plot.images, importance_plot.bars),
-        RobustnessRadiiRecord: _Figures(radius_plot.images, radius_plot.bars),
-        RangesRecord: _Figures(ranges_plot.images, ranges_plot.bars),
-        EpsilonSweepRecord: _Figures(sweep_plot.images, sweep_plot.rows),
+        Audit: _Figures(audit_plot.images, audit_plot.bars, audit_plot.described),
+        Importance: _Figures(importance_plot.images, importance_plot.bars),
+        RobustnessRadii: _Figures(radius_plot.images, radius_plot.bars),
+        Ranges: _Figures(ranges_plot.images, ranges_plot.bars),
+        EpsilonSweep: _Figures(sweep_plot.images, sweep_plot.rows),
     }
     figures = next(figures for kind, figures in known.items() if isinstance(result, kind))
-    about = result.levels[0] if isinstance(result, EpsilonSweepRecord) else result
+    about = result.levels[0] if isinstance(result, EpsilonSweep) else result
     view = image_view(about, image_shape)
     pixels = view is not None and about.feature_names is None  # with radii of their own
     if about.inputs is not None and figures.described is not None and not pixels:

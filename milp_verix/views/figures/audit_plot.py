@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from milp_verix.results.records.audit import AuditRecord
+from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.views.figures.described_plot import described_audit
 from milp_verix.views.figures.parts.described_rows import (
@@ -31,12 +31,12 @@ _LONGEST_TITLE = 40
 _LEGEND = 0.3
 
 
-def described(audit: AuditRecord) -> Drawing:
+def described(audit: Audit) -> Drawing:
     """Draw a row for each feature of a described input."""
     return described_audit(audit, _flip(audit))
 
 
-def _flip(audit: AuditRecord) -> tuple[int | None, Counterfactual] | None:
+def _flip(audit: Audit) -> tuple[int | None, Counterfactual] | None:
     """Return an input that changes the prediction, and the feature it needs freed, if any."""
     if audit.counterexample is not None:
         return None, audit.counterexample
@@ -47,12 +47,12 @@ def _flip(audit: AuditRecord) -> tuple[int | None, Counterfactual] | None:
     return feature, audit.counterfactuals[feature]
 
 
-def _change(audit: AuditRecord, point: Counterfactual) -> FloatArray:
+def _change(audit: Audit, point: Counterfactual) -> FloatArray:
     before, after = (x.reshape(-1).astype(np.float64) for x in (audit.input, point.input))
     return after - before
 
 
-def images(audit: AuditRecord, view: ImageView, image_shape: tuple[int, ...] | None) -> Drawing:
+def images(audit: Audit, view: ImageView, image_shape: tuple[int, ...] | None) -> Drawing:
     """Draw the input, the set, and an input that changes the prediction, with its change."""
     flip = _flip(audit)
     row = PictureRow(view, 2 if flip is None else 4, _BELOW)
@@ -80,7 +80,7 @@ def images(audit: AuditRecord, view: ImageView, image_shape: tuple[int, ...] | N
     return row.sheet.figure
 
 
-def _masks(audit: AuditRecord, view: ImageView) -> dict[AuditStatus, BoolArray]:
+def _masks(audit: Audit, view: ImageView) -> dict[AuditStatus, BoolArray]:
     """Return the pixels of each status but the last; a pixel has the first that a feature has."""
     known, masks = audit_statuses(audit), {}
     taken = np.zeros((view.height, view.width), dtype=bool)
@@ -99,7 +99,7 @@ def _tinted(colours: FloatArray, masks: dict[AuditStatus, BoolArray]) -> FloatAr
     return tinted
 
 
-def bars(audit: AuditRecord) -> Drawing:
+def bars(audit: Audit) -> Drawing:
     """Draw a bar for each feature: its change in an input that changes the prediction."""
     known, flip = audit_statuses(audit), _flip(audit)
     everything = range(len(audit.groups))
@@ -125,7 +125,7 @@ def bars(audit: AuditRecord) -> Drawing:
     return sheet.figure
 
 
-def _bars_label(audit: AuditRecord, flip: tuple[int | None, Counterfactual] | None) -> str:
+def _bars_label(audit: Audit, flip: tuple[int | None, Counterfactual] | None) -> str:
     if flip is None:
         return f"change: no input that {change_text(audit)} is known"
     feature, point = flip

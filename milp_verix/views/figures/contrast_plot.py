@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.views.figures.parts.described_rows import LONGEST_NAME, right_of
 from milp_verix.views.figures.parts.image_view import MARK, ImageView, mark
 from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, PictureRow, Sheet
@@ -22,18 +22,18 @@ _BAR = 0.22
 _NARROWEST, _NARROWEST_BARS = 8.0, 4.0
 
 
-def _change(found: ContrastiveExplanationRecord) -> FloatArray:
+def _change(found: ContrastiveExplanation) -> FloatArray:
     x = found.input.reshape(-1).astype(np.float64)
     if found.counterfactual is None:
         return np.zeros(x.size)
     return found.counterfactual.input.reshape(-1).astype(np.float64) - x
 
 
-def _coordinates(found: ContrastiveExplanationRecord) -> list[int]:
+def _coordinates(found: ContrastiveExplanation) -> list[int]:
     return [i for feature in found.contrast or () for i in found.groups[feature]]
 
 
-def _labels(found: ContrastiveExplanationRecord) -> list[str]:
+def _labels(found: ContrastiveExplanation) -> list[str]:
     """Return the label of each coordinate of the contrast."""
     labels = labels_of(found)
     return [
@@ -44,7 +44,7 @@ def _labels(found: ContrastiveExplanationRecord) -> list[str]:
     ]
 
 
-def images(found: ContrastiveExplanationRecord, view: ImageView, _shape: object) -> Drawing:
+def images(found: ContrastiveExplanation, view: ImageView, _shape: object) -> Drawing:
     """Draw the input with the contrast outlined, the change, and the counterfactual."""
     row, after = PictureRow(view, 3, _BELOW), found.counterfactual
     row.sheet.titled(contrast_headline(found), contrast_outcome(found), found)
@@ -58,7 +58,7 @@ def images(found: ContrastiveExplanationRecord, view: ImageView, _shape: object)
     return row.sheet.figure
 
 
-def bars(found: ContrastiveExplanationRecord) -> Drawing:
+def bars(found: ContrastiveExplanation) -> Drawing:
     """Draw a bar for the change of each coordinate in the contrast."""
     shown = _coordinates(found)[:_MOST_BARS]
     height = max(len(shown), 1) * _BAR

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 
 from milp_verix.base.number_text import counted
-from milp_verix.results.records.audit import AuditRecord
+from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanationRecord
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.figures.parts.described_rows import (
     LINE,
     AuditStatus,
@@ -90,7 +90,7 @@ class _Columns(NamedTuple):
     right: float
 
 
-def described_explanation(explanation: ExplanationRecord) -> Drawing:
+def described_explanation(explanation: Explanation) -> Drawing:
     """Draw the features of an explanation first, each with a value that it rules out."""
     known, found = statuses(explanation), explanation.counterfactuals
     ranked = sorted(_ranked(explanation), key=lambda f: not known[f].kept)
@@ -118,7 +118,7 @@ def described_explanation(explanation: ExplanationRecord) -> Drawing:
     return _figure(explanation, headline(explanation), explanation_sentence(explanation), panel)
 
 
-def described_contrast(found: ContrastiveExplanationRecord) -> Drawing:
+def described_contrast(found: ContrastiveExplanation) -> Drawing:
     """Draw the features of a contrast first, each with its other value."""
     contrast, point = found.contrast or (), found.counterfactual
     others = [feature for feature in range(len(found.groups)) if feature not in contrast]
@@ -137,7 +137,7 @@ def described_contrast(found: ContrastiveExplanationRecord) -> Drawing:
     return _figure(found, contrast_headline(found), contrast_sentence(found), panel)
 
 
-def _one_way(found: ContrastiveExplanationRecord, row: DescribedRow) -> DescribedRow:
+def _one_way(found: ContrastiveExplanation, row: DescribedRow) -> DescribedRow:
     """Return a row whose room goes no way in which contrasts may not change the feature."""
     assert found.inputs is not None
     low, high = row.track.room
@@ -146,7 +146,7 @@ def _one_way(found: ContrastiveExplanationRecord, row: DescribedRow) -> Describe
     return row._replace(track=row.track._replace(room=room))
 
 
-def described_audit(audit: AuditRecord, flip: tuple[int | None, Counterfactual] | None) -> Drawing:
+def described_audit(audit: Audit, flip: tuple[int | None, Counterfactual] | None) -> Drawing:
     """Draw the features of an audited set first, with an input that changes the prediction.
 
     ``flip`` is that input, and the feature that it takes out of the set, if it is sound.
@@ -172,7 +172,7 @@ def described_audit(audit: AuditRecord, flip: tuple[int | None, Counterfactual] 
     return _figure(audit, audit_headline(audit), audit_sentence(audit), panel)
 
 
-def _ranked(explanation: ExplanationRecord) -> list[int]:
+def _ranked(explanation: Explanation) -> list[int]:
     """Return the features: those that change the prediction with the fewest others first.
 
     Among these, the features that were tried last are the most important ones.

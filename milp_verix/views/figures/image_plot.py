@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.figures.parts.described_rows import chosen
 from milp_verix.views.figures.parts.image_view import (
     ImageView,
@@ -81,7 +81,7 @@ class _Gallery:
 
 
 def image_figure(
-    explanation: ExplanationRecord, view: ImageView, image_shape: tuple[int, ...] | None = None
+    explanation: Explanation, view: ImageView, image_shape: tuple[int, ...] | None = None
 ) -> Drawing:
     """Draw the input, its sensitivity, the explanation, and what some counterfactuals change.
 
@@ -103,7 +103,7 @@ def image_figure(
 
 
 def _gallery(
-    explanation: ExplanationRecord,
+    explanation: Explanation,
     view: ImageView,
     labels: FeatureLabels,
     row: PictureRow,
@@ -129,9 +129,7 @@ def _gallery(
     return replace(gallery, captions=captions)
 
 
-def _explanation(
-    row: PictureRow, place: int, view: ImageView, explanation: ExplanationRecord
-) -> None:
+def _explanation(row: PictureRow, place: int, view: ImageView, explanation: Explanation) -> None:
     masks = status_masks(view, explanation)
     tinted = overlay(
         view.rgb(explanation.input),
@@ -145,7 +143,7 @@ def _explanation(
 
 
 def _counterfactuals(
-    sheet: Sheet, top: float, gallery: _Gallery, view: ImageView, explanation: ExplanationRecord
+    sheet: Sheet, top: float, gallery: _Gallery, view: ImageView, explanation: Explanation
 ) -> None:
     if not gallery.captions:
         return

@@ -3,7 +3,7 @@
 import numpy as np
 
 from milp_verix.base.number_text import counted, up
-from milp_verix.results.records.importance import ImportanceRecord
+from milp_verix.results.records.importance import Importance
 from milp_verix.views.figures.parts.described_rows import (
     OPEN,
     PROVEN,
@@ -29,7 +29,7 @@ _LONGEST_NAME = 44
 _SCORE, _WRONG = "#9c9c9c", "#c23b22"
 
 
-def bars(found: ImportanceRecord) -> Drawing:
+def bars(found: Importance) -> Drawing:
     """Draw a bar up to the lower end, and another one on it up to the upper end."""
     shown, labels, lower, upper = found.ranking[:_MOST], labels_of(found), found.lower, found.upper
     names = [typeset(labels.short(one, _LONGEST_NAME)) for one in shown]
@@ -64,7 +64,7 @@ def bars(found: ImportanceRecord) -> Drawing:
 
 def _scores(
     sheet: Sheet,
-    found: ImportanceRecord,
+    found: Importance,
     box: tuple[float, float, float, float],
     shown: tuple[int, ...],
 ) -> None:
@@ -89,7 +89,7 @@ def _scores(
     key_above(axes, box[3], keys, 1)
 
 
-def images(found: ImportanceRecord, view: ImageView, _shape: object) -> Drawing:
+def images(found: Importance, view: ImageView, _shape: object) -> Drawing:
     """Draw the input, and beside it both ends of the importance of each pixel's features."""
     ends = [("Importance", found.lower)]
     if not found.exact:

@@ -5,7 +5,7 @@ from matplotlib import colormaps
 from matplotlib.colors import Normalize
 
 from milp_verix.base.number_text import counted, down
-from milp_verix.results.records.radius import RadiusBracket, RobustnessRadiiRecord
+from milp_verix.results.records.radius import RadiusBracket, RobustnessRadii
 from milp_verix.views.figures.parts.described_rows import (
     OPEN,
     PROVEN,
@@ -44,7 +44,7 @@ _NEVER = "#d9d9d9"
 _COLOURS = colormaps["viridis"]
 
 
-def _headed(sheet: Sheet, found: RobustnessRadiiRecord) -> None:
+def _headed(sheet: Sheet, found: RobustnessRadii) -> None:
     factor, unit = unit_of(found)
     reach = down(factor * max(bracket.reach for bracket in found.brackets))
     asked = f"{norm_text(found.norm)} up to {reach}"
@@ -54,7 +54,7 @@ def _headed(sheet: Sheet, found: RobustnessRadiiRecord) -> None:
     sheet.headed(radii_headline(found), facts)
 
 
-def images(found: RobustnessRadiiRecord, view: ImageView, _shape: object) -> Drawing:
+def images(found: RobustnessRadii, view: ImageView, _shape: object) -> Drawing:
     """Draw the input, and the map of radii or the counterfactual with its difference."""
     row = PictureRow(view, 2 if found.each else 3, _BELOW)
     _headed(row.sheet, found)
@@ -76,7 +76,7 @@ def images(found: RobustnessRadiiRecord, view: ImageView, _shape: object) -> Dra
     return row.sheet.figure
 
 
-def _map(found: RobustnessRadiiRecord, view: ImageView) -> FloatArray:
+def _map(found: RobustnessRadii, view: ImageView) -> FloatArray:
     """Return the smallest proven radius of each pixel's features, NaN if none ever matters."""
     radii = np.full((view.height, view.width), np.inf)
     for bracket in found.brackets:
@@ -86,13 +86,13 @@ def _map(found: RobustnessRadiiRecord, view: ImageView) -> FloatArray:
     return np.where(np.isfinite(radii), radii, np.nan)
 
 
-def _scale(found: RobustnessRadiiRecord) -> Normalize:
+def _scale(found: RobustnessRadii) -> Normalize:
     """Return the scale of the map: dark for features that matter at small radii."""
     lower = [bracket.lower for bracket in found.brackets if not bracket.irrelevant]
     return Normalize(0.0, max(lower, default=1.0) or 1.0)
 
 
-def bars(found: RobustnessRadiiRecord) -> Drawing:
+def bars(found: RobustnessRadii) -> Drawing:
     """Draw a bar for each bracket: proven up to the lower end, open up to the upper one."""
     ranked = sorted(found.brackets, key=lambda one: (one.irrelevant, _ends(found, one)))
     shown, labels = ranked[:_MOST], labels_of(found)
@@ -136,13 +136,13 @@ def bars(found: RobustnessRadiiRecord) -> Drawing:
     return sheet.figure
 
 
-def _colour(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
+def _colour(found: RobustnessRadii, bracket: RadiusBracket) -> str:
     if {*bracket.features} <= {*found.still}:
         return Status.STILL.colour
     return _NEVER if bracket.irrelevant else PROVEN
 
 
-def _unit(found: RobustnessRadiiRecord) -> str:
+def _unit(found: RobustnessRadii) -> str:
     if found.inputs is None:
         return "radius, in input units"
     if found.each or len(found.bracket.features) == 1:
@@ -150,7 +150,7 @@ def _unit(found: RobustnessRadiiRecord) -> str:
     return f"radius,{unit_of(found)[1].removeprefix(',')}"
 
 
-def _ends(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> tuple[float, float]:
+def _ends(found: RobustnessRadii, bracket: RadiusBracket) -> tuple[float, float]:
     """Return the ends of the open part of a bar; features of different units as shares."""
     lower, upper, reach = bracket.lower, bracket.upper, bracket.reach
     feature = single_feature(found, bracket)

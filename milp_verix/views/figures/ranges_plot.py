@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.base.number_text import counted, percent_of
-from milp_verix.results.records.ranges import FeatureRange, RangesRecord
+from milp_verix.results.records.ranges import FeatureRange, Ranges
 from milp_verix.views.figures.parts.described_rows import (
     key_above,
     right_of,
@@ -27,7 +27,7 @@ _LONGEST_TEXT = 64
 _TRACK, _PROVEN, _MISSING = "#e4e4e4", "#12a05c", "#e4e4e4"
 
 
-def _headed(sheet: Sheet, found: RangesRecord) -> None:
+def _headed(sheet: Sheet, found: Ranges) -> None:
     outcome = ranges_outcome(found)
     if found.coverage is not None:
         share = percent_of(found.inside or 0, found.rows or 0)
@@ -35,7 +35,7 @@ def _headed(sheet: Sheet, found: RangesRecord) -> None:
     sheet.titled(ranges_headline(found), outcome, found)
 
 
-def bars(found: RangesRecord) -> Drawing:
+def bars(found: Ranges) -> Drawing:
     """Draw a bar for each kept feature, on its own scale."""
     labels, shown = labels_of(found), found.ranges[:_MOST]
     names = short_names([labels[one.feature] for one in shown])
@@ -59,7 +59,7 @@ def bars(found: RangesRecord) -> Drawing:
     return sheet.figure
 
 
-def _bar(axes: Axes, found: RangesRecord, one: FeatureRange, row: int) -> None:
+def _bar(axes: Axes, found: Ranges, one: FeatureRange, row: int) -> None:
     """Draw a range as a part of its track; words as cells of one width."""
     kind = None if found.inputs is None else found.inputs.features[one.feature]
     if one.words is not None and kind is not None and not one.ordered:
@@ -84,7 +84,7 @@ def _bar(axes: Axes, found: RangesRecord, one: FeatureRange, row: int) -> None:
     axes.plot((x - one.least) / span, row, "o", color=INK, markersize=4, zorder=4)
 
 
-def images(found: RangesRecord, view: ImageView, _shape: object) -> Drawing:
+def images(found: Ranges, view: ImageView, _shape: object) -> Drawing:
     """Draw the input, and how far each kept pixel may fall and rise."""
     row = PictureRow(view, 3, _BELOW)
     _headed(row.sheet, found)
@@ -98,7 +98,7 @@ def images(found: RangesRecord, view: ImageView, _shape: object) -> Drawing:
     return row.sheet.figure
 
 
-def _maps(found: RangesRecord, view: ImageView) -> tuple[FloatArray, FloatArray]:
+def _maps(found: Ranges, view: ImageView) -> tuple[FloatArray, FloatArray]:
     """Return how far the kept pixels may fall and rise, (height, width); NaN for the others."""
     falls, rises = (np.full((view.height, view.width), np.nan) for _ in range(2))
     x = found.input.reshape(-1)

@@ -13,7 +13,7 @@ from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.patches import Patch
 
 from milp_verix.base.number_text import counted
-from milp_verix.results.records.sweep import EpsilonSweepRecord
+from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.views.figures.parts.described_rows import right_of, short_names
 from milp_verix.views.figures.parts.image_view import ImageView, greys
 from milp_verix.views.figures.parts.sheet import GAP, HEADER, MARGIN, Drawing, PictureRow, Sheet
@@ -44,7 +44,7 @@ def level_colours(count: int) -> list[str]:
     return ["#" + "".join(f"{round(255 * part):02x}" for part in shade[:3]) for shade in shades]
 
 
-def _handles(sweep: EpsilonSweepRecord, explained: str) -> list[Patch]:
+def _handles(sweep: EpsilonSweep, explained: str) -> list[Patch]:
     """Return the keys: a radius with the features that are irrelevant there, and at none larger."""
     keys: list[Patch] = []
     colours = level_colours(len(sweep.levels))
@@ -82,7 +82,7 @@ def _legend(axes: Axes, keys: list[Patch]) -> None:
     )
 
 
-def _titled(sheet: Sheet, sweep: EpsilonSweepRecord) -> None:
+def _titled(sheet: Sheet, sweep: EpsilonSweep) -> None:
     first = sweep.levels[0]
     radii = [radius_text(level, short=True) for level in sweep.levels]
     radii = radii[:1] + [radius.removeprefix("ε = ") for radius in radii[1:]]
@@ -94,7 +94,7 @@ def _titled(sheet: Sheet, sweep: EpsilonSweepRecord) -> None:
     sheet.headed(sweep_headline(sweep), [*asked, sweep_outcome(sweep), *about])
 
 
-def images(sweep: EpsilonSweepRecord, view: ImageView, _shape: object) -> Drawing:
+def images(sweep: EpsilonSweep, view: ImageView, _shape: object) -> Drawing:
     """Draw the input, and its irrelevant pixels in the colours of the radii."""
     keys = (len(sweep.levels) + 2) * _LINE
     row = PictureRow(view, 2, MARGIN, GAP + _LEGEND)
@@ -108,7 +108,7 @@ def images(sweep: EpsilonSweepRecord, view: ImageView, _shape: object) -> Drawin
     return row.sheet.figure
 
 
-def _tinted(sweep: EpsilonSweepRecord, view: ImageView) -> FloatArray:
+def _tinted(sweep: EpsilonSweep, view: ImageView) -> FloatArray:
     """Return the image in greys, irrelevant pixels in the colour of their first level.
 
     A pixel with several features has the level of the one that is irrelevant last, and is grey if
@@ -129,7 +129,7 @@ def _tinted(sweep: EpsilonSweepRecord, view: ImageView) -> FloatArray:
     return tinted
 
 
-def rows(sweep: EpsilonSweepRecord) -> Drawing:
+def rows(sweep: EpsilonSweep) -> Drawing:
     """Draw a row for each feature and a column for each radius; the first to be freed on top."""
     first, levels = sweep.levels[0], sweep.level_of()
     ranked = sorted(range(len(levels)), key=lambda f: math.inf if (v := levels[f]) is None else v)

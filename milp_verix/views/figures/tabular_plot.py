@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.base.number_text import exact, nearest
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.figures.parts.described_rows import LONGEST_NAME, chosen, key_above, right_of
 from milp_verix.views.figures.parts.image_view import mark
 from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
@@ -53,7 +53,7 @@ class Row(NamedTuple):
     length: float
 
 
-def rows(explanation: ExplanationRecord, most: int = MOST) -> tuple[Row, ...]:
+def rows(explanation: Explanation, most: int = MOST) -> tuple[Row, ...]:
     """Return the features to show, from the top: all, or the ``most`` important ones.
 
     Where there is a sensitivity its magnitude is the length of the bar and decides the sequence;
@@ -78,7 +78,7 @@ def rows(explanation: ExplanationRecord, most: int = MOST) -> tuple[Row, ...]:
     return tuple(result)
 
 
-def _label(explanation: ExplanationRecord, feature: int, value: np.floating[Any]) -> str:
+def _label(explanation: Explanation, feature: int, value: np.floating[Any]) -> str:
     size = len(explanation.groups[feature])
     label = shortened(labels_of(explanation)[feature], LONGEST_NAME)
     if size == 1:
@@ -86,7 +86,7 @@ def _label(explanation: ExplanationRecord, feature: int, value: np.floating[Any]
     return f"{label}: {size} inputs, mean {nearest(float(value), 3)}"
 
 
-def changes(explanation: ExplanationRecord, feature: int, shown: tuple[Row, ...]) -> FloatArray:
+def changes(explanation: Explanation, feature: int, shown: tuple[Row, ...]) -> FloatArray:
     """Return by how much the counterfactual of ``feature`` changes each row's feature.
 
     Of a feature with several coordinates, the change of largest magnitude.
@@ -98,7 +98,7 @@ def changes(explanation: ExplanationRecord, feature: int, shown: tuple[Row, ...]
     return np.array([group[np.abs(group).argmax()] for group in groups])
 
 
-def tabular_figure(explanation: ExplanationRecord) -> Drawing:
+def tabular_figure(explanation: Explanation) -> Drawing:
     """Draw a bar per feature and, beside it, the changes of a few counterfactuals."""
     shown, count = rows(explanation), len(explanation.groups)
     columns = _columns(explanation, shown)
@@ -128,7 +128,7 @@ def _column_width(columns: dict[int, str]) -> float:
     return max(map(len, lines), default=0) * _CAPTION_INCHES_PER_CHARACTER + 0.09
 
 
-def _columns(explanation: ExplanationRecord, shown: tuple[Row, ...]) -> dict[int, str]:
+def _columns(explanation: Explanation, shown: tuple[Row, ...]) -> dict[int, str]:
     # features with a counterfactual to show, and what is written over it; by class, from the top
     places = {row.feature: place for place, row in enumerate(shown)}
     features = chosen(explanation, _COLUMNS, places)
@@ -146,7 +146,7 @@ def _columns(explanation: ExplanationRecord, shown: tuple[Row, ...]) -> dict[int
     }
 
 
-def _bars(axes: Axes, shown: tuple[Row, ...], explanation: ExplanationRecord) -> None:
+def _bars(axes: Axes, shown: tuple[Row, ...], explanation: Explanation) -> None:
     places = range(len(shown))
     colours = [row.status.colour for row in shown]
     axes.barh(places, [row.length for row in shown], height=0.7, color=colours, zorder=2)
@@ -163,7 +163,7 @@ def _bars(axes: Axes, shown: tuple[Row, ...], explanation: ExplanationRecord) ->
 def _cells(
     axes: Axes,
     bar: Axes,
-    explanation: ExplanationRecord,
+    explanation: Explanation,
     columns: dict[int, str],
     shown: tuple[Row, ...],
 ) -> None:

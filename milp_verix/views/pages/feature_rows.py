@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanationRecord
-from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.relevance import RelevanceRecord
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.relevance import Relevance
 from milp_verix.views.figures.parts.described_rows import chosen
 from milp_verix.views.figures.parts.style import Status, typeset
 from milp_verix.views.figures.tabular_plot import rows
@@ -30,16 +30,16 @@ def feature_view(result: Result, most: int, name: str) -> View:
     and the 40 most important features if there are more. ``name`` is that of the table for the
     ears. A result without features to show has a note instead.
     """
-    if isinstance(result, ExplanationRecord):
+    if isinstance(result, Explanation):
         return _explanation(result, most, name)
-    if isinstance(result, ContrastiveExplanationRecord) and result.counterfactual is not None:
+    if isinstance(result, ContrastiveExplanation) and result.counterfactual is not None:
         return _contrast(result, result.counterfactual, name)
-    if isinstance(result, RelevanceRecord) and result.counterfactual is not None:
+    if isinstance(result, Relevance) and result.counterfactual is not None:
         return _pair(result, result.counterfactual, name)
     return View(note="There is nothing to draw.")
 
 
-def _explanation(result: ExplanationRecord, most: int, name: str) -> View:
+def _explanation(result: Explanation, most: int, name: str) -> View:
     shown = sorted(rows(result), key=lambda row: list(Status).index(row.status))
     labels, points = labels_of(result), result.counterfactuals
     features = {*chosen(result, most, [row.feature for row in shown])}
@@ -62,7 +62,7 @@ def _explanation(result: ExplanationRecord, most: int, name: str) -> View:
     return _view(name, [head] if features else ["open"], body, "; ".join(notes), "features changes")
 
 
-def _without(result: ExplanationRecord, feature: int, found: Counterfactual, *, named: bool) -> str:
+def _without(result: Explanation, feature: int, found: Counterfactual, *, named: bool) -> str:
     """Return ``"→ cook, with age 40 → 45 years"``; ``named`` says that the outcome is told."""
     before, after = result.input.reshape(-1), found.input.reshape(-1)
     different = before != after
@@ -79,7 +79,7 @@ def _without(result: ExplanationRecord, feature: int, found: Counterfactual, *, 
     return f"{told}: {typeset(becomes_text(result, found))}" if named else told
 
 
-def _contrast(result: ContrastiveExplanationRecord, found: Counterfactual, name: str) -> View:
+def _contrast(result: ContrastiveExplanation, found: Counterfactual, name: str) -> View:
     labels, after = labels_of(result), found.input.reshape(-1)
     before = result.input.reshape(-1)
     body = []
@@ -94,7 +94,7 @@ def _contrast(result: ContrastiveExplanationRecord, found: Counterfactual, name:
     return _view(name, ["counterfactual", "difference"], body)
 
 
-def _pair(result: RelevanceRecord, found: Counterfactual, name: str) -> View:
+def _pair(result: Relevance, found: Counterfactual, name: str) -> View:
     """Return the values of the input, and of two that protected features alone set apart.
 
     Where a protected feature is necessary, the input is the first of the two.

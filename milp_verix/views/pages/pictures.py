@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from milp_verix.base.number_text import counted, nearest
-from milp_verix.results.records.audit import AuditRecord
+from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanationRecord
-from milp_verix.results.records.enumeration import EnumerationRecord
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.enumeration import Enumeration
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.figures.parts.described_rows import chosen
 from milp_verix.views.figures.parts.image_view import (
     ImageView,
@@ -119,22 +119,22 @@ def pictures(result: Result, most: int, *, sensitivity: bool = False) -> list[Pi
         return []
     told = typeset(prediction_text(result.prediction, 3))
     shown = [Picture(picture(view.rgb(result.input)), f"input, predicted {told}", f"input: {told}")]
-    if isinstance(result, ExplanationRecord):
+    if isinstance(result, Explanation):
         scores = sensitivity_map(view, result) if sensitivity else None
         if scores is not None:
             told = f"sensitivity: {sensitivity_label(result)}"
             shown.append(Picture(difference(scores), told, told))
         shown += _explanation(result, view, most)
-    elif isinstance(result, ContrastiveExplanationRecord):
+    elif isinstance(result, ContrastiveExplanation):
         shown += _contrast(result, view)
-    elif isinstance(result, EnumerationRecord):
+    elif isinstance(result, Enumeration):
         shown += _enumeration(result, view, most)
-    elif isinstance(result, AuditRecord):
+    elif isinstance(result, Audit):
         shown += _audit(result, view, most)
     return shown
 
 
-def _explanation(result: ExplanationRecord, view: ImageView, most: int) -> list[Picture]:
+def _explanation(result: Explanation, view: ImageView, most: int) -> list[Picture]:
     masks = status_masks(view, result)
     explained, undecided = masks[Status.EXPLANATION], masks[Status.UNDECIDED]
     labels = labels_of(result)
@@ -148,7 +148,7 @@ def _explanation(result: ExplanationRecord, view: ImageView, most: int) -> list[
     return drawn
 
 
-def _contrast(result: ContrastiveExplanationRecord, view: ImageView) -> list[Picture]:
+def _contrast(result: ContrastiveExplanation, view: ImageView) -> list[Picture]:
     found = result.counterfactual
     if result.contrast is None or found is None:
         return []
@@ -163,7 +163,7 @@ def _contrast(result: ContrastiveExplanationRecord, view: ImageView) -> list[Pic
     ]
 
 
-def _audit(result: AuditRecord, view: ImageView, most: int) -> list[Picture]:
+def _audit(result: Audit, view: ImageView, most: int) -> list[Picture]:
     colours, labels = view.rgb(result.input), labels_of(result)
     drawn = []
     for features, what in ((result.explanation, "audited"), (result.sound_set, "sound")):
@@ -180,7 +180,7 @@ def _audit(result: AuditRecord, view: ImageView, most: int) -> list[Picture]:
     return drawn
 
 
-def _enumeration(result: EnumerationRecord, view: ImageView, most: int) -> list[Picture]:
+def _enumeration(result: Enumeration, view: ImageView, most: int) -> list[Picture]:
     colours, unit = view.rgb(result.input), labels_of(result).unit
     drawn = []
     for number_, features in enumerate(result.abductive[:most], 1):

@@ -9,18 +9,18 @@ from typing import Any
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.results.records.audit import AuditRecord
+from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.comparison import ComparisonRecord
-from milp_verix.results.records.contrast import ContrastiveExplanationRecord
-from milp_verix.results.records.enumeration import EnumerationRecord
-from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.importance import ImportanceRecord
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.enumeration import Enumeration
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.importance import Importance
 from milp_verix.results.records.json_format import StoredResult
-from milp_verix.results.records.radius import RobustnessRadiiRecord
-from milp_verix.results.records.ranges import RangesRecord
-from milp_verix.results.records.relevance import RelevanceRecord
-from milp_verix.results.records.sweep import EpsilonSweepRecord
+from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.records.ranges import Ranges
+from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.views.figures.any_result import figure_of
 from milp_verix.views.figures.parts.sheet import Drawing
 from milp_verix.views.pages.feature_rows import feature_view
@@ -48,7 +48,7 @@ def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> 
     ``most`` counterfactuals at the most, and the ``sensitivity`` of pixels on request. A result
     whose numbers are damaged is told in words.
     """
-    if isinstance(result, RobustnessRadiiRecord | RangesRecord | ImportanceRecord):
+    if isinstance(result, RobustnessRadii | Ranges | Importance):
         return drawn(figure_of(result), f"{title(result)}; {outcome(result)}")
     try:
         shown = pictures(result, most, sensitivity=sensitivity)
@@ -60,7 +60,7 @@ def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> 
 def result_page(result: StoredResult, *, counterfactuals: int) -> str:
     """Return the report of a result or sweep as HTML, with so many ``counterfactuals`` at most."""
     facts = facts_of(result)
-    if isinstance(result, EpsilonSweepRecord):
+    if isinstance(result, EpsilonSweep):
         first: Result = result.levels[0]
         heading, grounds = "The radii", "What the answers rest on"
         lead, tasks = "; ".join(map(outcome, result.levels)), ["explain"]
@@ -91,24 +91,24 @@ def _versions(result: Result) -> list[tuple[str, str]]:
 
 def _tasks(result: Result) -> list[str]:
     """Return the kinds of claims that the page of ``result`` explains."""
-    if isinstance(result, ContrastiveExplanationRecord):
+    if isinstance(result, ContrastiveExplanation):
         return ["contrastive" if result.scales is None else "nearest"]
-    if isinstance(result, ExplanationRecord):
+    if isinstance(result, Explanation):
         return ["explain", "minimum"] if result.lower_bound is not None else ["explain"]
     kinds = {
-        EnumerationRecord: "enumeration",
-        AuditRecord: "audit",
-        RobustnessRadiiRecord: "radius",
-        RangesRecord: "ranges",
-        RelevanceRecord: "relevance",
-        ImportanceRecord: "importance",
+        Enumeration: "enumeration",
+        Audit: "audit",
+        RobustnessRadii: "radius",
+        Ranges: "ranges",
+        Relevance: "relevance",
+        Importance: "importance",
     }
     return [name for kind, name in kinds.items() if isinstance(result, kind)]
 
 
 def notice_page(
-    found: RangesRecord,
-    contrast: ContrastiveExplanationRecord | None,
+    found: Ranges,
+    contrast: ContrastiveExplanation | None,
     importance: Any,
     proof: str | None,
 ) -> str:

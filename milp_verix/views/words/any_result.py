@@ -5,16 +5,16 @@ from typing import Any, NamedTuple
 
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted
-from milp_verix.results.records.audit import AuditRecord
-from milp_verix.results.records.contrast import ContrastiveExplanationRecord
-from milp_verix.results.records.enumeration import EnumerationRecord
-from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.importance import ImportanceRecord
+from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.enumeration import Enumeration
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.importance import Importance
 from milp_verix.results.records.json_format import StoredResult
-from milp_verix.results.records.radius import RobustnessRadiiRecord
-from milp_verix.results.records.ranges import RangesRecord
-from milp_verix.results.records.relevance import RelevanceRecord
-from milp_verix.results.records.sweep import EpsilonSweepRecord
+from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.records.ranges import Ranges
+from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.views.words import (
     audit,
     contrast,
@@ -35,48 +35,48 @@ class _Words(NamedTuple):
     facts: Callable[[Any], list[tuple[str, str]]]
 
 
-def _explained(result: ExplanationRecord) -> str:
+def _explained(result: Explanation) -> str:
     return f"{wording.size_text(result)}, {wording.outcome_text(result)}"
 
 
-def _contrasted(result: ContrastiveExplanationRecord) -> str:
+def _contrasted(result: ContrastiveExplanation) -> str:
     whole = counted(len(result.groups), "feature")
     of = "" if result.size is None else f"{result.size} of {whole}, "
     return of + wording.contrast_outcome(result)
 
 
 _WORDS: dict[type[StoredResult], _Words] = {
-    ExplanationRecord: _Words(
+    Explanation: _Words(
         wording.headline, _explained, sentences.explanation_sentence, explanation.facts
     ),
-    ContrastiveExplanationRecord: _Words(
+    ContrastiveExplanation: _Words(
         wording.contrast_headline, _contrasted, contrast.contrast_sentence, contrast.contrast_facts
     ),
-    EnumerationRecord: _Words(
+    Enumeration: _Words(
         wording.enumeration_headline,
         lambda _: "",
         contrast.enumeration_sentence,
         contrast.enumeration_facts,
     ),
-    AuditRecord: _Words(
+    Audit: _Words(
         audit.audit_headline, audit.audit_outcome, audit.audit_sentence, audit.audit_facts
     ),
-    RobustnessRadiiRecord: _Words(
+    RobustnessRadii: _Words(
         radius.radii_headline, radius.radii_outcome, radius.radii_sentence, radius.radii_facts
     ),
-    EpsilonSweepRecord: _Words(
+    EpsilonSweep: _Words(
         radius.sweep_headline, radius.sweep_outcome, radius.sweep_sentence, radius.sweep_facts
     ),
-    RangesRecord: _Words(
+    Ranges: _Words(
         ranges.ranges_headline, ranges.ranges_outcome, ranges.ranges_sentence, ranges.ranges_facts
     ),
-    ImportanceRecord: _Words(
+    Importance: _Words(
         importance.importance_headline,
         importance.importance_outcome,
         importance.importance_sentence,
         importance.importance_facts,
     ),
-    RelevanceRecord: _Words(
+    Relevance: _Words(
         relevance.relevance_headline,
         relevance.relevance_outcome,
         relevance.relevance_sentence,

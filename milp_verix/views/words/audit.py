@@ -1,7 +1,7 @@
 """Audits in words, and the facts about them."""
 
 from milp_verix.base.number_text import counted, up
-from milp_verix.results.records.audit import AuditRecord, Minimum
+from milp_verix.results.records.audit import Audit, Minimum
 from milp_verix.views.words.explanation import (
     about_facts,
     effort_facts,
@@ -24,7 +24,7 @@ from milp_verix.views.words.sentences import (
 from milp_verix.views.words.wording import becomes_text, predicted_text
 
 
-def audit_headline(audit: AuditRecord) -> str:
+def audit_headline(audit: Audit) -> str:
     """Return the result in a line: ``"Prediction 7 is kept by 60 of 784 features, proven"``."""
     prediction = predicted_text(audit)
     features = f"{audit.size} of {counted(len(audit.groups), 'feature')}"
@@ -34,7 +34,7 @@ def audit_headline(audit: AuditRecord) -> str:
     return f"{prediction} {kept}{', proven' if audit.sound else ''}"
 
 
-def audit_outcome(audit: AuditRecord) -> str:
+def audit_outcome(audit: Audit) -> str:
     """Return how far the set is from a minimal one, or from a sound one, in words."""
     if audit.sound:
         spare, held = _without_room(audit)
@@ -49,7 +49,7 @@ def audit_outcome(audit: AuditRecord) -> str:
     return f"sound with {_more(audit)}"
 
 
-def soundness_text(audit: AuditRecord) -> str:
+def soundness_text(audit: Audit) -> str:
     """Return the answer on soundness with its proof, its witness or the obstacle."""
     if audit.sound:
         proof = "" if audit.bound is None else f": no margin is above {up(audit.bound)}"
@@ -60,7 +60,7 @@ def soundness_text(audit: AuditRecord) -> str:
     return f"not known: {audit.unknown_reason}"
 
 
-def completion_text(audit: AuditRecord) -> str:
+def completion_text(audit: Audit) -> str:
     """Return how many features make a set sound that is not."""
     if not audit.completed:
         reasons = ", ".join(sorted(set(audit.unknown_reasons.values())))
@@ -75,19 +75,19 @@ def minimum_text(found: Minimum) -> str:
     return f"{found.lower_bound} to {counted(found.size, 'feature')}"
 
 
-def _without_room(audit: AuditRecord) -> tuple[list[int], list[int]]:
+def _without_room(audit: Audit) -> tuple[list[int], list[int]]:
     """Return the features that can be left out, and those that stay as they are anyway."""
     still = {*audit.still}
     spare = [feature for feature in audit.removable if feature not in still]
     return spare, [feature for feature in audit.removable if feature in still]
 
 
-def _more(audit: AuditRecord) -> str:
+def _more(audit: Audit) -> str:
     undecided = f" ({len(audit.unknown)} of them undecided)" if audit.unknown else ""
     return f"{len(audit.added)} more{undecided}"
 
 
-def audit_sentence(audit: AuditRecord) -> str:
+def audit_sentence(audit: Audit) -> str:
     """Return whether the set keeps the prediction in words: the claim, or what refutes it."""
     kept = audit.explanation
     claim = set_claim(audit, kept, "of the set")
@@ -102,7 +102,7 @@ def audit_sentence(audit: AuditRecord) -> str:
     return " ".join([*told, *_missing(audit), *scope_sentences(audit)])
 
 
-def _spare(audit: AuditRecord) -> list[str]:
+def _spare(audit: Audit) -> list[str]:
     """Return sentences on the features that a sound set does not need."""
     kept, (spare, held) = audit.sound_set, _without_room(audit)
     told = [f"{held_told(audit, held)}."] if held else []
@@ -121,7 +121,7 @@ def _spare(audit: AuditRecord) -> list[str]:
     return [*told, *open_told(audit, audit.unknown)]
 
 
-def _missing(audit: AuditRecord) -> list[str]:
+def _missing(audit: Audit) -> list[str]:
     """Return a sentence on the features that make a set sound that is not."""
     if not audit.completed:
         return []
@@ -130,7 +130,7 @@ def _missing(audit: AuditRecord) -> list[str]:
     return [f"It is enough if {missing}{as_well}.", *open_told(audit, audit.unknown, " for that")]
 
 
-def audit_facts(audit: AuditRecord) -> list[tuple[str, str]]:
+def audit_facts(audit: Audit) -> list[tuple[str, str]]:
     """Return the facts about ``audit``, as pairs of a name and a text."""
     labels = labels_of(audit)
     told = [

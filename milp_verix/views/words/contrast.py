@@ -8,9 +8,9 @@ from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.results.records.contrast import (
     NEAREST_GAP,
     Alternative,
-    ContrastiveExplanationRecord,
+    ContrastiveExplanation,
 )
-from milp_verix.results.records.enumeration import EnumerationRecord
+from milp_verix.results.records.enumeration import Enumeration
 from milp_verix.views.words.explanation import (
     about_facts,
     effort_facts,
@@ -47,7 +47,7 @@ _SETS = 3
 _SHARES = "the sum of each change as a share of its radius, or of its domain if smaller"
 
 
-def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
+def contrast_sentence(found: ContrastiveExplanation) -> str:
     """Return the change that is enough, and whether a smaller one is."""
     if found.robust:
         one_way = _one_way(found, "up") + _one_way(found, "down")
@@ -69,18 +69,18 @@ def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
     return " ".join([*told, *rules_told(found)])
 
 
-def limits_told(found: ContrastiveExplanationRecord) -> str:
+def limits_told(found: ContrastiveExplanation) -> str:
     """Return the limits of the changes that were sought, each behind a comma."""
     return "".join(f", {part}" for part in _limits(found, limit_parts))
 
 
-def at_costs(found: ContrastiveExplanationRecord) -> str:
+def at_costs(found: ContrastiveExplanation) -> str:
     """Return ``" at the given costs"``, nothing where features have none."""
     return " at the given costs" if found.costs else ""
 
 
 def _limits(
-    found: ContrastiveExplanationRecord, parts: Callable[..., list[str]], **how: Any
+    found: ContrastiveExplanation, parts: Callable[..., list[str]], **how: Any
 ) -> list[str]:
     """Return how far features may move, as ``parts`` tells it, and what is held, as parts."""
     free = [f for f in range(len(found.groups)) if f not in found.must_not]
@@ -90,7 +90,7 @@ def _limits(
     return [*parts(found, free, bool(kept), **how), *kept]
 
 
-def directions_of(found: ContrastiveExplanationRecord) -> list[str]:
+def directions_of(found: ContrastiveExplanation) -> list[str]:
     """Return ``["age only rises"]`` and the like: the one way in which features may change."""
     if found.inputs is None:
         return []
@@ -102,7 +102,7 @@ def directions_of(found: ContrastiveExplanationRecord) -> list[str]:
     return told
 
 
-def _one_way(found: ContrastiveExplanationRecord, direction: str) -> list[int]:
+def _one_way(found: ContrastiveExplanation, direction: str) -> list[int]:
     features, held = () if found.inputs is None else found.inputs.features, found.still
     return [
         place
@@ -111,7 +111,7 @@ def _one_way(found: ContrastiveExplanationRecord, direction: str) -> list[int]:
     ]
 
 
-def contrast_facts(found: ContrastiveExplanationRecord) -> list[tuple[str, str]]:
+def contrast_facts(found: ContrastiveExplanation) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
     told = [*words_facts(found, contrast_sentence), *about_facts(found)]
     if found.must_not:
@@ -136,7 +136,7 @@ def contrast_facts(found: ContrastiveExplanationRecord) -> list[tuple[str, str]]
     return told + effort_facts(found)
 
 
-def _alternative(found: ContrastiveExplanationRecord, other: Alternative) -> str:
+def _alternative(found: ContrastiveExplanation, other: Alternative) -> str:
     """Return another change, its cost, and what is proven of it."""
     labels = labels_of(found)
     told = ", ".join(labels.short(feature) for feature in other.contrast)
@@ -151,7 +151,7 @@ def _alternative(found: ContrastiveExplanationRecord, other: Alternative) -> str
     return f"{told} {becomes_text(found, other.counterfactual)}; {what} {cost}, {proof}"
 
 
-def enumeration_sentence(found: EnumerationRecord) -> str:
+def enumeration_sentence(found: Enumeration) -> str:
     """Return the minimal sets of both kinds in words, and whether there may be others."""
     if found.abductive == ((),):
         return " ".join([set_claim(found, ()), *rules_told(found)])
@@ -170,7 +170,7 @@ def enumeration_sentence(found: EnumerationRecord) -> str:
     return " ".join([*told, *scope_sentences(found)])
 
 
-def _told_sets(found: EnumerationRecord, sets: tuple[FeatureSet, ...]) -> str:
+def _told_sets(found: Enumeration, sets: tuple[FeatureSet, ...]) -> str:
     labels, told = labels_of(found), []
     for one in sets[:_SETS]:
         names = [labels[feature] for feature in one]
@@ -179,7 +179,7 @@ def _told_sets(found: EnumerationRecord, sets: tuple[FeatureSet, ...]) -> str:
     return "; ".join([*told, *more])
 
 
-def enumeration_facts(found: EnumerationRecord) -> list[tuple[str, str]]:
+def enumeration_facts(found: Enumeration) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
     labels = labels_of(found)
     told = [*words_facts(found, enumeration_sentence), *about_facts(found)]
@@ -204,7 +204,7 @@ def enumeration_facts(found: EnumerationRecord) -> list[tuple[str, str]]:
     return told + effort_facts(found)
 
 
-def _smallest(found: EnumerationRecord) -> str:
+def _smallest(found: Enumeration) -> str:
     """Return the size of the smallest abductive set, or how to get it where it is not known."""
     if found.minimum is not None:
         size = counted(len(found.minimum), "feature")

@@ -14,7 +14,7 @@ from milp_verix.oracle.statistics import (
     Statistics,
 )
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
 from milp_verix.views.words.sentences import explanation_sentence
 from milp_verix.views.words.wording import (
@@ -40,7 +40,7 @@ DEEPER = {"interval": "crown", "crown": "branched", "alpha": "branched", "branch
 """The bounds that are the next tighter ones, for a reader with time."""
 
 
-def facts(explanation: ExplanationRecord) -> list[tuple[str, str]]:
+def facts(explanation: Explanation) -> list[tuple[str, str]]:
     """Return the facts about ``explanation``, as pairs of a name and a text."""
     count = len(explanation.groups)
     share = f" ({100 * explanation.size / count:.0f} %)" if count else ""
@@ -153,13 +153,13 @@ def to_try(
     return [("to try", joined([way for way, helps in ways.items() if helps], "or"))]
 
 
-def _undecided(explanation: ExplanationRecord) -> str:
+def _undecided(explanation: Explanation) -> str:
     reasons = explanation.unknown_reasons
     told = f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
     return told if reasons else "none"
 
 
-def _needed(explanation: ExplanationRecord) -> list[tuple[str, str]]:
+def _needed(explanation: Explanation) -> list[tuple[str, str]]:
     """Return how many features are needed where that is not known exactly."""
     if not explanation.unknown or explanation.gap is not None:
         return []
@@ -177,7 +177,7 @@ def features_facts(result: Result, features: tuple[int, ...]) -> list[tuple[str,
     return [(labels.unit, f"{axes}{labels.listed(features)}")]
 
 
-def _claims(explanation: ExplanationRecord) -> list[tuple[str, str]]:
+def _claims(explanation: Explanation) -> list[tuple[str, str]]:
     """Return the claims about the size; no local claim where a global one is proven."""
     if not explanation.explanation:
         return []
@@ -190,7 +190,7 @@ def _claims(explanation: ExplanationRecord) -> list[tuple[str, str]]:
     return claims
 
 
-def _needs_all(explanation: ExplanationRecord) -> bool:
+def _needs_all(explanation: Explanation) -> bool:
     """Return True for a proven minimum none of whose features might be left out.
 
     Without a feature that costs more than the gap the set would be below the lower bound.
@@ -206,7 +206,7 @@ def _needs_all(explanation: ExplanationRecord) -> bool:
     )
 
 
-def _minimum(explanation: ExplanationRecord) -> str:
+def _minimum(explanation: Explanation) -> str:
     least = explanation.lower_bound or 0
     if not least and not explanation.proven:
         return "not proven: no lower bound above 0 was found"
@@ -221,7 +221,7 @@ def _minimum(explanation: ExplanationRecord) -> str:
     return f"not proven: none{asked} has fewer than {counted(int(least), 'feature')}"
 
 
-def _counterfactuals(explanation: ExplanationRecord) -> str:
+def _counterfactuals(explanation: Explanation) -> str:
     found = [point.prediction for point in explanation.counterfactuals.values()]
     if not found:
         return "none"
@@ -236,7 +236,7 @@ def _counterfactuals(explanation: ExplanationRecord) -> str:
     return f"{len(found)}, moving an output by {nearest(min(moves))} to {nearest(max(moves))}"
 
 
-def _changes(explanation: ExplanationRecord) -> list[tuple[str, str]]:
+def _changes(explanation: Explanation) -> list[tuple[str, str]]:
     """Return the changes that each counterfactual of a described input makes, in words."""
     told = []
     for feature, found in [*explanation.counterfactuals.items()][:SHOWN]:
@@ -303,7 +303,7 @@ def _solvers(statistics: Statistics) -> list[tuple[str, str]]:
     return [("solvers", told)] if len(statistics.solvers) > 1 else []
 
 
-def _time(explanation: ExplanationRecord) -> str:
+def _time(explanation: Explanation) -> str:
     statistics = explanation.statistics
     checks = seconds_text(statistics.check_seconds)
     spent = f"{seconds_text(statistics.seconds)}, {checks} of it in checks"

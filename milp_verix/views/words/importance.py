@@ -1,8 +1,8 @@
 """The importance of features, and the part of protected ones, in words and as facts."""
 
 from milp_verix.base.number_text import counted, down, nearest, up
-from milp_verix.results.records.importance import ImportanceRecord
-from milp_verix.results.records.relevance import RelevanceRecord
+from milp_verix.results.records.importance import Importance
+from milp_verix.results.records.relevance import Relevance
 from milp_verix.views.words.explanation import about_facts, effort_facts, to_try, words_facts
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
 from milp_verix.views.words.sentences import (
@@ -43,14 +43,14 @@ _TOLD = 5
 """So many features are told in a sentence with their importance."""
 
 
-def importance_headline(found: ImportanceRecord) -> str:
+def importance_headline(found: Importance) -> str:
     """Return the result in a line: ``"Decision “no”: importance of 13 features, exact"``."""
     count = counted(len(found.ranking), "feature")
     how = "exact" if found.exact else "in proven brackets"
     return f"{predicted_text(found)}: importance of {count} ({NAMES[found.index]}), {how}"
 
 
-def importance_outcome(found: ImportanceRecord) -> str:
+def importance_outcome(found: Importance) -> str:
     """Return how far the importance is known."""
     if found.exact:
         return "exact, proven"
@@ -59,7 +59,7 @@ def importance_outcome(found: ImportanceRecord) -> str:
     return f"proven brackets, {up(widest, 2)} wide at most: {reason}"
 
 
-def bracket_of(found: ImportanceRecord, feature: int) -> str:
+def bracket_of(found: Importance, feature: int) -> str:
     """Return ``"0.25"``, or ``"0.2 to 0.31"`` rounded outward."""
     low, high = found.lower[feature], found.upper[feature]
     if low == high:
@@ -67,7 +67,7 @@ def bracket_of(found: ImportanceRecord, feature: int) -> str:
     return f"{down(low, _DIGITS)} to {up(high, _DIGITS)}"
 
 
-def importance_sentence(found: ImportanceRecord) -> str:
+def importance_sentence(found: Importance) -> str:
     """Return the most important features with their importance, and how far it is proven."""
     labels, ranking, upper = labels_of(found), found.ranking, found.upper  # computed at each call
     none = [feature for feature in ranking if not upper[feature]]
@@ -89,12 +89,12 @@ def importance_sentence(found: ImportanceRecord) -> str:
     return " ".join([claim, how, *_misordered(found), *scope_sentences(found)])
 
 
-def _begun(found: ImportanceRecord) -> str:
+def _begun(found: Importance) -> str:
     asked = f"{decided(found)}{compared(found)}"
     return f"The importance of features for {asked} ({NAMES[found.index]})"
 
 
-def _misordered(found: ImportanceRecord) -> list[str]:
+def _misordered(found: Importance) -> list[str]:
     """Return a sentence on the scores by another tool, if there are any."""
     if found.beside is None:
         return []
@@ -111,7 +111,7 @@ def _misordered(found: ImportanceRecord) -> list[str]:
     return [f"{told}{compared(found)}: {such}{labels[first]} before {labels[second]}."]
 
 
-def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
+def importance_facts(found: Importance) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
     labels, ranking, upper = labels_of(found), found.ranking, found.upper
     told = [
@@ -139,7 +139,7 @@ def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
     return told + effort_facts(found)
 
 
-def _row(found: ImportanceRecord, feature: int) -> str:
+def _row(found: Importance, feature: int) -> str:
     beside = "" if found.beside is None else f"; given {nearest(found.beside[feature], _DIGITS)}"
     return f"{bracket_of(found, feature)}{beside}"
 
@@ -152,7 +152,7 @@ _PARTS = {
 }
 
 
-def relevance_headline(found: RelevanceRecord) -> str:
+def relevance_headline(found: Relevance) -> str:
     """Return the result in a line: ``"Prediction 1: sex is necessary: in every explanation"``."""
     if not (moving := _moving(found)):
         return f"{predicted_text(found)}: {held_told(found, found.features)}"
@@ -161,17 +161,17 @@ def relevance_headline(found: RelevanceRecord) -> str:
     return f"{predicted_text(found)}: {names} {verb} {_PARTS[found.role]}"
 
 
-def relevance_sentence(found: RelevanceRecord) -> str:
+def relevance_sentence(found: Relevance) -> str:
     """Return the part of the protected features, and the people that prove it."""
     return " ".join([_part(found), *scope_sentences(found)])
 
 
-def _moving(found: RelevanceRecord) -> list[int]:
+def _moving(found: Relevance) -> list[int]:
     """Return the protected features that have room to change."""
     return [feature for feature in found.features if feature not in {*found.still}]
 
 
-def _part(found: RelevanceRecord) -> str:
+def _part(found: Relevance) -> str:
     keeping = "keeping " if found.delta is not None else ""
     where = f"In {keeping}{decided(found)}{compared(found)}"
     if not (moving := _moving(found)):
@@ -201,7 +201,7 @@ def _part(found: RelevanceRecord) -> str:
     return f"{told}{with_others} With {joined(own)} as well, {becomes_told(found, point)}."
 
 
-def relevance_outcome(found: RelevanceRecord) -> str:
+def relevance_outcome(found: Relevance) -> str:
     """Return how far the answer is proven."""
     if found.settled:
         return "proven"
@@ -209,7 +209,7 @@ def relevance_outcome(found: RelevanceRecord) -> str:
     return f"{missing}: {found.unknown_reason}"
 
 
-def relevance_facts(found: RelevanceRecord) -> list[tuple[str, str]]:
+def relevance_facts(found: Relevance) -> list[tuple[str, str]]:
     """Return the facts about ``found``."""
     labels = labels_of(found)
     role = _PARTS[found.role] if _moving(found) else held_told(found, found.features)

@@ -11,8 +11,8 @@ import numpy as np
 
 from milp_verix.base.image_shape import image_layout
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanationRecord
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.words.wording import joined, listed_texts, shortened
 
 SHOWN = 12
@@ -139,7 +139,7 @@ def _places(
     return None
 
 
-def message_claim(explanation: ExplanationRecord) -> str | None:
+def message_claim(explanation: Explanation) -> str | None:
     """Return ``"spam as long as “free” stands in it, whatever other words go."``.
 
     None if the input is no text, or if the claim is about less: a narrower ball, one rival. Words
@@ -183,9 +183,9 @@ def marked_words(result: Result) -> list[tuple[str, bool]]:
     if result.inputs is None or result.inputs.passage is None:
         return []
     named: tuple[int, ...] = ()
-    if isinstance(result, ExplanationRecord):
+    if isinstance(result, Explanation):
         named = (*result.explanation, *result.still)
-    elif isinstance(result, ContrastiveExplanationRecord):
+    elif isinstance(result, ContrastiveExplanation):
         named = result.contrast or ()
     passage, counts = result.inputs.passage, result.input.reshape(-1)
     unplaced = [f for f in sorted(named) if counts[f] > 0 and not passage.spans[f]]

@@ -7,8 +7,8 @@ from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import percent
 from milp_verix.inputs.labelled import Labels, values_by_label
 from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanationRecord
-from milp_verix.results.records.ranges import FeatureRange, RangesRecord
+from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanation
+from milp_verix.results.records.ranges import FeatureRange, Ranges
 from milp_verix.views.words.contrast import at_costs, contrast_sentence, limits_told
 from milp_verix.views.words.labels import change_texts, labels_of
 from milp_verix.views.words.ranges import condition_text, is_whole, ranges_sentence
@@ -35,7 +35,7 @@ LIMITS = (
 )
 
 
-def reasons_of(found: RangesRecord, importance: Any) -> list[FeatureRange]:
+def reasons_of(found: Ranges, importance: Any) -> list[FeatureRange]:
     """Return the ranges that say something, the most important first.
 
     A range that is all of its feature's domain says nothing, nor does a feature that stays as it
@@ -62,7 +62,7 @@ def reasons_of(found: RangesRecord, importance: Any) -> list[FeatureRange]:
     return sorted(told, key=lambda one: -abs(weights[one.feature]))
 
 
-def reason_text(found: RangesRecord, one: FeatureRange) -> str:
+def reason_text(found: Ranges, one: FeatureRange) -> str:
     """Return ``"income is at most 37 thousand a year (here: 26)"``."""
     labels = labels_of(found)
     told = condition_text(found, one, labels)
@@ -70,7 +70,7 @@ def reason_text(found: RangesRecord, one: FeatureRange) -> str:
     return told if told.endswith(f" {here}") else f"{told} (here: {here})"
 
 
-def others_text(found: RangesRecord, reasons: Sequence[FeatureRange], shown: int) -> str:
+def others_text(found: Ranges, reasons: Sequence[FeatureRange], shown: int) -> str:
     """Return the sentence on ``reasons`` beyond those ``shown``, and on all other features."""
     kept = [one.feature for one in reasons]
     told = []
@@ -83,7 +83,7 @@ def others_text(found: RangesRecord, reasons: Sequence[FeatureRange], shown: int
     return " ".join([*told, *rules_told(found)])
 
 
-def changes_of(contrast: ContrastiveExplanationRecord) -> list[str]:
+def changes_of(contrast: ContrastiveExplanation) -> list[str]:
     """Return each change that is enough, in words: the least first."""
     points: list[Counterfactual] = []
     if contrast.counterfactual is not None:
@@ -94,7 +94,7 @@ def changes_of(contrast: ContrastiveExplanationRecord) -> list[str]:
     ]
 
 
-def least_text(contrast: ContrastiveExplanationRecord | None) -> str:
+def least_text(contrast: ContrastiveExplanation | None) -> str:
     """Return what is proven of the changes, and within which limits they were sought."""
     if contrast is None:
         return "No change was looked for."
@@ -127,7 +127,7 @@ def least_text(contrast: ContrastiveExplanationRecord | None) -> str:
 
 
 def proven_texts(
-    found: RangesRecord, contrast: ContrastiveExplanationRecord | None, proof: str | None
+    found: Ranges, contrast: ContrastiveExplanation | None, proof: str | None
 ) -> list[str]:
     """Return what is proven, what was run, and the ``proof`` in words."""
     told = [f"Proven: {ranges_sentence(found)}"]
@@ -136,7 +136,7 @@ def proven_texts(
     return [*told, proof or "No file with the proof was written beside this page."]
 
 
-def _share(found: RangesRecord, one: FeatureRange) -> float:
+def _share(found: Ranges, one: FeatureRange) -> float:
     """Return the share of a feature's room, or of its words, that is in its range."""
     if one.lower is None or one.upper is None or one.least is None or one.most is None:
         assert found.inputs is not None

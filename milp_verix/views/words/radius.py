@@ -6,9 +6,9 @@ from math import floor
 from milp_verix.base.number_text import counted, down, percent, up
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share
-from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.radius import RadiusBracket, RobustnessRadiiRecord
-from milp_verix.results.records.sweep import EpsilonSweepRecord
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.radius import RadiusBracket, RobustnessRadii
+from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.views.words.explanation import (
     effort_facts,
     question_facts,
@@ -44,7 +44,7 @@ _TOLD = 3
 """So many radii of single features are told in a sentence."""
 
 
-def sweep_headline(sweep: EpsilonSweepRecord) -> str:
+def sweep_headline(sweep: EpsilonSweep) -> str:
     """Return the result in a line: ``"Prediction 7, explained at 3 radii: 618, 253, 123 of 784"``.
 
     The sizes are those of the explanations, from the largest radius to the smallest.
@@ -56,14 +56,14 @@ def sweep_headline(sweep: EpsilonSweepRecord) -> str:
     return f"{predicted_text(first)}, explained at {radii}: " + (f"{sizes} of {count}")
 
 
-def sweep_outcome(sweep: EpsilonSweepRecord) -> str:
+def sweep_outcome(sweep: EpsilonSweep) -> str:
     """Return how far the explanations are decided."""
     if sweep.minimal:
         return "locally minimal at each radius"
     return f"features undecided: {', '.join(str(len(level.unknown)) for level in sweep.levels)}"
 
 
-def bracket_text(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
+def bracket_text(found: RobustnessRadii, bracket: RadiusBracket) -> str:
     """Return ``"0.0228 to 0.02303"``, ``"irrelevant up to 1"`` or ``"at least 0.5"``.
 
     Features without room to change are not irrelevant: ``"stays as it is"``.
@@ -85,7 +85,7 @@ def bracket_text(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
     return f"{lower} to {up(factor * bracket.upper)}{unit}"
 
 
-def unit_of(found: RobustnessRadiiRecord) -> tuple[float, str]:
+def unit_of(found: RobustnessRadii) -> tuple[float, str]:
     """Return a factor for radii of several features, and the words that follow their numbers."""
     if found.inputs is None or found.scale is None:
         return 1.0, norm_told(found)
@@ -97,7 +97,7 @@ def unit_of(found: RobustnessRadiiRecord) -> tuple[float, str]:
     return 1.0, " times the given radii"
 
 
-def single_feature(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> Feature | None:
+def single_feature(found: RobustnessRadii, bracket: RadiusBracket) -> Feature | None:
     """Return the one described feature that a bracket is about, or None."""
     if found.inputs is None or found.scale is None or len(bracket.features) != 1:
         return None
@@ -105,7 +105,7 @@ def single_feature(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> Feat
 
 
 def feature_ends(
-    found: RobustnessRadiiRecord, bracket: RadiusBracket
+    found: RobustnessRadii, bracket: RadiusBracket
 ) -> tuple[float, float | None, float]:
     """Return the ends of a bracket of one described feature, and its reach, in its own unit.
 
@@ -122,7 +122,7 @@ def feature_ends(
     return lower, high, bracket.reach * scale
 
 
-def _feature_text(found: RobustnessRadiiRecord, bracket: RadiusBracket, feature: Feature) -> str:
+def _feature_text(found: RobustnessRadii, bracket: RadiusBracket, feature: Feature) -> str:
     lower, upper, reach = feature_ends(found, bracket)
     unit = f" {feature.unit}" if feature.unit else ""
     if bracket.irrelevant:
@@ -141,7 +141,7 @@ def _feature_text(found: RobustnessRadiiRecord, bracket: RadiusBracket, feature:
     return f"{down(lower)} to {up(upper)}{unit}"
 
 
-def radii_headline(found: RobustnessRadiiRecord) -> str:
+def radii_headline(found: RobustnessRadii) -> str:
     """Return the result in a line: ``"Prediction 7, robustness radius 0.0228 to 0.02303"``."""
     prediction = predicted_text(found)
     count = counted(len(found.groups), "feature")
@@ -152,7 +152,7 @@ def radii_headline(found: RobustnessRadiiRecord) -> str:
     return f"{prediction}, robustness radius{of}: {bracket_text(found, found.bracket)}"
 
 
-def radii_outcome(found: RobustnessRadiiRecord) -> str:
+def radii_outcome(found: RobustnessRadii) -> str:
     """Return how many brackets are as narrow as asked for."""
     open_ = sum(not bracket.settled for bracket in found.brackets)
     if open_:
@@ -160,7 +160,7 @@ def radii_outcome(found: RobustnessRadiiRecord) -> str:
     return f"proven within {percent(found.tolerance)} %"
 
 
-def sweep_sentence(sweep: EpsilonSweepRecord) -> str:
+def sweep_sentence(sweep: EpsilonSweep) -> str:
     """Return the sizes of the explanations in words, from the largest radius to the smallest."""
     first = sweep.levels[0]
     count = counted(len(first.groups), "feature")
@@ -176,21 +176,21 @@ def sweep_sentence(sweep: EpsilonSweepRecord) -> str:
     return " ".join([*told, *bounds_told(first)])
 
 
-def _level_told(level: ExplanationRecord) -> str:
+def _level_told(level: Explanation) -> str:
     """Return ``"2 at ε = 0.1"``, and radii of features' own with the values they are around."""
     if own_radii(level):
         return f"{level.size}, {', '.join(room_parts(level, range(len(level.groups)), False))}"
     return f"{level.size} at {radius_text(level)}{norm_told(level)}"
 
 
-def radii_sentence(found: RobustnessRadiiRecord) -> str:
+def radii_sentence(found: RobustnessRadii) -> str:
     """Return how far features may move in words, and what a farther change does."""
     if found.each:
         return " ".join([*_alone(found), *bounds_told(found)])
     return " ".join([*_bracket_told(found, found.bracket), *rules_told(found)])
 
 
-def _bracket_told(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[str]:
+def _bracket_told(found: RobustnessRadii, bracket: RadiusBracket) -> list[str]:
     others = len(bracket.features) < len(found.groups)
     told = []
     if bracket.lower > 0 or bracket.irrelevant:
@@ -207,7 +207,7 @@ def _bracket_told(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[
     return told
 
 
-def _reach_told(found: RobustnessRadiiRecord, bracket: RadiusBracket, *, others: bool) -> list[str]:
+def _reach_told(found: RobustnessRadii, bracket: RadiusBracket, *, others: bool) -> list[str]:
     """Return how far the features of a bracket may move, rounded down, as parts of a sentence."""
     radii = None
     if found.inputs is not None and found.scale is not None:
@@ -216,7 +216,7 @@ def _reach_told(found: RobustnessRadiiRecord, bracket: RadiusBracket, *, others:
     return room_parts(near, bracket.features, others)
 
 
-def _alone(found: RobustnessRadiiRecord) -> list[str]:
+def _alone(found: RobustnessRadii) -> list[str]:
     """Return the features that never matter alone, and the proven radii of the least robust."""
     labels = labels_of(found)
     still = {*found.still}
@@ -245,7 +245,7 @@ def _alone(found: RobustnessRadiiRecord) -> list[str]:
     return told or [f"No radius is proven at which {stays_text(found)}."]
 
 
-def _proven_told(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
+def _proven_told(found: RobustnessRadii, bracket: RadiusBracket) -> str:
     """Return the proven radius of one feature in its unit, rounded down; empty for none."""
     feature = single_feature(found, bracket)
     if feature is None:
@@ -255,7 +255,7 @@ def _proven_told(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
     return f"{down(lower)}{unit}" if lower and not feature.unordered else ""
 
 
-def sweep_facts(sweep: EpsilonSweepRecord) -> list[tuple[str, str]]:
+def sweep_facts(sweep: EpsilonSweep) -> list[tuple[str, str]]:
     """Return the facts about ``sweep``, as pairs of a name and a text."""
     first = sweep.levels[0]
     in_words = [("in words", sweep_sentence(sweep))] if first.inputs is not None else []
@@ -277,7 +277,7 @@ def sweep_facts(sweep: EpsilonSweepRecord) -> list[tuple[str, str]]:
     return told + [("note", note) for note in first.notes]
 
 
-def _freed(sweep: EpsilonSweepRecord, number: int) -> str:
+def _freed(sweep: EpsilonSweep, number: int) -> str:
     """Return how many features are irrelevant at a level, were not before, or have no room."""
     free, later = sweep.freed()[number], sweep.added()[number]
     told = f"irrelevant: {counted(free, 'feature')}"
@@ -287,7 +287,7 @@ def _freed(sweep: EpsilonSweepRecord, number: int) -> str:
     return f"{told}; without room to change: {still}" if still else told
 
 
-def radii_facts(found: RobustnessRadiiRecord) -> list[tuple[str, str]]:
+def radii_facts(found: RobustnessRadii) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
     told = words_facts(found, radii_sentence) + question_facts(found)
     told += _each(found) if found.each else _together(found, found.bracket)
@@ -298,7 +298,7 @@ def radii_facts(found: RobustnessRadiiRecord) -> list[tuple[str, str]]:
     return told + effort_facts(found)
 
 
-def _together(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[tuple[str, str]]:
+def _together(found: RobustnessRadii, bracket: RadiusBracket) -> list[tuple[str, str]]:
     count = len(found.groups)
     chosen = f"{len(bracket.features)} of {counted(count, 'feature')}"
     if len(bracket.features) < count:
@@ -314,7 +314,7 @@ def _together(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[tupl
     return told
 
 
-def _each(found: RobustnessRadiiRecord) -> list[tuple[str, str]]:
+def _each(found: RobustnessRadii) -> list[tuple[str, str]]:
     """Return the features irrelevant at all radii, and the others, the smallest radius first."""
     labels = labels_of(found)
     never = sorted({*found.irrelevant} - {*found.still})

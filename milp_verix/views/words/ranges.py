@@ -9,7 +9,7 @@ from math import inf
 
 from milp_verix.base.number_text import counted, exact, percent_of, range_end
 from milp_verix.inputs.features import Feature
-from milp_verix.results.records.ranges import FeatureRange, RangesRecord
+from milp_verix.results.records.ranges import FeatureRange, Ranges
 from milp_verix.views.words.explanation import about_facts, effort_facts, words_facts
 from milp_verix.views.words.labels import SHOWN, FeatureLabels, labels_of
 from milp_verix.views.words.sentences import (
@@ -28,13 +28,13 @@ _WORDS = 6
 _LISTED = 24
 
 
-def ranges_headline(found: RangesRecord) -> str:
+def ranges_headline(found: Ranges) -> str:
     """Return the result in a line: ``"Decision “no”, ranges of 4 of 13 features"``."""
     size, count = len(found.explanation), counted(len(found.groups), "feature")
     return f"{predicted_text(found)}, ranges of {size} of {count}"
 
 
-def ranges_outcome(found: RangesRecord) -> str:
+def ranges_outcome(found: Ranges) -> str:
     """Return how far the ranges are decided."""
     if found.unknown_reason is not None:
         return f"nothing is proven: {found.unknown_reason}"
@@ -49,7 +49,7 @@ def ranges_outcome(found: RangesRecord) -> str:
     return f"proven; {counted(len(reasons), 'step')} beyond them open: {tally(reasons)}"
 
 
-def ranges_sentence(found: RangesRecord) -> str:
+def ranges_sentence(found: Ranges) -> str:
     """Return the claim, and the share of the rows that it covers.
 
     Such as ``"As long as age is between 31 and 47 years, the decision “no” stays, whatever the
@@ -61,7 +61,7 @@ def ranges_sentence(found: RangesRecord) -> str:
     return " ".join([_claim(found), *_covered(found), *bounded])
 
 
-def _claim(found: RangesRecord, *, values: bool = False) -> str:
+def _claim(found: Ranges, *, values: bool = False) -> str:
     """Return the claim, with the ``values`` of features that stay as they are."""
     kept, near = {*found.explanation}, found
     if found.inputs is not None and found.radii is not None:  # rules may tie others to ranges
@@ -76,7 +76,7 @@ def _claim(found: RangesRecord, *, values: bool = False) -> str:
     return claim_text([*([f"as long as {joined(conditions)}"] if conditions else []), *parts])
 
 
-def ranges_facts(found: RangesRecord) -> list[tuple[str, str]]:
+def ranges_facts(found: Ranges) -> list[tuple[str, str]]:
     """Return the facts about ``found``: a row for each range."""
     labels = labels_of(found)
     shown = found.ranges[:_LISTED]
@@ -94,7 +94,7 @@ def ranges_facts(found: RangesRecord) -> list[tuple[str, str]]:
     return told + effort_facts(found)
 
 
-def range_text(found: RangesRecord, one: FeatureRange) -> str:
+def range_text(found: Ranges, one: FeatureRange) -> str:
     """Return a range alone: ``"31 to 47 years"``, ``"sales or tech-support"``, ``"all"``."""
     if one.words is not None:
         return joined(one.words, "or")
@@ -104,7 +104,7 @@ def range_text(found: RangesRecord, one: FeatureRange) -> str:
     return f"{'above ' * above}{low} to {'below ' * below}{high}{unit}"
 
 
-def ends_told(found: RangesRecord, one: FeatureRange) -> tuple[tuple[str, bool], ...]:
+def ends_told(found: Ranges, one: FeatureRange) -> tuple[tuple[str, bool], ...]:
     """Return the ends of a range in words, and whether each number told is just outside.
 
     Ends of the domain are told as they were given, others with few digits as
@@ -120,7 +120,7 @@ def ends_told(found: RangesRecord, one: FeatureRange) -> tuple[tuple[str, bool],
     )
 
 
-def rules_sentence(rules: Sequence[RangesRecord], covered: Sequence[int], rows: int) -> str:
+def rules_sentence(rules: Sequence[Ranges], covered: Sequence[int], rows: int) -> str:
     """Return ``"These 12 rules prove 71 % of the decisions on 45222 rows."``."""
     if not rules:
         return f"No rule was found that covers any of the {counted(rows, 'row')}."
@@ -131,7 +131,7 @@ def rules_sentence(rules: Sequence[RangesRecord], covered: Sequence[int], rows: 
 
 
 def rules_facts(
-    rules: Sequence[RangesRecord], covered: Sequence[int], rows: int
+    rules: Sequence[Ranges], covered: Sequence[int], rows: int
 ) -> list[tuple[str, str]]:
     """Return a fact for each rule: its share of the rows, what it adds, and its claim."""
     told = [("rules", rules_sentence(rules, covered, rows))]
@@ -149,7 +149,7 @@ def rules_facts(
     return told
 
 
-def _fact(found: RangesRecord, one: FeatureRange) -> str:
+def _fact(found: Ranges, one: FeatureRange) -> str:
     told = range_text(found, one)
     if len(found.groups[one.feature]) > 1 and one.ordered:
         told = f"each value changed by {told}"
@@ -158,7 +158,7 @@ def _fact(found: RangesRecord, one: FeatureRange) -> str:
     return told + "".join(f"; {text}" for text in _next(found, one))
 
 
-def _next(found: RangesRecord, one: FeatureRange) -> list[str]:
+def _next(found: Ranges, one: FeatureRange) -> list[str]:
     """Return what happens one step beyond a range, for each end and word."""
     kind = _kind(found, one)
     told: dict[str, list[str]] = {}
@@ -180,7 +180,7 @@ def _next(found: RangesRecord, one: FeatureRange) -> list[str]:
     ]
 
 
-def _covered(found: RangesRecord) -> list[str]:
+def _covered(found: Ranges) -> list[str]:
     """Return a sentence on the rows inside, if some were given."""
     if found.rows is None or found.coverage is None:
         return []
@@ -198,7 +198,7 @@ def _covered(found: RangesRecord) -> list[str]:
     return [f"{share} are such inputs, and all {after}, proven."]
 
 
-def _conditions(found: RangesRecord, *, rule: bool) -> list[str]:
+def _conditions(found: Ranges, *, rule: bool) -> list[str]:
     """Return ``"age is between 31 and 47 years"`` and the like, for each kept feature.
 
     A ``rule`` is about inputs of any row; it tells what changes are from.
@@ -213,7 +213,7 @@ def _conditions(found: RangesRecord, *, rule: bool) -> list[str]:
     return [f"{text}{start * many}" for text, many in zip(told, several, strict=True)]
 
 
-def condition_text(found: RangesRecord, one: FeatureRange, labels: FeatureLabels) -> str:
+def condition_text(found: Ranges, one: FeatureRange, labels: FeatureLabels) -> str:
     """Return a range as a condition: ``"age is between 31 and 47 years"``."""
     name = labels[one.feature]
     if labels.names is None:  # a comma stands between pixels
@@ -236,7 +236,7 @@ def condition_text(found: RangesRecord, one: FeatureRange, labels: FeatureLabels
     return f"{name} is {low if low == high else told}{unit}"
 
 
-def _domain(found: RangesRecord, feature: int) -> tuple[float, float]:
+def _domain(found: Ranges, feature: int) -> tuple[float, float]:
     """Return the ends that the domain has for a feature of one coordinate."""
     if found.inputs is not None:
         return found.inputs.features[feature].lower, found.inputs.features[feature].last
@@ -245,7 +245,7 @@ def _domain(found: RangesRecord, feature: int) -> tuple[float, float]:
     return low, high
 
 
-def is_whole(found: RangesRecord, one: FeatureRange) -> bool:
+def is_whole(found: Ranges, one: FeatureRange) -> bool:
     """Return whether a range is all of its feature's domain, as the description has it."""
     if one.words is not None and found.inputs is not None:
         return len(one.words) == len(found.inputs.features[one.feature].values) > 1
@@ -253,7 +253,7 @@ def is_whole(found: RangesRecord, one: FeatureRange) -> bool:
     return (one.lower, one.upper) == _domain(found, one.feature) and not (kind and kind.missing)
 
 
-def _words(found: RangesRecord, one: FeatureRange) -> str:
+def _words(found: Ranges, one: FeatureRange) -> str:
     words, kind = one.words or (), _kind(found, one)
     missing = [word for word in (kind.values if kind else ()) if word not in words]
     if len(words) > _WORDS and len(missing) < len(words) and missing:
@@ -261,10 +261,10 @@ def _words(found: RangesRecord, one: FeatureRange) -> str:
     return "anything" if not missing and len(words) > 1 else joined(words, "or")
 
 
-def _unit(found: RangesRecord, one: FeatureRange) -> str:
+def _unit(found: Ranges, one: FeatureRange) -> str:
     kind = _kind(found, one)
     return f" {kind.unit}" if kind is not None and kind.unit else ""
 
 
-def _kind(found: RangesRecord, one: FeatureRange) -> Feature | None:
+def _kind(found: Ranges, one: FeatureRange) -> Feature | None:
     return None if found.inputs is None else found.inputs.features[one.feature]

@@ -16,7 +16,7 @@ from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
 from milp_verix.models.loaded_model import BEFORE_LINK
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of, message_claim
 from milp_verix.views.words.wording import (
     described,
@@ -35,7 +35,7 @@ _CHANGES = 6
 _LONGEST_RULE = 60
 
 
-def explanation_sentence(explanation: ExplanationRecord) -> str:
+def explanation_sentence(explanation: Explanation) -> str:
     """Return the claim: ``"The decision “yes” stays, whatever age is, as long as sex is male."``.
 
     Features that were not decided, features that were asked for and the number of rules are in
@@ -174,7 +174,7 @@ def stays_text(result: Result) -> str:
     return f"{told} is not overtaken by {rivals_text(result)}"
 
 
-def _asked(explanation: ExplanationRecord) -> list[str]:
+def _asked(explanation: Explanation) -> list[str]:
     """Return a sentence on features that an explanation had to have, or was to leave out."""
     labels = labels_of(explanation)
     told = [

@@ -19,10 +19,10 @@ from milp_verix.base.number_text import (
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.inputs.radii import common_share
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanationRecord
-from milp_verix.results.records.enumeration import EnumerationRecord
-from milp_verix.results.records.explanation import ExplanationRecord
-from milp_verix.results.records.radius import RobustnessRadiiRecord
+from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanation
+from milp_verix.results.records.enumeration import Enumeration
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.radius import RobustnessRadii
 
 _NORMS = {"linf": "L∞", "l1": "L1", "l2": "L2"}
 _SHOWN_OUTPUTS = 3
@@ -121,12 +121,12 @@ def listed_texts(texts: list[str], noun: str, most: int) -> str:
     return joined([*texts[:most], *([counted(left, noun)] if left > 0 else [])])
 
 
-def size_text(explanation: ExplanationRecord) -> str:
+def size_text(explanation: Explanation) -> str:
     """Return ``"191 of 784 features"``."""
     return f"{explanation.size} of {counted(len(explanation.groups), 'feature')}"
 
 
-def outcome_text(explanation: ExplanationRecord) -> str:
+def outcome_text(explanation: Explanation) -> str:
     """Return how small the explanation is, as far as that is proven.
 
     ``"globally minimum, proven"``; ``"locally minimal, at most 3 features above the minimum"``
@@ -146,7 +146,7 @@ def outcome_text(explanation: ExplanationRecord) -> str:
     return local if explanation.gap is None else f"{local}, {_above(explanation, explanation.gap)}"
 
 
-def bracket_text(explanation: ExplanationRecord) -> str:
+def bracket_text(explanation: Explanation) -> str:
     """Return how many features the smallest explanation has: ``"between 41 and 212"``."""
     least, most = explanation.needed, explanation.size
     if not least:
@@ -154,7 +154,7 @@ def bracket_text(explanation: ExplanationRecord) -> str:
     return str(most) if least == most else f"between {least} and {most}"
 
 
-def _above(explanation: ExplanationRecord, gap: float) -> str:
+def _above(explanation: Explanation, gap: float) -> str:
     if not explanation.lower_bound:
         return "no lower bound proven"
     minimum = f"the minimum{asked_text(explanation)}"
@@ -163,7 +163,7 @@ def _above(explanation: ExplanationRecord, gap: float) -> str:
     return f"at most {counted(int(gap), 'feature')} above {minimum}"
 
 
-def asked_text(explanation: ExplanationRecord) -> str:
+def asked_text(explanation: Explanation) -> str:
     """Return which explanations a minimum is the least of, where not all were asked for."""
     asked = [
         f"{word} {counted(len(features), 'given feature')}"
@@ -190,7 +190,7 @@ def norm_told(result: Result) -> str:
 
 def radius_digits(result: Result) -> int:
     """Return how many digits radii have: few, rounded down, of proven ones."""
-    return FEW_DIGITS if isinstance(result, RobustnessRadiiRecord) else MOST_DIGITS
+    return FEW_DIGITS if isinstance(result, RobustnessRadii) else MOST_DIGITS
 
 
 def radius_text(result: Result, *, short: bool = False) -> str:
@@ -247,17 +247,17 @@ def _output(result: Result, several: str) -> str:
     return "the output" if one else f"{several} output"
 
 
-def less_text(found: ContrastiveExplanationRecord) -> str:
+def less_text(found: ContrastiveExplanation) -> str:
     """Return ``"change of fewer features"``, or what is cheaper where features have costs."""
     return "cheaper change at the given costs" if found.costs else "change of fewer features"
 
 
-def headline(explanation: ExplanationRecord) -> str:
+def headline(explanation: Explanation) -> str:
     """Return the result in a line: ``"Prediction 7, explained by 191 of 784 features"``."""
     return f"{predicted_text(explanation)}, explained by {size_text(explanation)}"
 
 
-def contrast_headline(found: ContrastiveExplanationRecord) -> str:
+def contrast_headline(found: ContrastiveExplanation) -> str:
     """Return the result in a line: ``"Prediction 7, changed to 2 by 6 of 64 features"``."""
     prediction = predicted_text(found)
     if found.contrast is None or found.counterfactual is None:
@@ -270,7 +270,7 @@ def contrast_headline(found: ContrastiveExplanationRecord) -> str:
     return told if found.distance is None else f"{told}, at distance {distance_text(found)}"
 
 
-def distance_text(found: ContrastiveExplanationRecord) -> str:
+def distance_text(found: ContrastiveExplanation) -> str:
     """Return the distance of the change, rounded up; if it is proven to be the least, so is this.
 
     It has four digits, and more where no change is to be nearer than it by a share of 0.1 %.
@@ -281,7 +281,7 @@ def distance_text(found: ContrastiveExplanationRecord) -> str:
     return next(near, exact(distance)) if found.proven else up(distance)
 
 
-def contrast_outcome(found: ContrastiveExplanationRecord) -> str:
+def contrast_outcome(found: ContrastiveExplanation) -> str:
     """Return the claim that is proven of a contrast, in words."""
     if found.robust:
         return f"proven: no change in the ball{held_text(found)} {change_text(found)}"
@@ -299,7 +299,7 @@ def contrast_outcome(found: ContrastiveExplanationRecord) -> str:
     return f"not proven: none {where} {fewer} than {down(found.lower_bound or 0.0)}"
 
 
-def held_text(found: ContrastiveExplanationRecord) -> str:
+def held_text(found: ContrastiveExplanation) -> str:
     """Return the words for changes that leave the features alone that must not change, if any."""
     features = () if found.inputs is None else found.inputs.features
     one_way = any(f.only for i, f in enumerate(features) if i not in found.must_not)
@@ -314,7 +314,7 @@ def held_text(found: ContrastiveExplanationRecord) -> str:
     return f" that leaves {told} alone{directions}"
 
 
-def enumeration_headline(found: EnumerationRecord) -> str:
+def enumeration_headline(found: Enumeration) -> str:
     """Return the result in a line: how many of each kind, and whether these are all."""
     kinds = f"{len(found.abductive)} abductive and {len(found.contrastive)} contrastive"
     complete = "complete" if found.complete else "not complete"

@@ -21,9 +21,9 @@ from milp_verix.base.errors import printable
 from milp_verix.base.number_text import exact, nearest
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import radii_of_coordinates
-from milp_verix.results.records.audit import AuditRecord
+from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.figures.parts.sheet import MARGIN, Sheet
 from milp_verix.views.figures.parts.style import INK, Coloured, Status, legend, typeset
 from milp_verix.views.words.wording import shortened
@@ -234,7 +234,7 @@ class AuditStatus(Coloured):
     STILL = Status.STILL.value, Status.STILL.colour
 
 
-def audit_statuses(audit: AuditRecord) -> tuple[AuditStatus, ...]:
+def audit_statuses(audit: Audit) -> tuple[AuditStatus, ...]:
     """Return the status of each feature.
 
     Outside of a set that is not sound, features are missing or undecided only if the audit found a
@@ -256,7 +256,7 @@ def audit_statuses(audit: AuditRecord) -> tuple[AuditStatus, ...]:
 
 
 def chosen(
-    explanation: ExplanationRecord, limit: int, among: Collection[int] | None = None
+    explanation: Explanation, limit: int, among: Collection[int] | None = None
 ) -> tuple[int, ...]:
     """Return at most ``limit`` features whose counterfactuals to show, by class, then ascending.
 

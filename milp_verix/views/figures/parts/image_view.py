@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.base.errors import InputError
 from milp_verix.base.image_shape import image_layout
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.figures.parts.style import Status, statuses
 from verix_encodings.arrays import BoolArray, FloatArray
 
@@ -157,7 +157,7 @@ def image_view(result: Result, image_shape: tuple[int, ...] | None = None) -> Im
     )
 
 
-def status_masks(view: ImageView, explanation: ExplanationRecord) -> dict[Status, BoolArray]:
+def status_masks(view: ImageView, explanation: Explanation) -> dict[Status, BoolArray]:
     """Return for each status the pixels that have it, shape (height, width).
 
     A pixel with several features is in the explanation if any of them is, else undecided if any
@@ -205,7 +205,7 @@ def greys(colours: FloatArray) -> FloatArray:
     return grey
 
 
-def sensitivity_map(view: ImageView, explanation: ExplanationRecord) -> FloatArray | None:
+def sensitivity_map(view: ImageView, explanation: Explanation) -> FloatArray | None:
     """Return the sensitivity of each pixel, shape (height, width), or None where there is none.
 
     A pixel with several features shows the one with the largest magnitude.

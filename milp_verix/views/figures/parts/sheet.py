@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.figures.parts.image_view import ImageView
 from milp_verix.views.figures.parts.style import (
     INK,
@@ -90,7 +90,7 @@ class Sheet:
             **{"va": "top", "color": INK, "fontsize": _SMALL_SIZE, "parse_math": False, **style},
         )
 
-    def header(self, explanation: ExplanationRecord) -> None:
+    def header(self, explanation: Explanation) -> None:
         """Write the headline of ``explanation`` and, below it, its claim."""
         self.titled(headline(explanation), outcome_text(explanation), explanation)
 

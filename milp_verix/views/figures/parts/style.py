@@ -17,7 +17,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted
-from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.words.wording import rivals_text
 from verix_encodings.arrays import FloatArray
 
@@ -75,7 +75,7 @@ class Status(Coloured):
         return self in (Status.EXPLANATION, Status.UNDECIDED)
 
 
-def statuses(explanation: ExplanationRecord) -> tuple[Status, ...]:
+def statuses(explanation: Explanation) -> tuple[Status, ...]:
     """Return the status of each feature."""
     result = [Status.IRRELEVANT] * len(explanation.groups)
     for feature in explanation.still:
@@ -148,7 +148,7 @@ def colour_bar(image: AxesImage, axes: Axes, label: str) -> None:
     axes.set_xlabel(label, **LABEL)
 
 
-def sensitivity_label(explanation: ExplanationRecord) -> str:
+def sensitivity_label(explanation: Explanation) -> str:
     """Return the meaning of the sensitivity of a feature, which its order gives it."""
     if explanation.order in ("influence", "adaptive"):
         named = "another prediction" if explanation.against is None else rivals_text(explanation)
@@ -165,7 +165,7 @@ _SENSITIVITY = {
 }
 
 
-def gallery_heading(shown: int, explanation: ExplanationRecord, drawn: str = "") -> str:
+def gallery_heading(shown: int, explanation: Explanation, drawn: str = "") -> str:
     """Return the heading of a gallery: ``"8 of 191 counterfactuals"``, and a key to the outline.
 
     ``drawn`` follows the count, for pictures that are not the counterfactuals themselves.

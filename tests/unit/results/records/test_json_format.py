@@ -15,7 +15,6 @@ import pytest
 
 from milp_verix import Enumeration, Explanation, InputError, explain
 from milp_verix.results.records.base import array_hash
-from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import dump, load
 from milp_verix.views.figures.any_result import plot
 from milp_verix.views.words.explanation import facts
@@ -52,8 +51,8 @@ def test_an_explanation_is_pickled_and_copied() -> None:
 
 @pytest.mark.slow
 def test_a_record_alone_is_read_written_told_and_drawn() -> None:
-    record = load(explained().to_json(), ExplanationRecord)
-    assert type(record) is ExplanationRecord
+    record = load(explained().to_json(), Explanation)
+    assert type(record) is Explanation
     assert not hasattr(record, "plot")
     assert dump(record) == explained().to_json()
     assert facts(record) == facts(explained())

@@ -24,7 +24,7 @@ from milp_verix import (
     integer,
 )
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.results.records.ranges import FeatureRange, RangesRecord
+from milp_verix.results.records.ranges import FeatureRange
 from milp_verix.searches.ranges.checks import QuickBounds
 from milp_verix.views.words.ranges import rules_facts
 from tests.support import digits_example as digits
@@ -61,7 +61,7 @@ def _inside(case: MixedCase, one: FeatureRange, value: int) -> bool:
     return one.lower <= value <= one.upper
 
 
-def _box(case: MixedCase, found: RangesRecord, points: list[Values]) -> list[Values]:
+def _box(case: MixedCase, found: Ranges, points: list[Values]) -> list[Values]:
     return [p for p in points if all(_inside(case, one, p[one.feature]) for one in found.ranges)]
 
 
