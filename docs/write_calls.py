@@ -148,7 +148,7 @@ TYPES = {
     "Inputs": "milp_verix.inputs.inputs",
     "NetworkLike": "milp_verix.models.onnx.onnx_network",
     "Check": "milp_verix.results.check",
-    "Comparison": "milp_verix.results.comparison",
+    "Comparison": "milp_verix.results.records.comparison",
     "Pair": "milp_verix.results.records.comparison",
     "Rules": "milp_verix.results.rules",
     "Certifiable": "milp_verix.certificates.certify",

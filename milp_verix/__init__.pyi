@@ -59,13 +59,13 @@ from .oracle.verdict import (
 )
 from .problem.search import Search as Search
 from .results.check import Check as Check
-from .results.comparison import (
-    Comparison as Comparison,
-    Run as Run,
-)
 from .results.records.audit import Audit as Audit
 from .results.records.base import Counterfactual as Counterfactual
-from .results.records.comparison import Disagreement as Disagreement
+from .results.records.comparison import (
+    Comparison as Comparison,
+    Disagreement as Disagreement,
+    Run as Run,
+)
 from .results.records.contrast import ContrastiveExplanation as ContrastiveExplanation
 from .results.records.enumeration import Enumeration as Enumeration
 from .results.records.explanation import Explanation as Explanation

@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from milp_verix.problem.features import CostsLike, FeaturesLike
     from milp_verix.problem.options import ClassLike, InputLike, OrderLike
     from milp_verix.results.check import Check
-    from milp_verix.results.comparison import Comparison
     from milp_verix.results.earlier import EarlierContrast, EarlierImportance, EarlierResult
     from milp_verix.results.records.audit import Audit
-    from milp_verix.results.records.comparison import Pair
+    from milp_verix.results.records.comparison import Comparison, Pair
     from milp_verix.results.records.contrast import ContrastiveExplanation
     from milp_verix.results.records.enumeration import Enumeration
     from milp_verix.results.records.explanation import Explanation

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from milp_verix.oracle.check_program import encode_problem
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
-from milp_verix.results.records.comparison import Disagreement, Pair, RunRecord
+from milp_verix.results.records.comparison import Disagreement, Pair, Run
 from milp_verix.results.records.explanation import Explanation
 from verix_encodings import Interval, interval_bounds
 from verix_encodings.arrays import BoolArray
@@ -30,7 +30,7 @@ _Claims: TypeAlias = Iterator[tuple[tuple[int, ...], int]]
 
 def contradictions(
     problem: PosedProblem,
-    runs: Sequence[RunRecord],
+    runs: Sequence[Run],
     checks: Sequence[Sequence[int]],
     search: Search,
 ) -> tuple[Disagreement, ...]:
@@ -66,7 +66,7 @@ def contradictions(
     return tuple(found.values())
 
 
-def _counterfactuals(run: RunRecord) -> list[NDArray[Any]]:
+def _counterfactuals(run: Run) -> list[NDArray[Any]]:
     if run.explanation is None:
         return [v.witness for v in run.verdicts if v.witness is not None]
     return [found.input for found in run.explanation.counterfactuals.values()]
@@ -90,7 +90,7 @@ def _within(checks: Sequence[Sequence[int]], moved: BoolArray) -> BoolArray:
     return within
 
 
-def _refuted_checks(run: RunRecord, checks: Sequence[Sequence[int]], within: BoolArray) -> _Claims:
+def _refuted_checks(run: Run, checks: Sequence[Sequence[int]], within: BoolArray) -> _Claims:
     """Yield the first check that each point refutes, of those that hold; the smallest first."""
     holding = [number for number, verdict in enumerate(run.verdicts) if verdict.holds]
     holding.sort(key=lambda number: len(checks[number]))

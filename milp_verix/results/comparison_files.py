@@ -15,11 +15,11 @@ from milp_verix.base.stored_kinds import Norm
 from milp_verix.oracle.verdict import Answer
 from milp_verix.results.records.comparison import (
     CheckRecord,
-    ComparisonRecord,
+    Comparison,
     Disagreement,
     Pair,
     ProgramSize,
-    RunRecord,
+    Run,
     Skipped,
 )
 from milp_verix.results.records.comparison_file import (
@@ -35,7 +35,7 @@ from milp_verix.results.records.comparison_file import (
 
 
 def write_json(
-    comparison: ComparisonRecord, path: str | Path | None = None, *, indent: int | None = None
+    comparison: Comparison, path: str | Path | None = None, *, indent: int | None = None
 ) -> str:
     """Return ``comparison`` as JSON text, and write it to ``path`` if given."""
     own = {
@@ -53,7 +53,7 @@ def write_json(
     return written(text, path)
 
 
-def write_csv(comparison: ComparisonRecord, path: str | Path | None = None) -> str:
+def write_csv(comparison: Comparison, path: str | Path | None = None) -> str:
     """Return ``comparison`` as CSV text, and write it to ``path`` if given.
 
     A line for each pair that was skipped follows, with the reason. What a solver does not tell is
@@ -67,12 +67,12 @@ def write_csv(comparison: ComparisonRecord, path: str | Path | None = None) -> s
     return written_as_csv(CSV_COLUMNS, lines, path)
 
 
-def write_each(comparison: ComparisonRecord, path: str | Path | None = None) -> str:
+def write_each(comparison: Comparison, path: str | Path | None = None) -> str:
     """Return a line for each check and run as CSV text, and write it to ``path`` if given."""
     return written_as_csv(EACH_COLUMNS, each_line(comparison), path)
 
 
-def each_line(comparison: ComparisonRecord) -> list[dict[str, Any]]:
+def each_line(comparison: Comparison) -> list[dict[str, Any]]:
     """Return a mapping from ``EACH_COLUMNS`` for each check and run.
 
     Raises ``InputError`` for a comparison of explanations, whose checks differ.
@@ -87,7 +87,7 @@ def each_line(comparison: ComparisonRecord) -> list[dict[str, Any]]:
     ]
 
 
-def compared_checks(comparison: ComparisonRecord) -> ComparedChecks:
+def compared_checks(comparison: Comparison) -> ComparedChecks:
     """Return what the journal of a study keeps of ``comparison``."""
     return {
         "model": comparison.model,
@@ -164,7 +164,7 @@ EACH_COLUMNS = (
 )
 
 
-def record(run: RunRecord) -> RunNumbers:
+def record(run: Run) -> RunNumbers:
     """Return the numbers of ``run`` by the names in ``COLUMNS``."""
     own = {
         **_pair(run.pair),
@@ -179,7 +179,7 @@ def record(run: RunRecord) -> RunNumbers:
     return cast(RunNumbers, parts)
 
 
-def _run(run: RunRecord) -> RunRow:
+def _run(run: Run) -> RunRow:
     answers = tuple(answer.value for answer in run.answers)
     left = {"stopped": run.stopped, "notes": run.notes, "trace": run.trace}
     return cast(RunRow, {**record(run), "answers": answers, **left})

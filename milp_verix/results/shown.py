@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from milp_verix.oracle.verdict import Verdict
     from milp_verix.results.records.audit import Audit
     from milp_verix.results.records.base import Counterfactual, Result
-    from milp_verix.results.records.comparison import ComparisonRecord
+    from milp_verix.results.records.comparison import Comparison
     from milp_verix.results.records.explanation import Explanation
     from milp_verix.results.records.json_format import StoredResult
     from milp_verix.results.records.ranges import Ranges
@@ -181,21 +181,21 @@ def rules_summary(rules: "Sequence[Ranges]", covered: Sequence[int], rows: int) 
     return table_of(rules_facts(rules, covered, rows))
 
 
-def comparison_table(found: "ComparisonRecord") -> "Table":
+def comparison_table(found: "Comparison") -> "Table":
     """Return a rich table with a row for each run of a comparison."""
     from milp_verix.views.words.comparison import table
 
     return table(found)
 
 
-def comparison_plot(found: "ComparisonRecord", path: str | Path | None) -> "Figure":
+def comparison_plot(found: "Comparison", path: str | Path | None) -> "Figure":
     """Draw how long each run of a comparison took, and on what."""
     from milp_verix.views.figures.comparison_plot import plot_comparison
 
     return plot_comparison(found, path)
 
 
-def comparison_html(found: "ComparisonRecord") -> str:
+def comparison_html(found: "Comparison") -> str:
     """Return a comparison as notebooks show it."""
     from milp_verix.views.pages.result_page import comparison_html as shown
 

@@ -12,7 +12,7 @@ from milp_verix.base.files import written
 from milp_verix.base.stored_numbers import json_in, parsed
 from milp_verix.results.comparison_files import write_json
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.comparison import ComparisonRecord
+from milp_verix.results.records.comparison import Comparison
 from milp_verix.results.records.comparison_file import ComparisonFile
 from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.conversion import converted
@@ -72,7 +72,7 @@ def write_report(
         raise InputError(f"{path} is the source of the report; name another file for the page")
     if isinstance(source, Result | EpsilonSweep):
         text = result_page(source, counterfactuals=many)
-    elif isinstance(source, ComparisonRecord):
+    elif isinstance(source, Comparison):
         data = parsed(write_json(source))
         text = comparison_page(StoredComparison(source.model, data["runs"], data))
     elif isinstance(source, SolverStudy):

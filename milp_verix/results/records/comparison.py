@@ -17,9 +17,14 @@ from milp_verix.base.files import replacing
 from milp_verix.base.number_text import counted, exact
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.oracle.verdict import Answer, Verdict
+from milp_verix.results import shown
 from milp_verix.results.records.explanation import Explanation
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
     from verix_encodings import Encoding
 
 
@@ -122,7 +127,7 @@ class SolverTime:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RunRecord(Compared):
+class Run(Compared):
     """The answers of one pair, and the effort that they took.
 
     ``answers`` holds one for each check, or, of an explanation, one for each feature: ``HOLDS`` for
@@ -136,6 +141,8 @@ class RunRecord(Compared):
     contrast; of a minimum, ``master`` is the method that raised the bound, and the ``trace`` has
     the seconds, the best cost and the bound at each change.
     """
+
+    __module__ = "milp_verix"
 
     pair: Pair
     version: str
@@ -214,7 +221,7 @@ class Disagreement(Compared):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComparisonRecord(Compared):
+class Comparison(Compared):
     """The same question to several pairs of solver and formulation.
 
     ``checks`` are those compared, each the free ones of ``features`` features; None where
@@ -223,6 +230,8 @@ class ComparisonRecord(Compared):
     ``rules``, as texts, narrow the question. ``time_limit`` holds for the whole comparison, in
     seconds.
     """
+
+    __module__ = "milp_verix"
 
     model: str
     sha256: str
@@ -233,7 +242,7 @@ class ComparisonRecord(Compared):
     checks: tuple[tuple[int, ...], ...] | None
     features: int
     rounds: int
-    runs: tuple[RunRecord, ...]
+    runs: tuple[Run, ...]
     skipped: tuple[Skipped, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
     stopped: str | None = None
@@ -270,3 +279,55 @@ class ComparisonRecord(Compared):
     def __repr__(self) -> str:
         state = "all agree" if self.agree else counted(len(self.disagreements), "disagreement")
         return f"Comparison({self.model}: {counted(len(self.runs), 'run')}, {state})"
+
+    def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
+        """Return the comparison as JSON, and write it to ``path`` if given."""
+        from milp_verix.results import comparison_files
+
+        return comparison_files.write_json(self, path, indent=indent)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return a line for each run as CSV, and write it to ``path`` if given."""
+        from milp_verix.results import comparison_files
+
+        return comparison_files.write_csv(self, path)
+
+    def each_to_csv(self, path: str | Path | None = None) -> str:
+        """Return a line for each check and run as CSV, and write it to ``path`` if given.
+
+        The columns are the fields of
+        :class:`~milp_verix.results.records.comparison.CheckRecord`; what a solver does not tell
+        is empty. Raises ``InputError`` for a comparison of explanations, whose checks differ.
+        """
+        from milp_verix.results import comparison_files
+
+        return comparison_files.write_each(self, path)
+
+    def each(self) -> "pd.DataFrame":
+        """Return the same as a pandas DataFrame: a row for each check and run.
+
+        Raises as :meth:`each_to_csv` does, and ``InputError`` where pandas is not installed.
+        """
+        from milp_verix.inputs.frame import pandas
+        from milp_verix.results import comparison_files
+
+        columns = comparison_files.EACH_COLUMNS
+        return pandas().DataFrame(comparison_files.each_line(self), columns=list(columns))
+
+    def table(self) -> "Table":
+        """Return a rich table with a row for each run."""
+        return shown.comparison_table(self)
+
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Draw how long each run took, and on what; write it to ``path`` if given."""
+        return shown.comparison_plot(self, path)
+
+    def write_disagreements(self, folder: str | Path = ".") -> list[Path]:
+        """Write each disagreement to ``disagreement-N.lp`` in ``folder``; return the paths."""
+        paths = [Path(folder) / f"disagreement-{i + 1}.lp" for i in range(len(self.disagreements))]
+        for disagreement, path in zip(self.disagreements, paths, strict=True):
+            disagreement.write(path)
+        return paths
+
+    def _repr_html_(self) -> str:
+        return shown.comparison_html(self)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted, exact
 from milp_verix.oracle.verdict import Answer
-from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
+from milp_verix.results.records.comparison import Comparison, Run
 from milp_verix.views.figures.gap_plot import gap_figure
 from milp_verix.views.figures.parts.described_rows import key_above
 from milp_verix.views.figures.parts.sheet import MARGIN, Drawing, Sheet
@@ -31,7 +31,7 @@ _PARTS = {
 }
 
 
-def plot_comparison(comparison: ComparisonRecord, path: str | Path | None = None) -> Drawing:
+def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> Drawing:
     """Draw how long each run took, and on what; of minima, how best cost and bound close in.
 
     The picture is written to ``path`` if given.
@@ -46,7 +46,7 @@ def plot_comparison(comparison: ComparisonRecord, path: str | Path | None = None
     return drawn(lambda: _figure(comparison), path)
 
 
-def _figure(comparison: ComparisonRecord) -> Drawing:
+def _figure(comparison: Comparison) -> Drawing:
     runs = comparison.runs
     labels = [str(run.pair) for run in runs]
     beside = [_beside(run) for run in runs]
@@ -66,13 +66,13 @@ def _figure(comparison: ComparisonRecord) -> Drawing:
     return sheet.figure
 
 
-def _headline(comparison: ComparisonRecord) -> str:
+def _headline(comparison: Comparison) -> str:
     if comparison.disagreements:
         return f"{counted(len(comparison.disagreements), 'disagreement')} between solvers"
     return f"{counted(len(comparison.runs), 'run')}, no disagreement"
 
 
-def _facts(comparison: ComparisonRecord) -> str:
+def _facts(comparison: Comparison) -> str:
     question = "one explanation"
     if comparison.checks is not None:
         question = counted(len(comparison.checks), "check")
@@ -81,12 +81,12 @@ def _facts(comparison: ComparisonRecord) -> str:
     return "   ·   ".join([shortened(comparison.model, 36), question, ball, *rounds])
 
 
-def _beside(run: RunRecord) -> str:
+def _beside(run: Run) -> str:
     stopped = "" if run.stopped is None else f"   ·   stopped: {run.stopped}"
     return f"{seconds_text(run.seconds)}{stopped}   ·   {_counts(run)}"
 
 
-def _counts(run: RunRecord) -> str:
+def _counts(run: Run) -> str:
     if run.size is None:
         answers = [f"{run.count(Answer.HOLDS)} hold", f"{run.count(Answer.VIOLATED)} violated"]
     else:
@@ -95,7 +95,7 @@ def _counts(run: RunRecord) -> str:
     return ", ".join([*answers, *unknown, counted(run.solves, "solve")])
 
 
-def _bars(axes: Axes, runs: tuple[RunRecord, ...]) -> None:
+def _bars(axes: Axes, runs: tuple[Run, ...]) -> None:
     start = np.zeros(len(runs))
     for part, colour in enumerate(_PARTS.values()):
         length = np.array([_seconds(run)[part] for run in runs])
@@ -108,7 +108,7 @@ def _bars(axes: Axes, runs: tuple[RunRecord, ...]) -> None:
     axes.set_xlabel("seconds", **LABEL)
 
 
-def _seconds(run: RunRecord) -> tuple[float, ...]:
+def _seconds(run: Run) -> tuple[float, ...]:
     """Return the seconds of each part in ``_PARTS``."""
     inside = run.inside
     first = inside.solve_seconds - inside.resolve_seconds

@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 
 from milp_verix.base.number_text import counted, exact
-from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
+from milp_verix.results.records.comparison import Comparison, Run
 from milp_verix.views.figures.parts.sheet import MARGIN, Drawing, Sheet
 from milp_verix.views.figures.parts.style import FRAME, GRID, INK, LABEL, MUTED
 from milp_verix.views.words.wording import norm_text, shortened
@@ -15,7 +15,7 @@ COLOURS = (
 )
 
 
-def gap_figure(comparison: ComparisonRecord) -> Drawing:
+def gap_figure(comparison: Comparison) -> Drawing:
     """Draw the traces of ``comparison``: best costs as lines, lower bounds as dashed lines."""
     height = max(_HEIGHT, 0.3 * len(comparison.runs))
     sheet = Sheet(_LEFT + _WIDTH + _KEY + MARGIN, _TOP + height + 0.6)
@@ -45,7 +45,7 @@ def gap_figure(comparison: ComparisonRecord) -> Drawing:
     return sheet.figure
 
 
-def _draw(axes: Axes, run: RunRecord, colour: str) -> None:
+def _draw(axes: Axes, run: Run, colour: str) -> None:
     points = [*run.trace]
     if points:
         # what is best at the end is so until the end

@@ -11,7 +11,7 @@ from milp_verix.base.number_text import counted
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.comparison import ComparisonRecord
+from milp_verix.results.records.comparison import Comparison
 from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.enumeration import Enumeration
 from milp_verix.results.records.explanation import Explanation
@@ -155,7 +155,7 @@ def result_html(result: StoredResult, figure: Drawing) -> str:
     )
 
 
-def comparison_html(comparison: ComparisonRecord) -> str:
+def comparison_html(comparison: Comparison) -> str:
     """Return a row for each run of ``comparison``, and the remarks."""
     return rendered(
         "notebook_comparison.html",

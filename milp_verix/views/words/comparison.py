@@ -6,14 +6,14 @@ from rich.table import Table
 
 from milp_verix.base.number_text import counted, nearest
 from milp_verix.oracle.verdict import Answer
-from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
+from milp_verix.results.records.comparison import Comparison, Run
 from milp_verix.views.words.fact_table import table_of_rows
 from milp_verix.views.words.wording import joined
 
 TEXTS = 2
 
 
-def headings(comparison: ComparisonRecord) -> tuple[str, ...]:
+def headings(comparison: Comparison) -> tuple[str, ...]:
     """Return the names of the columns; all but the first two hold numbers."""
     answers = {"check": ("holds", "violated"), "explain": ("size",)}.get(
         comparison.task, ("cost", "bound", "master")
@@ -23,12 +23,12 @@ def headings(comparison: ComparisonRecord) -> tuple[str, ...]:
     return ("solver", "formulation", *answers, "unknown", *times, *counts)
 
 
-def rows(comparison: ComparisonRecord) -> list[tuple[str, ...]]:
+def rows(comparison: Comparison) -> list[tuple[str, ...]]:
     """Return the cells of each run, as text. Times are in seconds."""
     return [_row(run, comparison) for run in comparison.runs]
 
 
-def _row(run: RunRecord, comparison: ComparisonRecord) -> tuple[str, ...]:
+def _row(run: Run, comparison: Comparison) -> tuple[str, ...]:
     inside = run.inside
     answers: list[object] = [run.count(Answer.HOLDS), run.count(Answer.VIOLATED)]
     if comparison.task == "explain":
@@ -50,12 +50,12 @@ def _row(run: RunRecord, comparison: ComparisonRecord) -> tuple[str, ...]:
     )
 
 
-def table(comparison: ComparisonRecord) -> Table:
+def table(comparison: Comparison) -> Table:
     """Return a table without lines, a row for each run."""
     return table_of_rows(headings(comparison), rows(comparison), TEXTS)
 
 
-def remarks(comparison: ComparisonRecord) -> list[str]:
+def remarks(comparison: Comparison) -> list[str]:
     """Return the lines that go with the numbers: verdict, pairs left out, notes."""
     found = _verdict(comparison)
     asked = narrowed(comparison.against, comparison.output, comparison.rules)
@@ -88,7 +88,7 @@ def narrowed(against: Sequence[int] | None, output: int | None, rules: Sequence[
     return ", ".join([*told, *([counted(len(rules), "rule")] if rules else [])])
 
 
-def _verdict(comparison: ComparisonRecord) -> list[str]:
+def _verdict(comparison: Comparison) -> list[str]:
     if not comparison.agree:
         every = (*comparison.disagreements, *comparison.conflicts)
         return [f"disagreement: {found}" for found in every]

@@ -13,7 +13,7 @@ import milp_verix
 from milp_verix import Answer, Comparison, Problem, Verdict, compare
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.problem.search import USUAL
-from milp_verix.results.records.comparison import Pair, RunRecord, SolverTime
+from milp_verix.results.records.comparison import Pair, Run, SolverTime
 from milp_verix.views.words.comparison import remarks
 from tests.support.digits_example import images, network
 from tests.support.lying_solvers import all_holds, register
@@ -79,12 +79,10 @@ def test_a_liar_about_a_regression_with_groups(
     assert_reproduced(found, tmp_path, x, model, **options)
 
 
-def run(name: str, verdicts: list[Verdict]) -> RunRecord:
+def run(name: str, verdicts: list[Verdict]) -> Run:
     answers = tuple(verdict.answer for verdict in verdicts)
     pair = Pair(name, "big_m")
-    return RunRecord(
-        pair, "1", answers, len(answers), 0, 0, 0, 1.0, SolverTime(), verdicts=verdicts
-    )  # type: ignore[arg-type]
+    return Run(pair, "1", answers, len(answers), 0, 0, 0, 1.0, SolverTime(), verdicts=verdicts)  # type: ignore[arg-type]
 
 
 def ramp(tmp_path: Path) -> tuple[Any, Any]:
