@@ -206,12 +206,13 @@ def _run(model: onnx.ModelProto, rows: FloatArray) -> FloatArray:
 def _scores(pipeline: Any, table: Any) -> FloatArray:
     """Return the scores, or the values, that scikit-learn has for each row of ``table``."""
     estimator = pipeline.steps[-1][1]
+    table = pipeline[:-1].transform(table) if len(pipeline) > 1 else table  # wide ones take long
     if not hasattr(estimator, "classes_"):
-        return np.asarray(pipeline.predict(table), dtype=np.float64)
+        return np.asarray(estimator.predict(table), dtype=np.float64)
     linear = name_of(estimator) in LINEAR_CLASSIFIERS
-    scores: FloatArray = (pipeline.decision_function if linear else pipeline.predict_proba)(table)
+    scores: FloatArray = (estimator.decision_function if linear else estimator.predict_proba)(table)
     each = scores if scores.ndim > 1 else np.stack([-scores, scores], axis=1)
-    chosen = np.searchsorted(estimator.classes_, pipeline.predict(table))
+    chosen = np.searchsorted(estimator.classes_, estimator.predict(table))
     short = each.max(axis=1) - each[np.arange(len(each)), chosen]
     if (short > _ROUNDING * np.abs(each).max()).any():
         raise ModelError(
