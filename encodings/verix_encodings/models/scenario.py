@@ -88,6 +88,7 @@ def network_of_selection(
     taken: FloatArray,
     feature_of: IntArray,
     features: int,
+    *,
     within: Interval,
 ) -> Network:
     """Return the network ``A ↦ m(start − A ∘ taken)``, ``A`` being the selection of ``features``.
@@ -124,7 +125,7 @@ def make_scenario(
     """
     end = centre + delta
     box = Interval(np.minimum(centre, end), np.maximum(centre, end))
-    network = network_of_selection(margins, end, delta, feature_of, features, box)
+    network = network_of_selection(margins, end, delta, feature_of, features, within=box)
     bounds = method(network, selections(features, most))
     # where nothing is folded there is one value more, the input
     first = 1 + len(network.nodes) - len(margins.nodes)

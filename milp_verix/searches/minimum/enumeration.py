@@ -339,7 +339,7 @@ class FirstLayer:
         if self._behind is None:
             margins, count = self._p.margins, self._count
             place = self._position
-            network = network_of_selection(margins, start, moved, place, count, self._p.box)
+            network = network_of_selection(margins, start, moved, place, count, within=self._p.box)
             return np.eye(count), np.zeros(count), network
         bias = self._first.bias.copy()
         for _, matrix in self._first.terms:
