@@ -100,11 +100,11 @@ class Program(ProgramData):
         """Return this program of linear rows in other units, and the unit of each column.
 
         A number in the old program is one in the new program times its column's unit, a power of
-        two: what is wide gets numbers of up to 1, as tolerances of solvers are absolute.
+        two: what is wide gets numbers of up to 2, as tolerances of solvers are absolute.
         """
         size = np.maximum(np.abs(self.column_lower), np.abs(self.column_upper))
         wide = ~self.integer & (size > _WIDE) & np.isfinite(size)
-        units = np.where(wide, 2.0 ** np.ceil(np.log2(np.where(wide, size, 1.0))), 1.0)
+        units = np.where(wide, 2.0 ** np.floor(np.log2(np.where(wide, size, 1.0))), 1.0)
         lower, upper = frozen(self.column_lower / units), frozen(self.column_upper / units)
         matrix = self.matrix.copy()
         matrix.data = matrix.data * units[matrix.indices]
