@@ -99,9 +99,17 @@ _LONGEST = 250
 """Characters of another library's message, so that a line of an error has 400 at most."""
 
 
+def said(error: Exception) -> str:
+    """Return an error's message, without Python's advice where a file has a number too long."""
+    return LONG_NUMBER if "set_int_max_str_digits" in str(error) else str(error)
+
+
+LONG_NUMBER = "a whole number in it has thousands of digits"
+
+
 def first_line(error: Exception) -> str:
     """Return the beginning of an error's message, 250 characters of a line, or its type if none."""
-    told = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    told = (said(error).strip().splitlines() or [type(error).__name__])[0]
     return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"
 
 
@@ -118,5 +126,5 @@ def refusing(
     try:
         yield
     except caught as error:
-        why = str(getattr(error, "strerror", None) or error)
+        why = str(getattr(error, "strerror", None) or said(error))
         raise kind(why if why.startswith(what) else f"{what}: {why}") from error

@@ -22,7 +22,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import LONG_NUMBER, InputError, said
 
 _READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -98,6 +98,10 @@ def parsed(text: str) -> Any:
         raise ValueError("its lists are nested too deep") from error
     except UnicodeEncodeError as error:
         raise UnreadableError("a text in it has half of a surrogate pair") from error
+    except ValueError as error:
+        if said(error) == LONG_NUMBER:
+            raise UnreadableError(LONG_NUMBER) from error
+        raise
     return found
 
 

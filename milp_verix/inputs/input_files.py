@@ -22,7 +22,7 @@ _FORMS = (
 )
 _SPECIFICATION = re.compile(
     rf"(?P<path>.+?\.(?:npy|npz|{'|'.join(PICTURES)}))"
-    r"(?::(?P<key>[^\[\]]*)(?:\[(?P<index>-?\d+(?:,-?\d+)*)\])?)?",
+    r"(?::(?P<key>[^\[\]]*)(?:\[(?P<index>-?\d{1,18}(?:,-?\d{1,18})*)\])?)?",
     re.IGNORECASE | re.DOTALL,
 )
 _ROW = re.compile(r"(?P<path>.+\.(?:csv|parquet)):\d+", re.IGNORECASE | re.DOTALL)

@@ -55,8 +55,9 @@ def made_rows(fitted: Any, encoding: TableEncoding) -> MadeRows:
     Raises ``ImportError`` where the table needs pandas, which is not installed.
     """
     starts = accumulate((column.width for column in encoding.columns), initial=0)
+    lasts = {place: last for place, last, _ in encoding.ends}
     choices = [
-        _choices(encoding, column, start)
+        _choices(encoding, column, start, lasts.get(start))
         for column, start in zip(encoding.columns, starts, strict=False)
     ]
     count = max([_LEAST, *(2 * len(values) for values in choices)])
@@ -78,17 +79,19 @@ def made_rows(fitted: Any, encoding: TableEncoding) -> MadeRows:
     return MadeRows(table_of(fitted, values, count), inputs)
 
 
-def _choices(encoding: TableEncoding, column: Column, start: int) -> Any:
-    """Return the values that rows hold in ``column``, whose coordinates begin at ``start``."""
+def _choices(encoding: TableEncoding, column: Column, start: int, last: float | None) -> Any:
+    """Return the values that rows hold in ``column``, whose coordinates begin at ``start``.
+
+    Those of a number that may be missing go as far as ``last``, and one is missing.
+    """
     if column.form != "number":
         return np.array(column.values, dtype=_kind(column))
     row = encoding.matrix[start]
     found = {0.0, *encoding.typical.get(column.name, ())}
     for output in np.flatnonzero(row)[:_SCALES]:
         found |= {float((z - encoding.offsets[output]) / row[output]) for z in _SCALED}
-    for place, last, _ in encoding.ends:
-        if place == start:
-            found = {last, np.nan, *(value for value in found if value <= last)}
+    if last is not None:
+        found = {last, np.nan, *(value for value in found if value <= last)}
     return np.sort([value for value in found if not abs(value) >= _LARGEST])
 
 

@@ -22,13 +22,24 @@ SEPARATORS = ("_", "=", ".", ":", "-", "__")
 """Signs between a prefix and a word: ``prefix_sep`` of pandas, and ``=`` of fitted pipelines."""
 
 
-def block_names(feature: Feature, given: Collection[str]) -> list[str]:
-    """Return a name for each word of a block, with the separator that most columns ``given`` have.
+def _block_names(features: Sequence[Feature], given: Collection[str]) -> dict[str, list[str]]:
+    """Return a name for each word of each block, with the separator that most of its columns have.
 
-    Raises ``InputError`` where two columns may be meant.
+    Columns are those ``given``. Raises ``InputError`` where two of them may be meant.
     """
-    blocks = [[f"{feature.name}{sign}{word}" for word in feature.values] for sign in SEPARATORS]
-    return max(blocks, key=lambda names: len(same_names(names, given)))
+    blocks = [one for one in features if one.one_hot]
+    named = [
+        {one.name: [f"{one.name}{sign}{word}" for word in one.values] for one in blocks}
+        for sign in SEPARATORS
+    ]
+    known = [same_names([n for names in each.values() for n in names], given) for each in named]
+
+    def count(name: str, number: int) -> int:
+        return sum(one in known[number] for one in named[number][name])
+
+    signs = range(len(SEPARATORS))
+    best = {one.name: max(signs, key=lambda number: count(one.name, number)) for one in blocks}
+    return {name: named[number][name] for name, number in best.items()}
 
 
 def columns_of(features: Sequence[Feature], given: Collection[str]) -> dict[str, list[str]]:
@@ -39,11 +50,11 @@ def columns_of(features: Sequence[Feature], given: Collection[str]) -> dict[str,
     """
     own = same_names([feature.name for feature in features], given)
     found = {name: [column] for name, column in own.items()}
-    for feature in features:
-        if feature.one_hot and feature.name not in own:
-            same = same_names(block_names(feature, given), given)
-            if len(same) == len(feature.values):
-                found[feature.name] = [*same.values()]
+    blocks = _block_names([one for one in features if one.name not in own], given)
+    same = same_names([name for names in blocks.values() for name in names], given)
+    for feature, names in blocks.items():
+        if all(name in same for name in names):
+            found[feature] = [same[name] for name in names]
     return found
 
 
@@ -69,8 +80,8 @@ def places_in(features: Sequence[Feature], columns: Sequence[str]) -> Places:
     Raises ``InputError`` that tells which names are missing and which are extra, unless all columns
     are described, and no others; and where two names may be the same.
     """
-    blocks = [block_names(one, columns) if one.one_hot else [one.name] for one in features]
-    names = [name for block in blocks for name in block]
+    blocks = _block_names(features, columns)
+    names = [name for one in features for name in blocks.get(one.name, [one.name])]
     for listing, what in ((names, "coordinates described"), (columns, "columns of the model")):
         if len({*listing}) < len(listing):
             twice = next(name for name in listing if [*listing].count(name) > 1)

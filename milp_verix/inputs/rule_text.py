@@ -10,7 +10,7 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any
 
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, said
 from milp_verix.base.names import own_names
 from milp_verix.inputs.rules import Quantity, Rule
 
@@ -45,8 +45,9 @@ def rule_in(text: str, features: Mapping[str, Quantity]) -> Rule:
             raise ValueError(f"it has more than {_LONGEST} characters")
         found = _value(_parsed(text.strip()), features)
     except SyntaxError as error:
+        told = error.msg if said(error) == str(error) else said(error)
         raise InputError(
-            f"the rule {text!r} is not understood: {error.msg} at character {error.offset}; rules "
+            f"the rule {text!r} is not understood: {told} at character {error.offset}; rules "
             "compare by <=, <, >=, >, == or !=, such as 'a <= 2 * b'"
         ) from error
     except (ValueError, TypeError, KeyError, RecursionError, InputError) as error:

@@ -37,7 +37,7 @@ from milp_verix.inputs.fitted import (
     width_of,
 )
 from milp_verix.inputs.table_map import Column, Missing, TableEncoding
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,48 +297,69 @@ _SCALES: dict[str, Callable[[Any], tuple[Any, Any]]] = {
 
 
 def _encoded(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
-    """Return the encoder's numbers for columns of words.
+    """Return the encoder's numbers for columns of words, and for marks of missing values, 0 or 1.
 
-    Each of its outputs depends on one column. One word after the other is encoded, beside the first
-    words of the other columns; outputs that move are that column's.
+    Each of its outputs depends on one column.
     """
-    first = np.array([values[0] for values in step.categories_], dtype=object)
-    still = _run(step, first[None])[0]
+    known, cells = list[list[Any]](), list[list[Any]]()
+    for entry, listed in zip(entries, step.categories_, strict=True):
+        if isinstance(entry, _Raw):
+            known.append(_with_missing(entry, listed, columns))
+            absent = np.nan if entry.fill is None else entry.fill
+            cells.append([absent if is_missing(value) else value for value in known[-1]])
+        elif any(coordinate != _ABSENT for _, coordinate in entry.terms):
+            raise InputError(
+                f"the pipeline has a {name_of(step)} of numbers that another transformer computed: "
+                "encode the column itself"
+            )
+        else:
+            known.append([])
+            cells.append([listed[0], listed[-1]])
+    still, tables = _tables(step, cells)
     found: list[_Entry] = [_Sum({}, float(value)) for value in still]
-    for place, (entry, known) in enumerate(zip(entries, step.categories_, strict=True)):
-        if not isinstance(entry, _Raw):
-            found = _marks_encoded(step, entry, place, found)
+    for entry, values, (moving, table) in zip(entries, known, tables, strict=True):
+        if isinstance(entry, _Sum):
+            for output, (low, high) in zip(moving, table.T, strict=True):
+                found[output] = _Sum(dict.fromkeys(entry.terms, float(high - low)), float(low))
             continue
-        values = _with_missing(entry, known, columns)
-        name, fill = entry.name, entry.fill
-        rows = np.repeat(first[None], len(values), axis=0)
-        filled = fill is not None
-        rows[:, place] = [fill if filled and is_missing(value) else value for value in values]
-        table = _run(step, rows)
+        name = entry.name
         if not np.isfinite(table[[not is_missing(value) for value in values]]).all():
             raise InputError(f"the {name_of(step)} gives a value of {name} a number that is none")
-        moving = np.flatnonzero((table != still).any(axis=0))
-        column = _column(step, name, values, table[:, moving])
+        column = _column(step, name, values, table)
         _note(column, columns)
-        for output in moving:
-            found[output] = _looked_up(column, table[:, output])
+        for output, numbers in zip(moving, table.T, strict=True):
+            found[output] = _looked_up(column, numbers)
     return found
 
 
-def _marks_encoded(step: Any, entry: _Sum, place: int, found: list[_Entry]) -> list[_Entry]:
-    """Return ``found`` with the numbers for a mark of missing values at ``place``, 0 or 1."""
-    if any(coordinate != _ABSENT for _, coordinate in entry.terms):
-        raise InputError(
-            f"the pipeline has a {name_of(step)} of numbers that another transformer computed: "
-            "encode the column itself"
-        )
-    rows = np.array([[values[0] for values in step.categories_]] * 2, dtype=object)
-    rows[1, place] = step.categories_[place][-1]
-    low, high = _run(step, rows)
-    for output in np.flatnonzero(low != high):
-        jump = float(high[output] - low[output])
-        found[output] = _Sum(dict.fromkeys(entry.terms, jump), float(low[output]))
-    return found
+def _tables(
+    step: Any, cells: list[list[Any]]
+) -> tuple[FloatArray, list[tuple[IntArray, FloatArray]]]:
+    """Return what an encoder makes of first words, and for each column its outputs and their table.
+
+    Columns with about as many ``cells`` are encoded together, one cell after the other beside the
+    first words of the others: all of these columns, then those whose number has a bit, bit by bit.
+    Outputs that move are those of the column whose number these bits make.
+    """
+    first = np.array([words[0] for words in step.categories_], dtype=object)
+    still = _run(step, first[None])[0]
+    tables = [(np.arange(0), np.empty((len(listed), 0))) for listed in cells]
+    sizes = [len(listed).bit_length() for listed in cells]
+    for size in {*sizes}:
+        group = [place for place, one in enumerate(sizes) if one == size]
+        bits, most = (len(group) - 1).bit_length(), max(len(cells[place]) for place in group)
+        rows = np.tile(first, (1 + bits, most, 1))
+        for number, place in enumerate(group):
+            turned = [True, *(number >> bit & 1 == 1 for bit in range(bits))]
+            last = most - len(cells[place])
+            rows[turned, :, place] = np.array([*cells[place], *cells[place][-1:] * last], object)
+        made = _run(step, rows.reshape(-1, len(first))).reshape(1 + bits, most, -1)
+        moved = ((made != still) & ~(np.isnan(made) & np.isnan(still))).any(axis=1)
+        numbers = np.where(moved[0], moved[1:].T @ (1 << np.arange(bits)), -1)
+        for number, place in enumerate(group):
+            outputs = np.flatnonzero(numbers == number)
+            tables[place] = outputs, made[0, : len(cells[place]), outputs].T
+    return still, tables
 
 
 def _with_missing(entry: _Raw, known: Any, columns: _Columns) -> list[Any]:

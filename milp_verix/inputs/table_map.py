@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray
 
@@ -55,16 +56,18 @@ class TableEncoding:
     ends: tuple[tuple[int, float, float], ...] = ()
 
     @property
-    def bends(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def bends(self) -> tuple[sp.csc_array, FloatArray, FloatArray]:
         """``S, l, R`` of ``z = x P + q + max(x S - l, 0) R``, a column of ``S`` for each end.
 
         Numbers are divided by a power of two near the gap, which rounds none of them.
         """
         places, last, code = np.array(self.ends).reshape(-1, 3).T
         at, scale = places.astype(np.intp), 2.0 ** -np.ceil(np.log2(code - last))
-        rows = self.jumps[at] - code[:, None] * self.matrix[at]
-        chosen = (np.arange(len(self.matrix))[:, None] == at) * scale
-        return chosen, last * scale, rows / (scale * (code - last))[:, None]
+        rows = -code[:, None] * self.matrix[at]
+        rows += self.jumps[at]  # in place: each copy of a wide table is large
+        rows /= (scale * (code - last))[:, None]
+        one_each = (scale, at, np.arange(len(at) + 1))
+        return sp.csc_array(one_each, (len(self.matrix), len(at))), last * scale, rows
 
     def encoded(self, rows: FloatArray) -> FloatArray:
         """Return ``z`` of ``rows``, shape (n, coordinates)."""

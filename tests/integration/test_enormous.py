@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from milp_verix import Explanation, InputError, encode_check, load_network
+from milp_verix import Explanation, InputError, Inputs, continuous, encode_check, load_network
 from milp_verix.base.errors import ModelError
 from milp_verix.base.files import replacing, write_atomically
 from milp_verix.base.stored_numbers import array_in, json_in
@@ -404,3 +404,22 @@ def test_costs_from_a_file_are_those_given(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
         found.append(json.loads(out.read_text())["costs"])
     assert found[0] == found[1] == costs.tolist()
+
+
+def test_a_number_of_thousands_of_digits_is_told_in_our_words(tmp_path: Path) -> None:
+    digits, path = "7" * 5_000, tmp_path / "x.json"
+    path.write_text(f'{{"features": [{digits}]}}')
+    toml = tmp_path / "x.toml"
+    toml.write_text(f"features = [{digits}]")
+    asked: list[Callable[[], object]] = [
+        lambda: Explanation.from_json(path),
+        lambda: Inputs.from_file(path),
+        lambda: Inputs.from_file(toml),
+        lambda: Inputs([continuous("age", 0, 1)], rules=[f"age <= {digits}"]),
+    ]
+    for ask in asked:
+        with pytest.raises(InputError, match="has thousands of digits"):
+            ask()
+    np.savez(tmp_path / "x.npz", a=np.eye(3))
+    with pytest.raises(InputError, match="cannot tell what the input"):
+        read_input(f"{tmp_path / 'x.npz'}:a[{digits}]", 3)

@@ -21,7 +21,7 @@ from tests.support.extreme_sizes import (
 
 FAST = ("features", "classes")
 """The sizes of the default run: those of arrays that grow with the square."""
-FAST_DESCRIBED = ("described", "rules")
+FAST_DESCRIBED = ("described", "rules", "missing")
 """Described sizes of the default run, at the question whose answer is made plain for readers."""
 SPARE = 2.0
 """Seconds that a question may take beyond its limit."""

@@ -25,8 +25,8 @@ class Case:
     """A model, an input of it, rows of its table, and what all its questions are asked with."""
 
     model: Any
-    x: np.ndarray
-    rows: np.ndarray
+    x: Any
+    rows: Any
     asked: dict[str, Any] = field(default_factory=dict)
 
 
@@ -97,6 +97,24 @@ def of_description(
     return Case(model, rows[0], rows[:50], {"epsilon": epsilon, "inputs": inputs})
 
 
+def of_missing(columns: int) -> Case:
+    """Return the case of a linear model of a table, each of whose columns may be missing."""
+    import pandas as pd
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.random((200, columns))).add_prefix("c")
+    label = table["c0"] + table["c1"] > 1
+    table = table.mask(rng.random(table.shape) < 0.1)
+    model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
+    model.fit(table, label)
+    inputs = milp_verix.Inputs.from_pipeline(model, table, missing=[*table.columns])
+    return Case(model, table.iloc[0], table.iloc[:50], {"epsilon": "20%", "inputs": inputs})
+
+
 def numbers(count: int, kind: Callable[..., Feature], top: float) -> list[Feature]:
     """Return so many features from 0 to ``top``, called f0, f1 and so on."""
     return [kind(f"f{number}", 0, top) for number in range(count)]
@@ -122,6 +140,7 @@ SIZES: dict[str, Callable[[], Case]] = {
     "groups": lambda: of_network(12_000, 30, 5, features=np.arange(12_000) // 2),
     "rows": lambda: of_network(30, 30, 5, rows=200_000),
     "rivals": lambda: of_network(200, 100, 100, 1000, alike=1e-3),
+    "missing": lambda: of_missing(2500),
     "described": lambda: of_description(numbers(300, continuous, 1), "20%"),
     "many described": lambda: of_description(numbers(20_000, continuous, 1), "10%"),
     "whole numbers": lambda: of_description(numbers(5000, integer, 10**6), "inf"),
@@ -135,7 +154,7 @@ SIZES: dict[str, Callable[[], Case]] = {
         numbers(300, integer, 100), "inf", rising(300), trees=300
     ),
 }
-"""The sizes, each of them far beyond what tests of answers use; the last ten are described."""
+"""The sizes, each of them far beyond what tests of answers use; the last eleven are described."""
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "check": lambda c, **o: milp_verix.check(c.model, c.x, [0, 1], **o),

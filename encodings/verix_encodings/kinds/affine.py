@@ -53,8 +53,9 @@ class Affine(Node):
     for each term and ``e`` last, all of the shape of ``b``: row ``i`` of the true map is within
     ``Σ_k r_k,i max|v_{s_k}| + e_i`` of the one here. It is empty where nothing was rounded.
 
-    No entry of the true map is below ``least``, whatever the bounds of its sources are: that of
-    ``|x| = 2 relu(x) − x`` is zero, which follows from no bounds on ``x`` and ``relu(x)``.
+    No entry of the true map is below ``least``, a number or one for each entry, whatever the bounds
+    of its sources are: that of ``|x| = 2 relu(x) − x`` is zero, which follows from no bounds on
+    ``x`` and ``relu(x)``.
     """
 
     plural: ClassVar[str] = ""
@@ -63,7 +64,7 @@ class Affine(Node):
     terms: tuple[tuple[int, Matrix], ...]
     bias: FloatArray
     rounding: tuple[FloatArray, ...] = ()
-    least: float = field(default=-np.inf, kw_only=True)
+    least: float | FloatArray = field(default=-np.inf, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "terms", tuple((s, compact(m)) for s, m in self.terms))
@@ -280,7 +281,8 @@ class Affine(Node):
         # the errors are proportional to the largest entry of a source, which may not be kept
         off = self.deviation(lambda source: bounds[source].magnitude)[rows]
         none = (np.zeros(rows.size),) * len(terms)
-        return Affine(terms, self.bias[rows], (*none, off), least=self.least)
+        least = np.broadcast_to(self.least, self.bias.shape)[rows]
+        return Affine(terms, self.bias[rows], (*none, off), least=least)
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Return the map as expressions in the columns of its sources: it needs no rows."""

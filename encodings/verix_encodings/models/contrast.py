@@ -154,7 +154,9 @@ def contrast_program(
         ones = sp.csr_array(np.ones((1, members.size)))
         terms = [(ones, members), (one, give_up)]
         builder.add_rows("hit", np.array([number]), terms, 1.0, np.inf)
-    program = builder.build()
+    program, factors = builder.build().scaled()
+    units = sp.diags_array(factors[x.columns], format="csr")
+    x = Expressions(x.columns, sp.csr_array(x.matrix @ units), x.constant)
     cost = np.zeros(program.columns)
     cost[moved] = contrast.costs
     cost[give_up] = contrast.surrender
@@ -183,9 +185,13 @@ def _add_moves(
     for label, side, room, sign in (("up", up, up, -1.0), ("down", down, down, 1.0)):
         moving = np.flatnonzero(side > 0)
         one = sp.eye_array(moving.size, format="csr")
-        step = sp.diags_array(sign * np.maximum(room[moving], LEAST_BIG_M), format="csr")
-        terms = [(x.matrix[moving, :], x.columns), (step @ one, owners[moving])]
-        limits = (-np.inf, offset[moving]) if sign < 0 else (offset[moving], np.inf)
+        # a wide row is divided by a power of two, which rounds no number
+        scale = np.minimum(2.0 ** -np.ceil(np.log2(room[moving])), 1.0)
+        step = scale * sign * np.maximum(room[moving], LEAST_BIG_M)
+        matrix = sp.diags_array(scale, format="csr") @ x.matrix[moving, :]
+        terms = [(matrix, x.columns), (sp.diags_array(step, format="csr") @ one, owners[moving])]
+        end = scale * offset[moving]
+        limits = (-np.inf, end) if sign < 0 else (end, np.inf)
         builder.add_rows(label, moving, terms, *limits)
 
 

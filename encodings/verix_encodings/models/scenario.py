@@ -83,15 +83,22 @@ SLACK = 1e-7
 
 
 def network_of_selection(
-    margins: Network, start: FloatArray, taken: FloatArray, feature_of: IntArray, features: int
+    margins: Network,
+    start: FloatArray,
+    taken: FloatArray,
+    feature_of: IntArray,
+    features: int,
+    *,
+    within: Interval,
 ) -> Network:
     """Return the network ``A ↦ m(start − A ∘ taken)``, ``A`` being the selection of ``features``.
 
     ``feature_of`` is the feature of each coordinate, shape (d,), or -1 for a coordinate that stays.
+    The inputs of selections are ``within`` a box.
     """
     moved = np.flatnonzero((feature_of >= 0) & (taken != 0))
     entries = (-taken[moved], (moved, feature_of[moved]))
-    return margins.after(sp.csr_array(entries, shape=(taken.size, features)), start)
+    return margins.after(sp.csr_array(entries, shape=(taken.size, features)), start, within)
 
 
 def selections(features: int, most: float = np.inf) -> Region:
@@ -117,9 +124,9 @@ def make_scenario(
     range of float64.
     """
     end = centre + delta
-    network = network_of_selection(margins, end, delta, feature_of, features)
-    bounds = method(network, selections(features, most))
     box = Interval(np.minimum(centre, end), np.maximum(centre, end))
+    network = network_of_selection(margins, end, delta, feature_of, features, within=box)
+    bounds = method(network, selections(features, most))
     # where nothing is folded there is one value more, the input
     first = 1 + len(network.nodes) - len(margins.nodes)
     # what is folded is formed from x + δ and from pieces of δ, each as large as the box

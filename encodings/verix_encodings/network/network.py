@@ -7,7 +7,7 @@ a topological order and every algorithm on a network is a loop over its nodes.
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -22,6 +22,7 @@ from verix_encodings.arrays import (
     placed,
     relative_error,
 )
+from verix_encodings.bounds.interval import Interval
 from verix_encodings.kinds.affine import Affine
 from verix_encodings.kinds.node import Node
 
@@ -140,23 +141,35 @@ class Network:
         )
         return Network(self.input_shape, (*self.nodes[:-1], folded))
 
-    def after(self, matrix: Matrix, bias: FloatArray) -> "Network":
+    def after(self, matrix: Matrix, bias: FloatArray, within: Interval | None = None) -> "Network":
         """Return the network ``u ↦ f(M u + c)``, folded into the nodes that read the input.
 
         ``matrix`` is ``M``, shape (d, k); ``bias`` is ``c``, shape (d,). If an activation reads the
-        input itself, an affine node is put before the others instead.
+        input itself, an affine node is put before the others instead. If all ``M u + c`` that count
+        are ``within`` a box, what is folded is no lower than there: its rounding hides no sign.
         """
         if not self.affine_first:
             later = (node.renumbered(lambda k: k + 1) for node in self.nodes)
-            return Network((matrix.shape[1],), (Affine(((0, matrix),), bias), *later))
+            least = -np.inf if within is None else within.lower
+            first = Affine(((0, matrix),), bias, least=least)
+            return Network((matrix.shape[1],), (first, *later))
         size = np.asarray(abs(matrix).sum(axis=1))
-        return self._reading(
+        found = self._reading(
             matrix.shape[1],
             lambda inner: _product(inner, matrix),
             bias,
             gain=float(np.max(size, initial=0.0)),
             lost=lambda inner: relative_error(matrix.shape[0]) * (abs(inner) @ size),
         )
+        if within is None:
+            return found
+        nodes = [
+            replace(new, least=np.maximum(old.least, old.interval(within, [within])[0]))
+            if isinstance(new, Affine) and isinstance(old, Affine) and old.sources == (0,)
+            else new
+            for new, old in zip(found.nodes, self.nodes, strict=True)
+        ]
+        return Network(found.input_shape, tuple(nodes))
 
     def among(self, free: IntArray, rest: FloatArray) -> "Network":
         """Return ``u ↦ f(v)``: ``v`` is ``u`` at the places ``free``, and ``rest`` elsewhere.

@@ -24,7 +24,7 @@ from verix_encodings.program.files import write_lp, write_mps
 LEAST_BIG_M = 1e-7
 """No big-M of an encoding is smaller: readers of files drop coefficients of up to 1e-9."""
 
-_NEGLIGIBLE = 1e-12
+_NEGLIGIBLE, _WIDE = 1e-12, 1e3
 _WRITERS = {".lp": write_lp, ".mps": write_mps}
 
 
@@ -95,6 +95,20 @@ class Program(ProgramData):
         low, high = self.column_lower.copy(), self.column_upper.copy()
         low[columns], high[columns] = lower, upper
         return replace(self, column_lower=frozen(low), column_upper=frozen(high))
+
+    def scaled(self) -> tuple["Program", FloatArray]:
+        """Return this program of linear rows in other units, and the unit of each column.
+
+        A number in the old program is one in the new program times its column's unit, a power of
+        two: what is wide gets numbers of up to 2, as tolerances of solvers are absolute.
+        """
+        size = np.maximum(np.abs(self.column_lower), np.abs(self.column_upper))
+        wide = ~self.integer & (size > _WIDE) & np.isfinite(size)
+        units = np.where(wide, 2.0 ** np.floor(np.log2(np.where(wide, size, 1.0))), 1.0)
+        lower, upper = frozen(self.column_lower / units), frozen(self.column_upper / units)
+        matrix = self.matrix.copy()
+        matrix.data = matrix.data * units[matrix.indices]
+        return replace(self, matrix=matrix, column_lower=lower, column_upper=upper), units
 
     def without_tiny(self, least: float) -> "Program":
         """Return a program without matrix entries of at most ``least``; it holds this one's points.

@@ -45,7 +45,6 @@ class Conditions:
         """``missing`` has the last number of coordinates that may be missing."""
         self._columns, self._stored, self._missing = columns, stored, missing or {}
         self._of_missing = columns.of_missing([*self._missing])
-        self._words: dict[int, FloatArray] = {}
         self._plain: dict[tuple[int, float, bool], tuple[int, Sides | Words]] = {}
         pairs = {
             (int(output), float(end))
@@ -114,9 +113,8 @@ class Conditions:
                 left = goes_left(z, threshold, old, missing_left)
                 sides = beyond(sides, self._missing[start], bool(left[0]))
             return start, sides
-        if place not in self._words:
-            self._words[place] = columns.of_words(place)
-        goes = goes_left(self._words[place][:, output], threshold, old, missing_left)
+        words = columns.of_words[: len(column.values), output]
+        goes = goes_left(words, threshold, old, missing_left)
         if column.form != "block":
             return start, _merged(np.arange(len(goes) - 1.0) + 0.5, goes)
         if goes.sum() in (1, goes.size - 1):

@@ -25,8 +25,10 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 _NEAR = 12
 """Binary digits of the distance in which ``θ`` is looked for, around the affine map's inverse."""
 _FURTHER = 10
+_PARTS = 16
+"""The most parts into which a step of bisection divides an interval."""
 _AT_ONCE = 256
-"""Rows with a missing value that are run in one table; not measured."""
+"""Rows with a missing value that are run in one table, and rows in parts; not measured."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,14 +128,21 @@ class TableColumns:
             found |= dict(zip(part, self.numbers(rows), strict=True))
         return found
 
-    def of_words(self, place: int) -> FloatArray:
-        """Return ``z`` for each word of the column at ``place``, shape (words, width)."""
-        column, start = self.encoding.columns[place], self.starts[place]
-        rows = self._plain(len(column.values))
-        if column.form == "block":
-            rows[:, start : start + column.width] = np.eye(column.width)
-        else:
-            rows[:, start] = np.arange(len(column.values))
+    @cached_property
+    def of_words(self) -> FloatArray:
+        """``z`` of a row for each place of a word, which all columns of words have at once.
+
+        A column's own numbers are right in as many rows as it has words.
+        """
+        words = [column for column in self.encoding.columns if column.form != "number"]
+        rows = self._plain(max(len(column.values) for column in words))
+        places = np.arange(len(rows))
+        for column, start in zip(self.encoding.columns, self.starts, strict=True):
+            turn = np.minimum(places, len(column.values) - 1)
+            if column.form == "block":
+                rows[:, start : start + column.width] = np.eye(column.width)[turn]
+            elif column.form != "number":
+                rows[:, start] = turn
         return self.numbers(rows)
 
     def crossings(self, outputs: Sequence[int], ends: FloatArray) -> list[Crossing]:
@@ -144,17 +153,19 @@ class TableColumns:
         turns = np.empty(len(places), dtype=np.intp)  # the row that a condition has for itself
         turns[order] = np.concatenate([np.arange(count) for count in counts])
         coordinates = np.array(self.starts, dtype=np.intp)[places]
-        wanted, rows = np.asarray(outputs, dtype=np.intp), self._plain(int(counts.max(initial=1)))
+        wanted, plain = np.asarray(outputs, dtype=np.intp), self._plain(int(counts.max(initial=1)))
         slopes = self.encoding.matrix[coordinates, wanted]
         rising = slopes > 0
 
         def left(ordinals: IntArray) -> BoolArray:
-            rows[turns, coordinates] = _number_at(ordinals)
-            below = self.numbers(rows)[turns, wanted] <= ends
+            rows = np.tile(plain, (len(ordinals), 1))
+            own = turns + len(plain) * np.arange(len(ordinals))[:, None]
+            rows[own, coordinates] = _number_at(ordinals)
+            below = self.numbers(rows)[own, wanted] <= ends
             return np.asarray(below == rising)
 
         guess = np.clip((ends - self.encoding.offsets[wanted]) / slopes, -_LARGEST, _LARGEST)
-        found = _last_true(left, _ordinal_of(guess))
+        found = _last_true(left, _ordinal_of(guess), min(max(_AT_ONCE // len(plain), 2), _PARTS))
         return [Crossing(float(e), bool(up)) for e, up in zip(found, rising, strict=True)]
 
     def _plain(self, count: int) -> FloatArray:
@@ -186,8 +197,11 @@ def _number_at(ordinals: IntArray) -> FloatArray:
     return bits.view(np.float64)
 
 
-def _last_true(holds: Callable[[IntArray], BoolArray], guess: IntArray) -> FloatArray:
+def _last_true(holds: Callable[[IntArray], BoolArray], guess: IntArray, parts: int) -> FloatArray:
     """Return the greatest float64 for which ``holds``, which is true up to some number each.
+
+    ``holds`` takes several ordinals of each number, shape (n, numbers): a step of bisection divides
+    an interval into ``parts``, as a wide table takes almost as long for one row as for some.
 
     Infinite where it holds for all finite numbers, or for none.
     """
@@ -196,17 +210,23 @@ def _last_true(holds: Callable[[IntArray], BoolArray], guess: IntArray) -> Float
     digits = _NEAR
     while True:
         step = 2 ** min(digits, 62)
-        true, false = holds(low), ~holds(high)
-        done_low, done_high = true | (low == least), false | (high == most)
+        true, above = holds(np.stack([low, high]))
+        done_low, done_high = true | (low == least), ~above | (high == most)
         if done_low.all() and done_high.all():
             break
         low = np.where(done_low, low, np.maximum(low, least + step) - step)
         high = np.where(done_high, high, np.minimum(high, most - step) + step)
         digits += _FURTHER
-    low, high = np.where(true, low, least - 1), np.where(false, high, most + 1)
-    while (apart := high > low + 1).any():
-        middle = np.where(apart, (low >> 1) + (high >> 1) + (low & high & 1), low)
-        true = holds(np.clip(middle, least, most))
-        low, high = np.where(apart & true, middle, low), np.where(apart & ~true, middle, high)
+    low, high = np.where(true, low, least - 1), np.where(above, most + 1, high)
+    share = np.arange(1, parts)[:, None]
+    while (high > low + 1).any():
+        ends = [(part // parts, part % parts) for part in (low, high)]  # a sum may overflow
+        (whole, rest), (whole_high, rest_high) = ends
+        rest = ((parts - share) * rest + share * rest_high) // parts
+        middle = (parts - share) * whole + share * whole_high + rest
+        true = (middle <= low) | holds(np.clip(middle, least, most))
+        true = np.logical_and.accumulate(true)
+        low = np.where(true, middle, low).max(axis=0)
+        high = np.where(true, high, middle).min(axis=0)
     found = _number_at(np.clip(low, least, most))
     return np.where(low < least, -np.inf, np.where(low >= most, np.inf, found))

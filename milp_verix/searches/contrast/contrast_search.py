@@ -33,6 +33,8 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.models.contrast import Contrast, ContrastProgram, contrast_program
 from verix_encodings.proofs.safe_bound import evaluation_error
 
+_WIDE = 1e8
+"""From about this range on, the rounding of float64 is beyond tolerances."""
 _STEP = 1e-3  # above a whole cost: the bound that excludes it, whatever the rounding
 
 
@@ -247,7 +249,10 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         self.effort += Effort(solves=1, nodes=result.nodes or 0, iterations=result.iterations or 0)
         broken = result.status in (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
         if broken or not np.isfinite(result.bound):
-            self._doubt(f"{session.name}: {result.detail or result.status.value}")
+            told = result.detail or result.status.value
+            if result.status is SolveStatus.INFEASIBLE:
+                told = "it calls a program infeasible that has a solution, for numerical trouble"
+            self._doubt(f"{session.name}: {told}{self._rounded}")
         elif asked.program.largest_big_m > session.largest_big_m:
             self._doubt(f"a big-M is beyond what proofs by {session.name} are trusted with")
         else:
@@ -319,6 +324,17 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         robust, _ = subsets.grow(chosen, sorted(subsets.everything - chosen))
         self._explanations.append(subsets.everything - robust)
         return True
+
+    @property
+    def _rounded(self) -> str:
+        """What may be rounded over the ranges of the features, and what to do; "" if too little."""
+        box = self._region.box
+        if not (self._bounded and np.max(box.upper - box.lower) > _WIDE):
+            return ""
+        return (
+            f"; over ranges as wide as {np.max(box.upper - box.lower):.3g} a margin may be rounded "
+            f"by {np.max(self._needed):.2g}: give wide features in larger units, or narrower ranges"
+        )
 
     def _doubt(self, reason: str) -> None:
         self.unknown_reason = self.unknown_reason or reason

@@ -63,7 +63,8 @@ class NearestSearch(ContrastSearch):
                 self._points.append(point)
                 return True
         if not self.proven:
-            self._doubt("the solver's point does not change the prediction in onnxruntime")
+            told = "the solver's point does not change the prediction in onnxruntime"
+            self._doubt(told + self._rounded)
         return False
 
     def _first_change(self, start: FloatArray, end: FloatArray) -> Verdict:

@@ -133,7 +133,7 @@ class _Budget:
         taken[place_of >= 0] /= costs[place_of[place_of >= 0]]
         start = p.centre + p.weight(given) * self.delta
         one = p.margins.then(minus, np.zeros(1))
-        return network_of_selection(one, start, taken, place_of, bought.size), costs
+        return network_of_selection(one, start, taken, place_of, bought.size, within=p.box), costs
 
 
 def _largest(

@@ -21,7 +21,7 @@ from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.searches.minimum.incumbent import Incumbent
 from milp_verix.searches.minimum.relaxation import Restriction
 from milp_verix.searches.minimum.search_limits import SearchLimits
-from verix_encodings import Affine, Interval, Network, interval_bounds
+from verix_encodings import Affine, Network, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.models.scenario import SLACK, network_of_selection
 from verix_encodings.network.batch import batch_outputs
@@ -246,8 +246,7 @@ def refuting_margins(perturbations: PerturbationSet) -> FloatArray:
     Raises ``OverflowError`` if no error bound of the evaluation is finite.
     """
     p = perturbations
-    box = Interval(p.centre + p.lower, p.centre + p.upper)
-    error = evaluation_error(p.margins, interval_bounds(p.margins, box))
+    error = evaluation_error(p.margins, interval_bounds(p.margins, p.box))
     # The error holds for sums in any order, and allows 4(d + 5)u (|W||x| + |b|) in the first layer.
     # A set is evaluated by 2d + 1 terms there: W(x + δ) + b minus W_i δ_i for coordinates i in the
     # set. With |δ_i| ≤ 2 max|x_i| their sizes sum up to 3|W||x| + |b|, so the error is below
@@ -339,7 +338,8 @@ class FirstLayer:
         start = self._p.centre + moved
         if self._behind is None:
             margins, count = self._p.margins, self._count
-            network = network_of_selection(margins, start, moved, self._position, count)
+            place = self._position
+            network = network_of_selection(margins, start, moved, place, count, within=self._p.box)
             return np.eye(count), np.zeros(count), network
         bias = self._first.bias.copy()
         for _, matrix in self._first.terms:

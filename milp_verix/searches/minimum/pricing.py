@@ -83,7 +83,7 @@ class ExactPricing:
     def _worst(self, selection: FloatArray, least: float, deadline: Deadline) -> FloatArray | None:
         p = self._perturbations
         weight, found = p.weight(selection), None
-        network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre)
+        network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre, p.box)
         # coordinates without effect are fixed at zero
         box = Interval(*(np.where(weight > 0, end, 0.0) for end in (p.lower, p.upper)))
         region: Interval | NormBall = box

@@ -236,3 +236,28 @@ def test_wide_tables_with_missing_numbers_take_no_time_for_each_column(
     )
     mv.Problem(pipeline, frame.iloc[0], epsilon="inf", inputs=inputs)
     assert len(asked) < 100  # a condition is looked for in about 50 steps
+
+
+@pytest.mark.parametrize("model", ["linear", "trees"])
+def test_wide_tables_with_missing_words_take_no_run_for_each_column(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.integers(2, 6, 60)  # of words
+    frame = pd.DataFrame({f"c{n}": rng.integers(0, count, 90) for n, count in enumerate(counts)})
+    labels = (frame["c0"] > frame["c1"]).to_numpy()
+    frame = frame.astype(str).astype(object).mask(rng.random(frame.shape) < 0.1)
+    pipeline = make_pipeline(OneHotEncoder(sparse_output=False), MODELS[model]())
+    pipeline.fit(frame, labels)
+    asked: list[None] = []
+    transform = OneHotEncoder.transform
+    monkeypatch.setattr(
+        OneHotEncoder, "transform", lambda s, rows: asked.append(None) or transform(s, rows)
+    )
+    inputs = mv.Inputs.from_pipeline(pipeline, frame)
+    problem = mv.Problem(pipeline, frame.iloc[0], epsilon="inf", inputs=inputs)
+    assert len(asked) < 60
+    expected = pipeline.decision_function(frame)
+    for place in range(5):
+        point = problem.network.described(inputs).row(frame.iloc[place].to_dict())
+        assert problem.network.scores(point)[-1] == pytest.approx(expected[place], rel=1e-9)

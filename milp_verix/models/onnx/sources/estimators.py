@@ -40,7 +40,7 @@ def require_equal(
     ``rounding`` is relative to the largest of each output. Raises ``InputError`` for a row of
     ``frame`` that is not in the table, and where no rows can be made and none are given.
     """
-    if not np.isfinite(encoding.matrix).all():
+    if not (np.isfinite(encoding.matrix).all() and np.isfinite(encoding.offsets).all()):
         raise InputError(
             "the pipeline encodes a missing word as NaN, which its network does not take: fit its "
             "OrdinalEncoder with encoded_missing_value=-1 on a table that has some"

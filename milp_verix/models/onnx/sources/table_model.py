@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime
+import scipy.sparse as sp
 from onnx import helper, numpy_helper
 
 from milp_verix.base.errors import InputError, ModelError
@@ -36,6 +37,9 @@ _MATRIX, _OFFSETS = "table_encoding", "table_offsets"
 _OPSET, _IR_VERSION = 17, 8
 _FIRST_IR_VERSION = 4
 """From this one on, a stored tensor need not be an input."""
+_DENSE, _SPARSE = 2**16, 8
+"""The most entries of a matrix that is always stored whole; how many times as many rows as entries
+of a column one of picked entries has."""
 _ROUNDING = 1e-5
 """Rounding of scores, relative to the largest: a pipeline may compute in float32."""
 
@@ -86,18 +90,16 @@ def behind(encoding: TableEncoding, model: onnx.ModelProto, name: str) -> onnx.M
     graph = model.graph
     (given,) = (value for value in graph.input if value.name == name)
     kind = given.type.tensor_type.elem_type
-    graph.initializer.append(numpy_helper.from_array(encoding.matrix, _MATRIX))
-    graph.initializer.append(numpy_helper.from_array(encoding.offsets, _OFFSETS))
-    nodes, encoded = [helper.make_node("Gemm", [_INPUT, _MATRIX, _OFFSETS], [_ENCODED])], _ENCODED
+    nodes, encoded = _times(graph, encoding.matrix, [_INPUT, _MATRIX, _OFFSETS], _ENCODED), _ENCODED
+    _store(graph, encoding.offsets, _OFFSETS)
     if encoding.ends:
         chosen, last, bent = encoding.bends
-        for array, part in ((chosen, "chosen"), (-last, "last"), (bent, "bent")):
-            graph.initializer.append(numpy_helper.from_array(array, f"table_{part}"))
         encoded = "table_filled"
+        nodes += _times(graph, chosen, [_INPUT, "table_chosen", "table_last"], "table_beyond")
+        _store(graph, -last, "table_last")
         nodes += [
-            helper.make_node("Gemm", [_INPUT, "table_chosen", "table_last"], ["table_beyond"]),
             helper.make_node("Relu", ["table_beyond"], ["table_missing"]),
-            helper.make_node("MatMul", ["table_missing", "table_bent"], ["table_jumps"]),
+            *_times(graph, bent, ["table_missing", "table_bent"], "table_jumps"),
             helper.make_node("Add", [_ENCODED, "table_jumps"], [encoded]),
         ]
     for node in (helper.make_node("Cast", [encoded], [name], to=kind), *nodes[::-1]):
@@ -107,6 +109,39 @@ def behind(encoding: TableEncoding, model: onnx.ModelProto, name: str) -> onnx.M
     graph.input.append(_value(_INPUT, size))
     model.ir_version = max(model.ir_version, _FIRST_IR_VERSION)
     return model
+
+
+def _times(graph: Any, matrix: Any, inputs: list[str], made: str) -> list[onnx.NodeProto]:
+    """Return the nodes of ``inputs``: a row times ``matrix``, plus offsets if these are named.
+
+    Where a wide matrix has few entries in each column, they are picked one by one.
+    """
+    row, stored, *offsets = inputs
+    (height, width), columns = matrix.shape, sp.csc_array(matrix)
+    counts = np.diff(columns.indptr)
+    most = int(counts.max(initial=0))
+    if height * width <= _DENSE or _SPARSE * most > height:
+        _store(graph, columns.toarray(), stored)
+        return [helper.make_node("Gemm" if offsets else "MatMul", inputs, [made])]
+    nodes, total = list[onnx.NodeProto](), offsets[0] if offsets else ""
+    for place in range(most):
+        has, term = place < counts, f"{made}_{place}"
+        at, factors = np.zeros(width, np.int64), np.zeros(width)
+        entries = columns.indptr[:-1][has] + place
+        at[has], factors[has] = columns.indices[entries], columns.data[entries]
+        names = [_store(graph, at, f"{term}_at"), _store(graph, factors, f"{term}_factors")]
+        nodes.append(helper.make_node("Gather", [row, names[0]], [f"{term}_picked"], axis=1))
+        nodes.append(helper.make_node("Mul", [f"{term}_picked", names[1]], [term]))
+        if total:
+            nodes.append(helper.make_node("Add", [total, term], [f"{term}_sum"]))
+        total = f"{term}_sum" if total else term
+    nodes[-1].output[0] = made
+    return nodes
+
+
+def _store(graph: Any, array: Any, name: str) -> str:
+    graph.initializer.append(numpy_helper.from_array(array, name))
+    return name
 
 
 def _model_of(rest: Any, width: int) -> onnx.ModelProto:
@@ -171,12 +206,13 @@ def _run(model: onnx.ModelProto, rows: FloatArray) -> FloatArray:
 def _scores(pipeline: Any, table: Any) -> FloatArray:
     """Return the scores, or the values, that scikit-learn has for each row of ``table``."""
     estimator = pipeline.steps[-1][1]
+    table = pipeline[:-1].transform(table) if len(pipeline) > 1 else table  # wide ones take long
     if not hasattr(estimator, "classes_"):
-        return np.asarray(pipeline.predict(table), dtype=np.float64)
+        return np.asarray(estimator.predict(table), dtype=np.float64)
     linear = name_of(estimator) in LINEAR_CLASSIFIERS
-    scores: FloatArray = (pipeline.decision_function if linear else pipeline.predict_proba)(table)
+    scores: FloatArray = (estimator.decision_function if linear else estimator.predict_proba)(table)
     each = scores if scores.ndim > 1 else np.stack([-scores, scores], axis=1)
-    chosen = np.searchsorted(estimator.classes_, pipeline.predict(table))
+    chosen = np.searchsorted(estimator.classes_, estimator.predict(table))
     short = each.max(axis=1) - each[np.arange(len(each)), chosen]
     if (short > _ROUNDING * np.abs(each).max()).any():
         raise ModelError(

@@ -5,7 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from tests.support.random_networks import random_graph, random_layers
-from verix_encodings import Affine, Network, Relu
+from verix_encodings import Affine, Curve, Interval, Network, Relu, crown_bounds
+from verix_encodings.bounds.curves import SQRT
+from verix_encodings.propagation.interval_bounds import NoBoundsError
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
@@ -86,3 +88,24 @@ def test_a_network_after_an_affine_map(seed: int) -> None:
         np.testing.assert_allclose(after.evaluate(u), whole.evaluate(matrix @ u + bias), atol=1e-9)
     reads = [isinstance(node, Affine) for node in whole.nodes if 0 in node.sources]
     assert len(after.nodes) == len(whole.nodes) + (not all(reads))
+
+
+def test_rounding_of_a_fold_hides_no_sign_that_a_box_knows() -> None:
+    rng = np.random.default_rng(0)
+    size = 40
+    slopes, start = rng.uniform(0.3, 3.0, size), rng.uniform(0.0, 1.0, size)
+    root = Curve(1, SQRT)
+    network = Network((size,), (Affine(((0, np.diag(slopes)),), np.zeros(size)), root))
+    # u = 1 is zero, up to rounding
+    fold, within = np.diag(-start), Interval(np.zeros(size), start)
+    box = Interval(np.zeros(size), np.ones(size))
+    after = network.after(fold, start, within)
+    bounds = crown_bounds(after, box)
+    assert (bounds[1].lower == 0).any()
+    assert (bounds[1].lower >= 0).all()
+    for u in rng.random((20, size)):
+        value = network.evaluate(start * (1 - u))
+        assert (bounds[2].lower <= value + 1e-12).all()
+        assert (value <= bounds[2].upper + 1e-12).all()
+    with pytest.raises(NoBoundsError):
+        crown_bounds(network.after(fold, start), box)

@@ -65,3 +65,17 @@ def test_text_of_lightgbm_in_any_encoding(encoding: str, end: str, tmp_path: Pat
     model.booster_.save_model(usual)
     path.write_bytes(usual.read_text().replace("\n", end).encode(encoding))
     assert _explained(path) == _explained(usual)
+
+
+@pytest.mark.parametrize("place", ["num_feature", "split_indices", "version"])
+def test_a_number_of_thousands_of_digits_is_told_in_our_words(
+    xgboost_file: Path, place: str, tmp_path: Path
+) -> None:
+    text, digits, path = xgboost_file.read_text(), "7" * 10_000, tmp_path / "model.json"
+    for value in ('"3"', "[0", "[1", "[2", "[3"):
+        new = value.rstrip('0123456789"') + digits + ('"' if value == '"3"' else "")
+        text = text.replace(f'"{place}":{value}', f'"{place}":{new}')
+    assert digits in text
+    path.write_text(text)
+    with pytest.raises(mv.ModelError, match="a whole number in it has thousands of digits"):
+        mv.load_network(path)

@@ -5,6 +5,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import milp_verix as mv
@@ -66,3 +70,33 @@ def test_a_change_to_missing_counts_as_the_whole_range() -> None:
         assert found.distance == 1.0
         assert found.proven
         assert change in found.sentence()
+
+
+def _wide(top: float, *, absent: bool) -> mv.ContrastiveExplanation:
+    """Return the nearest change of a row whose first column goes to ``top``, or is missing."""
+    table = pd.DataFrame(np.random.default_rng(0).random((200, 3)), columns=["a", "b", "c"])
+    labels = (table.a + table.b / 2 > 0.8).astype(int)
+    table = table.mask(np.random.default_rng(1).random(table.shape) < 0.1)
+    table["a"] *= top
+    model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
+    model.fit(table, labels)
+    inputs = mv.Inputs.from_pipeline(model, table, missing=[*table.columns])
+    row = table[table.a.isna() & table.b.notna()].iloc[0] if absent else table.dropna().iloc[0]
+    return mv.contrastive(model, row, epsilon="inf", inputs=inputs, minimise="distance")
+
+
+@pytest.mark.parametrize("absent", [True, False])
+def test_the_nearest_change_does_not_depend_on_the_unit_of_a_column(absent: bool) -> None:
+    small, *wide = (_wide(top, absent=absent) for top in (1.0, 1e5, 1e8))
+    assert small.proven
+    for found in wide:
+        assert found.proven
+        assert found.distance == pytest.approx(small.distance, rel=2e-3)
+
+
+def test_what_rounding_over_a_wide_range_leaves_open_says_so() -> None:
+    found = _wide(1e13, absent=True)
+    assert not found.proven
+    assert found.unknown_reason is not None
+    assert "may be rounded by" in found.unknown_reason
+    assert "larger units" in found.unknown_reason

@@ -22,6 +22,7 @@ from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.exhaustive_explanations import fewest
 from tests.support.installed_solvers import SLOW
+from tests.support.onnx_models import build, node
 
 
 @pytest.mark.usefixtures("row_storage")
@@ -199,3 +200,30 @@ def test_the_command_line_says_what_is_proven(tmp_path: Path) -> None:
     assert re.search(r"pixels +\(row,column\) from 0: \(0,2\), ", done.stdout)
     assert Explanation.from_json(out).proven
     assert run_here("minimum", MODEL, "absent.npy", "--epsilon", 0.1).returncode == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_roots_at_the_end_of_the_domain_have_a_minimum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    constants = {
+        "a": rng.uniform(0.3, 3.0, 3),
+        "w": rng.normal(size=(3, 3)),
+        "b": 0.1 * rng.normal(size=3),
+    }
+    nodes = [
+        node("Mul", ["x", "a"], ["z"]),
+        node("Sqrt", ["z"], ["r"]),
+        node("Gemm", ["r", "w", "b"], ["y"]),
+    ]
+    x = 0.5 * np.random.default_rng(seed + 5).random(3)
+    model = build(nodes, inputs={"x": (1, 3)}, constants=constants)
+    found = minimum(model, x, epsilon=0.5, domain=(0, 1))
+    assert found.lower_bound == found.size
+    ends = [np.maximum(x - 0.5, 0), np.minimum(x + 0.5, 1)]
+    grid = np.stack(np.meshgrid(*np.linspace(*ends, 9).T), axis=-1).reshape(-1, 3)
+    for size in range(found.size):
+        for kept in combinations(range(3), size):  # no smaller set explains the prediction
+            rows = grid.copy()
+            rows[:, kept] = x[[*kept]]
+            scores = np.sqrt(rows * constants["a"]) @ constants["w"] + constants["b"]
+            assert (scores.argmax(axis=1) != found.prediction).any()

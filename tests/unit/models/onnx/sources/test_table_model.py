@@ -7,7 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from milp_verix import InputError, Inputs, ModelError, UnsupportedOperatorError, load_network
+from milp_verix import (
+    InputError,
+    Inputs,
+    ModelError,
+    Problem,
+    UnsupportedOperatorError,
+    load_network,
+)
+from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.models.onnx.sources import estimators as compared, table_model
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
@@ -17,6 +25,7 @@ from sklearn.base import is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
@@ -26,7 +35,7 @@ from sklearn.linear_model import (
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
 from sklearn.svm import LinearSVC
 
 ENDS = [6e4, 9e4]
@@ -172,3 +181,32 @@ def test_arguments_set_after_fit_count() -> None:
 def test_an_estimator_that_is_no_network_is_refused_by_name(example: Any) -> None:
     with pytest.raises(UnsupportedOperatorError, match="KNeighborsClassifier compares with stored"):
         load_network(fitted(KNeighborsClassifier()), example=example)
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_wide_tables_are_picked_entry_by_entry(
+    words: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_model, "_DENSE", 100)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 30)).round(2)).add_prefix("c")
+    labels = (frame["c0"] + frame["c1"] > 0).to_numpy()
+    steps: Any = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+    frame = frame.mask(rng.random(frame.shape) < 0.2)
+    if words:  # of which three make one number
+        frame["c2"] = rng.choice(["a", "b", "c"], 80)
+        numbers = [name for name in frame if name != "c2"]
+        encoder = TargetEncoder(target_type="binary")
+        steps = ColumnTransformer([("w", encoder, ["c2"]), ("n", steps, numbers)])
+    model = make_pipeline(steps, LogisticRegression()).fit(frame, labels)
+    missing = ["c0", "c5", "c6"]
+    rows = frame.fillna({name: 0.5 for name in frame if name not in missing})
+    inputs = Inputs.from_pipeline(model, rows, missing=missing)
+    network = Problem(model, rows.iloc[0], epsilon=1, inputs=inputs).network
+    assert isinstance(network, OnnxNetwork)
+    expected = model.decision_function(rows)
+    for place in range(20):
+        found = network.scores(network.described(inputs).row(rows.iloc[place].to_dict()))
+        assert found[-1] == pytest.approx(expected[place], rel=1e-9)
+    assert "Gather" in {node.op_type for node in network.model.graph.node}
+    assert "table_encoding" not in {tensor.name for tensor in network.model.graph.initializer}
