@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.names import listed, own_names
 from milp_verix.inputs.cells import code_in, refuse_value
-from milp_verix.inputs.features import Feature, class_names_of
+from milp_verix.inputs.features import MISSING, Feature, class_names_of
 from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.inputs.one_row import named_row, row_of
 from milp_verix.inputs.passage import Passage
@@ -396,8 +396,17 @@ class Inputs:
             if not all(any(half.holds(x) for half in clause) for clause in rule.clauses):
                 raise InputError(
                     f"the input breaks the rule {rule.text}: nothing can be said about inputs that "
-                    "satisfy it; correct the input or the rule"
+                    f"satisfy it; correct the input or the rule{self._let(rule, x)}"
                 )
+
+    def _let(self, rule: Rule, x: NDArray[Any]) -> str:
+        """Return how a rule lets a number pass that is missing in ``x``; "" if none is."""
+        among = {int(i) for clause in rule.clauses for half in clause for i in half.coordinates}
+        for one in self._quantities.values():
+            if one.ways and one.group[0] in among and one.ways[0][1].holds(x):
+                told = f"({one.text} == {MISSING!r})"
+                return f"; a missing value satisfies no comparison, a rule with | {told} lets it be"
+        return ""
 
     @cached_property
     def _met(self) -> dict[tuple[str, ...] | None, "Inputs"]:
