@@ -22,7 +22,6 @@ real numbers that come closest to ``p`` (Babai, Combinatorica 6, 1986).
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from math import lcm
 
 import numpy as np
@@ -158,7 +157,7 @@ def nearest_point(
     equal = {half_key(half, sign) for half in tied for sign in (1.0, -1.0)}
     magnitude = box.magnitude
 
-    def roomy(half: HalfSpace, least: float = _LEAST_ROOM) -> HalfSpace:
+    def roomy(half: HalfSpace, least: float) -> HalfSpace:
         if half_key(half, 1.0) in equal or domain.integral[half.coordinates].all():
             return half
         size = float(np.abs(half.coefficients) @ magnitude[half.coordinates])
@@ -167,14 +166,14 @@ def nearest_point(
         # one that holds at an end of the box alone has no room, such as a missing value
         return half if terms.sum() > upper else replace(half, upper=upper)
 
-    inside = replace(domain, rules=tuple(tuple(map(roomy, clause)) for clause in domain.rules))
+    def inner(least: float) -> MixedDomain:
+        return replace(domain, rules=tuple(tuple(roomy(h, least) for h in c) for c in domain.rules))
+
+    inside = inner(_LEAST_ROOM)
     if not tied:
         found = _nearest(inside, box, point)
-        if found is None or domain.contains(domain.snapped(found)):
-            return found
-        wide = partial(roomy, least=_MORE_ROOM)
-        inside = replace(domain, rules=tuple(tuple(map(wide, clause)) for clause in domain.rules))
-        return _nearest(inside, box, point)
+        missed = found is not None and not domain.contains(domain.snapped(found))
+        return _nearest(inner(_MORE_ROOM), box, point) if missed else found
     for ends in (_inner(box, domain, tied, precision), box):
         found = _nearest(inside, ends, point)
         if found is not None:

@@ -245,11 +245,10 @@ def quantity_of(features: tuple[Feature, ...], index: int, group: Sequence[int])
     plain = unchanged and name.isidentifier() and not keyword.iskeyword(name)
     text = name if plain else f"inputs[{name!r}]"
     weights = {group[0]: 1.0}
-    ways = ()
-    if feature.missing and not feature.unordered:
-        # no number lies between the last one and the missing value
-        ends = ({group[0]: 1.0}, feature.last), ({group[0]: -1.0}, -feature.top)
-        ways = (tuple(_half(side, end, whole=False) for side, end in ends),)
+    # no number lies between the last one and the missing value
+    there = _half(weights, feature.last, whole=False)
+    gone = _half({group[0]: -1.0}, -feature.top, whole=False)
+    ways = ((there, gone),) if feature.missing and not feature.unordered else ()
     return Quantity(weights, 0.0, feature.whole, text, features, feature, tuple(group), ways)
 
 
