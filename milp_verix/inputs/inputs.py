@@ -394,19 +394,19 @@ class Inputs:
             refuse_value(feature, x[group])
         for rule in self.rules:
             if not all(any(half.holds(x) for half in clause) for clause in rule.clauses):
+                gone = [q for q in self.compared_missing([rule]) if q.ways[0][1].holds(x)]
+                way = "; a missing value satisfies no comparison, a rule with | ({} == {!r}) lets it be"
                 raise InputError(
                     f"the input breaks the rule {rule.text}: nothing can be said about inputs that "
-                    f"satisfy it; correct the input or the rule{self._let(rule, x)}"
+                    "satisfy it; correct the input or the rule"
+                    f"{way.format(gone[0].text, MISSING) if gone else ''}"
                 )
 
-    def _let(self, rule: Rule, x: NDArray[Any]) -> str:
-        """Return how a rule lets a number pass that is missing in ``x``; "" if none is."""
-        among = {int(i) for clause in rule.clauses for half in clause for i in half.coordinates}
-        for one in self._quantities.values():
-            if one.ways and one.group[0] in among and one.ways[0][1].holds(x):
-                told = f"({one.text} == {MISSING!r})"
-                return f"; a missing value satisfies no comparison, a rule with | {told} lets it be"
-        return ""
+    def compared_missing(self, rules: Iterable[Rule]) -> list[Quantity]:
+        """Return the numbers in ``rules`` that may be missing."""
+        halves = (half for rule in rules for clause in rule.clauses for half in clause)
+        among = {int(i) for half in halves for i in half.coordinates}
+        return [one for one in self._quantities.values() if one.ways and one.group[0] in among]
 
     @cached_property
     def _met(self) -> dict[tuple[str, ...] | None, "Inputs"]:

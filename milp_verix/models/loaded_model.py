@@ -285,11 +285,11 @@ class LoadedModel(ABC):
         """Return ``inputs`` with their coordinates in the order of this model's columns, by name.
 
         Features that the model was fitted with and does not read are left out. Missing values are
-        apart where rules may be about them, as programs compare them. Raises ``InputError`` where
+        apart where rules compare them, as programs do. Raises ``InputError`` where
         the model's columns have other names than those described.
         """
         found = inputs.placed(self.columns_for(inputs.names), self.unread)
-        return found.missing_apart if found.rules else found
+        return found.missing_apart if found.compared_missing(found.rules) else found
 
 
 def as_numbers(x: ArrayLike) -> NDArray[Any]:
