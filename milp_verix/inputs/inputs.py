@@ -395,7 +395,7 @@ class Inputs:
         for rule in self.rules:
             if not all(any(half.holds(x) for half in clause) for clause in rule.clauses):
                 gone = [q for q in self.compared_missing([rule]) if q.ways[0][1].holds(x)]
-                way = "; a missing value satisfies no comparison, a rule with | ({} == {!r}) lets it be"
+                way = "; missing satisfies no comparison: a rule with | ({} == {!r}) lets it be"
                 raise InputError(
                     f"the input breaks the rule {rule.text}: nothing can be said about inputs that "
                     "satisfy it; correct the input or the rule"

@@ -5,7 +5,8 @@ r"""Fitted transformers of scikit-learn as an affine map of a table's columns.
 ``x`` holds the row's coordinates: numbers in the table's own units, words as 0 and 1, as codes or
 as a one-hot block. ``z`` is what the pipeline's estimator sees.
 
-- A scaler is affine in a number: ``z = (x - offset) / scale``.
+- A scaler is affine in a number: ``z = (x - offset) / scale``; principal components ``V`` are in
+  several: ``z = V (x - mean)``.
 - An encoder gives each word its row of a table ``T``. With the one-hot block ``b`` of the word,
   ``z = Σ_v b_v T_v``; for two words, ``z = T_0 + b (T_1 - T_0)`` with ``b`` 0 or 1.
 - An imputer leaves complete rows as they are. A missing number adds its row of ``J`` to ``z``, as
@@ -20,7 +21,7 @@ The tables are the encoders' own answers, so that dropped and rare categories ne
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -81,16 +82,14 @@ _Step: TypeAlias = Callable[[Any, list[_Entry], _Columns], list[_Entry]]
 def encoding_of(
     fitted: Any, names: Sequence[str] | None = None, missing: Missing = ()
 ) -> TableEncoding:
-    """Return the map of a fitted transformer, or of the leading steps of a ``Pipeline``.
+    """Return the map of a fitted transformer, or of the steps of a ``Pipeline``.
 
-    If the pipeline ends in an estimator, steps are taken up to the first that is not known; others
-    read the estimator and steps before it. ``names`` are the names of the table's columns, where
+    Others read the estimator that it ends in. ``names`` are the names of the table's columns, where
     ``fitted`` saw arrays; ``missing`` are words and numbers that may be missing. Raises
     ``InputError`` for another object, one that is not fitted, for a transformer or an argument of
     one that is not known, by its name, and for such a number that no imputer fills in.
     """
-    leading = _leading(fitted)
-    size = width_of(fitted)
+    leading, size = _leading(fitted), width_of(fitted)
     given = list(names or names_of(fitted) or [f"x{number}" for number in range(size)])
     if len(given) != size:
         raise InputError(f"the frame has {len(given)} columns, the pipeline was fitted on {size}")
@@ -124,12 +123,12 @@ def encoding_of(
                 "network, which computes with numbers: put a SimpleImputer in front, or leave "
                 f"{name} out of missing; Inputs.from_pipeline describes missing words"
             )
-    return TableEncoding(used, matrix, constants, len(leading), columns.typical, jumps, ends)
+    return TableEncoding(used, matrix, constants, columns.typical, jumps, ends)
 
 
 def _leading(fitted: Any) -> list[Any]:
     if is_pipeline(fitted):
-        return list(takewhile(lambda step: name_of(step) in _STEPS, steps_of(fitted)[:-1]))
+        return steps_of(fitted)[:-1]
     if name_of(fitted) in _STEPS:
         return [fitted]
     raise InputError(
@@ -145,9 +144,10 @@ def _through(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
         return entries
     if name_of(step) not in _STEPS:
         raise InputError(
-            f"the pipeline has a {type(step).__name__}, whose output is not read as an affine map "
-            f"of columns; transformers may be {', '.join(_STEPS)}. Apply it to the frame before "
-            "the pipeline, or to numbers in a step of its own behind the ColumnTransformer"
+            f"the pipeline has a {type(step).__name__}, which cannot be read: apply it to the "
+            "table before the pipeline, or leave it out; scalers, encoders of words, "
+            "SimpleImputer, MissingIndicator, choices of columns, PCA and TruncatedSVD can be "
+            "read, in a Pipeline, ColumnTransformer or FeatureUnion"
         )
     require_read(step)
     return _STEPS[name_of(step)](step, entries, columns)
@@ -201,7 +201,7 @@ def _side_by_side(union: Any, entries: list[_Entry], columns: _Columns) -> list[
 def _weighted(parent: Any, name: str, made: list[_Entry], columns: _Columns) -> list[_Entry]:
     """Return what a part made, times the weight that ``parent`` gives to the part ``name``."""
     weight = (parent.transformer_weights or {}).get(name)
-    return made if weight is None else _affine(made, weight, 0.0, columns)
+    return made if weight is None else [*_affine(made, weight, 0.0, columns)]
 
 
 def _places(names: list[Any], chosen: Any) -> list[int]:
@@ -264,17 +264,32 @@ def _selected(step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Ent
 
 
 def _scaled(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
-    return _affine(entries, *_SCALES[name_of(step)](step), columns)
+    return [*_affine(entries, *_SCALES[name_of(step)](step), columns)]
 
 
-def _affine(entries: list[_Entry], factors: Any, offsets: Any, columns: _Columns) -> list[_Entry]:
+def _affine(entries: Sequence[_Entry], factors: Any, offsets: Any, columns: _Columns) -> list[_Sum]:
     """Return ``factors * entries + offsets``."""
     factors, offsets = (np.broadcast_to(part, len(entries)) for part in (factors, offsets))
-    found: list[_Entry] = []
+    found: list[_Sum] = []
     for entry, factor, offset in zip(entries, factors, offsets, strict=True):
         number = _number(entry, columns)
         terms = {key: float(factor * value) for key, value in number.terms.items()}
         found.append(_Sum(terms, float(factor * number.constant + offset)))
+    return found
+
+
+def _projected(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
+    """Return sums of all ``entries``: the principal components of their distance to the mean."""
+    matrix, mean = np.array(step.components_, dtype=np.float64), getattr(step, "mean_", None)
+    if getattr(step, "whiten", False):
+        matrix /= np.sqrt(step.explained_variance_)[:, None]
+    found = list[_Entry]()
+    for row in matrix:
+        parts = _affine(entries, row, 0.0 if mean is None else -mean * row, columns)
+        terms: dict[tuple[str, int], float] = {}
+        for key, value in (item for one in parts for item in one.terms.items()):
+            terms[key] = terms.get(key, 0.0) + value
+        found.append(_Sum(terms, sum(one.constant for one in parts)))
     return found
 
 
@@ -389,6 +404,7 @@ _STEPS: dict[str, _Step] = {
     "FeatureUnion": _side_by_side,
     **dict.fromkeys(_SCALES, _scaled),
     **dict.fromkeys(("OneHotEncoder", "OrdinalEncoder", "TargetEncoder"), _encoded),
+    **dict.fromkeys(("PCA", "IncrementalPCA", "TruncatedSVD"), _projected),
     "SimpleImputer": _imputed,
     "MissingIndicator": _marked,
     "FunctionTransformer": _kept,

@@ -5,7 +5,7 @@ Nothing is believed of a fitted object before it is compared with what was read 
 They are compared at rows made from what it was fitted on, and at the rows that the user gives.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -104,11 +104,6 @@ _REASONS = (
     (("sklearn.",), "cannot be read yet"),
 )  # fmt: skip
 """Reasons for the classes of each module; the first that fits is told."""
-_EXPORTED = (
-    *("FunctionTransformer", "MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler"),
-    *("IncrementalPCA", "PCA", "TruncatedSVD"),
-)
-"""Transformers that skl2onnx writes as affine maps."""
 _SUPPORTED = (
     "MLPClassifier, MLPRegressor, linear models such as LogisticRegression, LinearSVC and Ridge, "
     "and trees, forests and boosted trees of scikit-learn, XGBoost and LightGBM"
@@ -133,17 +128,6 @@ def flat_pipeline(model: Any) -> Any:
     steps = steps_of(model)
     _require_readable(steps[-1])
     return Pipeline([(f"step{place}", step) for place, step in enumerate(steps)])
-
-
-def require_exportable(steps: Iterable[Any]) -> None:
-    """Raise ``InputError`` unless skl2onnx writes each transformer in ``steps`` as a network."""
-    for step in steps:
-        if name_of(step) not in _EXPORTED:
-            raise InputError(
-                f"the pipeline has a {type(step).__name__}, which cannot be read in this place: "
-                "apply it to the data before the pipeline, or leave it out"
-            )
-        require_read(step)
 
 
 def _require_readable(estimator: Any) -> None:
