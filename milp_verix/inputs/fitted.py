@@ -142,6 +142,7 @@ LINEAR_REGRESSORS = _names(
 
 NETWORKS = frozenset(("MLPClassifier", "MLPRegressor", "PLSRegression"))
 """Other estimators, which skl2onnx writes as networks."""
+AS_NETWORKS = LINEAR_CLASSIFIERS | LINEAR_REGRESSORS | NETWORKS
 
 ARGUMENTS = {
     "Pipeline": _given("memory verbose", "steps", "transform_input"),

@@ -18,9 +18,7 @@ from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.names import listed
 from milp_verix.inputs.features import Feature, binary, category, is_missing, ordinal, word_of
 from milp_verix.inputs.fitted import (
-    LINEAR_CLASSIFIERS,
-    LINEAR_REGRESSORS,
-    NETWORKS,
+    AS_NETWORKS,
     is_pipeline,
     name_of,
     names_of,
@@ -165,7 +163,7 @@ def described_by(
 
 def refuse_joined(encoding: TableEncoding, estimator: Any) -> None:
     """Raise ``InputError`` if steps join columns before an estimator that is no network."""
-    if name_of(estimator) in LINEAR_CLASSIFIERS | LINEAR_REGRESSORS | NETWORKS:
+    if name_of(estimator) in AS_NETWORKS:
         return
     if joined := encoding.joined:
         raise InputError(

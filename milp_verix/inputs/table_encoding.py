@@ -97,7 +97,7 @@ def encoding_of(
     for step in leading:
         entries = _through(step, entries, columns)
     sums = [_number(entry, columns) for entry in entries]
-    for name, _ in (key for one in sums for key in one.terms):
+    for name in dict.fromkeys(name for one in sums for name, _ in one.terms):
         columns.known.setdefault(name, Column(name))  # some are marked where missing, no more
     used = tuple(columns.known[name] for name in given if name in columns.known)
     starts = accumulate((column.width for column in used), initial=0)
@@ -201,7 +201,7 @@ def _side_by_side(union: Any, entries: list[_Entry], columns: _Columns) -> list[
 def _weighted(parent: Any, name: str, made: list[_Entry], columns: _Columns) -> list[_Entry]:
     """Return what a part made, times the weight that ``parent`` gives to the part ``name``."""
     weight = (parent.transformer_weights or {}).get(name)
-    return made if weight is None else [*_affine(made, weight, 0.0, columns)]
+    return made if weight is None else _affine(made, weight, 0.0, columns)
 
 
 def _places(names: list[Any], chosen: Any) -> list[int]:
@@ -264,13 +264,13 @@ def _selected(step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Ent
 
 
 def _scaled(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
-    return [*_affine(entries, *_SCALES[name_of(step)](step), columns)]
+    return _affine(entries, *_SCALES[name_of(step)](step), columns)
 
 
-def _affine(entries: Sequence[_Entry], factors: Any, offsets: Any, columns: _Columns) -> list[_Sum]:
+def _affine(entries: list[_Entry], factors: Any, offsets: Any, columns: _Columns) -> list[_Entry]:
     """Return ``factors * entries + offsets``."""
     factors, offsets = (np.broadcast_to(part, len(entries)) for part in (factors, offsets))
-    found: list[_Sum] = []
+    found: list[_Entry] = []
     for entry, factor, offset in zip(entries, factors, offsets, strict=True):
         number = _number(entry, columns)
         terms = {key: float(factor * value) for key, value in number.terms.items()}
@@ -283,14 +283,15 @@ def _projected(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Ent
     matrix, mean = np.array(step.components_, dtype=np.float64), getattr(step, "mean_", None)
     if getattr(step, "whiten", False):
         matrix /= np.sqrt(step.explained_variance_)[:, None]
-    found = list[_Entry]()
-    for row in matrix:
-        parts = _affine(entries, row, 0.0 if mean is None else -mean * row, columns)
-        terms: dict[tuple[str, int], float] = {}
-        for key, value in (item for one in parts for item in one.terms.items()):
-            terms[key] = terms.get(key, 0.0) + value
-        found.append(_Sum(terms, sum(one.constant for one in parts)))
-    return found
+    numbers = [_number(entry, columns) for entry in entries]
+    keys = dict.fromkeys(key for one in numbers for key in one.terms)
+    terms = {key: np.zeros(len(matrix)) for key in keys}
+    for weights, one in zip(matrix.T, numbers, strict=True):
+        for key, value in one.terms.items():
+            terms[key] += value * weights
+    constants = np.array([one.constant for one in numbers]) - (0.0 if mean is None else mean)
+    ends = (matrix @ constants).tolist()
+    return [_Sum({key: float(terms[key][at]) for key in keys}, end) for at, end in enumerate(ends)]
 
 
 def _standard(centre: Any, scale: Any) -> tuple[Any, Any]:

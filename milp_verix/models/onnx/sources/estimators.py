@@ -11,15 +11,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError, first_line
-from milp_verix.inputs.fitted import (
-    LINEAR_CLASSIFIERS,
-    LINEAR_REGRESSORS,
-    NETWORKS,
-    name_of,
-    not_fitted,
-    require_read,
-    steps_of,
-)
+from milp_verix.inputs.fitted import AS_NETWORKS, name_of, not_fitted, require_read, steps_of
 from milp_verix.inputs.pipeline import made_rows, rows_of
 from milp_verix.inputs.table_map import TableEncoding
 from verix_encodings.arrays import FloatArray
@@ -135,7 +127,7 @@ def _require_readable(estimator: Any) -> None:
     from sklearn.utils.validation import check_is_fitted
 
     refuse_trees(estimator)
-    if name_of(estimator) not in LINEAR_CLASSIFIERS | LINEAR_REGRESSORS | NETWORKS:
+    if name_of(estimator) not in AS_NETWORKS:
         if not hasattr(estimator, "predict"):
             raise InputError(
                 f"the {type(estimator).__name__} predicts nothing: give the model behind it, and "

@@ -106,7 +106,7 @@ def behind(encoding: TableEncoding, model: onnx.ModelProto, name: str) -> onnx.M
 def _model_of(estimator: Any, width: int) -> onnx.ModelProto:
     """Return the network of an estimator, with the input ``encoded``."""
     if name_of(estimator) in LINEAR_CLASSIFIERS | LINEAR_REGRESSORS:
-        return _with_linear(_nothing(width), estimator)
+        return _linear(estimator, width)
     from skl2onnx import to_onnx
     from skl2onnx.common.data_types import DoubleTensorType
 
@@ -118,29 +118,22 @@ def _model_of(estimator: Any, width: int) -> onnx.ModelProto:
     return model
 
 
-def _nothing(width: int) -> onnx.ModelProto:
-    """Return a model whose output is its input."""
-    value = _value("encoded", width)
-    graph = helper.make_graph([], "linear model", [value], [value])
-    return helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION
-    )
-
-
-def _with_linear(model: onnx.ModelProto, estimator: Any) -> onnx.ModelProto:
-    """Put the linear ``estimator`` behind the only output of ``model``, and return ``model``."""
-    graph = model.graph
-    (before,) = (value.name for value in graph.output)
+def _linear(estimator: Any, width: int) -> onnx.ModelProto:
+    """Return the model of a linear ``estimator``, with the input ``encoded``."""
     coefficients = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
     count = len(coefficients)
     constants = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), count)
-    graph.initializer.append(numpy_helper.from_array(coefficients, "coefficients"))
-    graph.initializer.append(numpy_helper.from_array(constants, "constants"))
-    inputs = [before, "coefficients", "constants"]
-    graph.node.append(helper.make_node("Gemm", inputs, ["scores"], transB=1))
-    del graph.output[:]
-    graph.output.append(_value("scores", count))
-    return model
+    stored = {"coefficients": coefficients, "constants": constants}
+    graph = helper.make_graph(
+        [helper.make_node("Gemm", ["encoded", *stored], ["scores"], transB=1)],
+        "linear model",
+        [_value("encoded", width)],
+        [_value("scores", count)],
+        [numpy_helper.from_array(array, name) for name, array in stored.items()],
+    )
+    return helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION
+    )
 
 
 def _value(name: str, size: int) -> onnx.ValueInfoProto:
