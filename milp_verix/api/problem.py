@@ -84,6 +84,8 @@ class Problem(PosedProblem):  # noqa: D101 - that of the class above
         if self.inputs is None or self.radii is None:
             return _NORMS[self.ball.norm].format(exact(self.ball.epsilon))
         least, most = min(self.radii), max(self.radii)
+        if least == most < inf and self.inputs.of_domain:
+            return _NORMS["linf"].format(exact(least))
         share = common_share(self.inputs, self.radii)
         each = "each " * (len(self.radii) > 1)
         if least == inf:
