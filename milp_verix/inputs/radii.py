@@ -155,7 +155,8 @@ def ends_around(
 def common_share(inputs: Inputs, radii: Sequence[float]) -> float | None:
     """Return the share of its range that each radius is, at least; None if shares differ.
 
-    Numbers of an array have none: nobody gave their ranges. The one with few digits is chosen if rounding alone sets it apart: 0.1 for ``"10%"``.
+    Numbers of an array have none. The one with few digits is chosen if rounding alone sets it
+    apart: 0.1 for ``"10%"``.
     """
     pairs = [
         (radius, feature.range)
