@@ -15,17 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from milp_verix.base.errors import InputError, refusing
-from milp_verix.base.names import listed
 from milp_verix.inputs.features import Feature, binary, category, is_missing, ordinal, word_of
-from milp_verix.inputs.fitted import (
-    AS_NETWORKS,
-    is_pipeline,
-    name_of,
-    names_of,
-    steps_of,
-    width_of,
-    without_search,
-)
+from milp_verix.inputs.fitted import is_pipeline, names_of, steps_of, width_of, without_search
 from milp_verix.inputs.frame import (
     by_column,
     columns_in,
@@ -36,7 +27,7 @@ from milp_verix.inputs.frame import (
 )
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import refuse_missing_names
-from milp_verix.inputs.table_encoding import encoding_of
+from milp_verix.inputs.table_encoding import encoding_of, refuse_joined
 from milp_verix.inputs.table_map import Column, Missing, TableEncoding
 from verix_encodings.arrays import FloatArray
 
@@ -71,14 +62,14 @@ def made_rows(fitted: Any, encoding: TableEncoding) -> MadeRows:
     count = max([_LEAST, *(2 * len(values) for values in choices)])
     rng = np.random.default_rng(0)
     values, parts = dict[str, Any](), [np.empty((count, 0))]
-    for column, known in zip(encoding.columns, choices, strict=True):
-        turns = -(-count // len(known))
-        taken = np.concatenate([rng.permutation(len(known)) for _ in range(turns)])[:count]
-        values[column.name] = known[taken]
+    for column, listed in zip(encoding.columns, choices, strict=True):
+        turns = -(-count // len(listed))
+        taken = np.concatenate([rng.permutation(len(listed)) for _ in range(turns)])[:count]
+        values[column.name] = listed[taken]
         if column.form == "number":
-            parts.append(known[taken][:, None])
+            parts.append(listed[taken][:, None])
         elif column.form == "block":
-            parts.append(np.eye(len(known))[taken])
+            parts.append(np.eye(len(listed))[taken])
         else:
             parts.append(taken[:, None].astype(np.float64))
     inputs = np.concatenate(parts, axis=1)
@@ -148,8 +139,7 @@ def described_by(
     given = None if names_of(pipeline) else list(frame.columns)
     missing = names_in(missing, "missing")
     encoding = encoding_of(pipeline, given, missing)
-    if is_pipeline(pipeline):
-        refuse_joined(encoding, steps_of(pipeline)[-1])
+    refuse_joined(encoding, steps_of(pipeline)[-1])
     columns = encoding.columns
     names = [column.name for column in columns]
     held = refuse_missing_names(names, [*frame.columns], "the frame, as the pipeline was fitted,")
@@ -159,18 +149,6 @@ def described_by(
     may = columns_in(missing, known, "missing")
     features = [_feature(column, frame, ranges, units, may) for column in columns]
     return features, fitted_class_names(pipeline)
-
-
-def refuse_joined(encoding: TableEncoding, estimator: Any) -> None:
-    """Raise ``InputError`` if steps join columns before an estimator that is no network."""
-    if name_of(estimator) in AS_NETWORKS:
-        return
-    if joined := encoding.joined:
-        raise InputError(
-            f"the steps before the {type(estimator).__name__} join the columns {listed(joined, 5)} "
-            "in one number, as PCA does, which can be read before linear models and neural "
-            "networks alone: leave that step out, or apply it to the table before the pipeline"
-        )
 
 
 def fitted_class_names(model: Any) -> list[str]:

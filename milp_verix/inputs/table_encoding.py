@@ -27,8 +27,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from milp_verix.base.errors import InputError, first_line
+from milp_verix.base.names import listed
 from milp_verix.inputs.features import MISSING, is_missing
 from milp_verix.inputs.fitted import (
+    AS_NETWORKS,
     is_pipeline,
     is_skipped,
     name_of,
@@ -124,6 +126,17 @@ def encoding_of(
                 f"{name} out of missing; Inputs.from_pipeline describes missing words"
             )
     return TableEncoding(used, matrix, constants, columns.typical, jumps, ends)
+
+
+def refuse_joined(encoding: TableEncoding, estimator: Any) -> None:
+    """Raise ``InputError`` if steps join columns before an estimator that is no network."""
+    alone = name_of(estimator) not in AS_NETWORKS and hasattr(estimator, "predict")
+    if alone and (joined := encoding.joined):
+        raise InputError(
+            f"the steps before the {type(estimator).__name__} join the columns {listed(joined, 5)} "
+            "in one number, as PCA does, which can be read before linear models and neural "
+            "networks alone: leave that step out, or apply it to the table before the pipeline"
+        )
 
 
 def _leading(fitted: Any) -> list[Any]:

@@ -110,7 +110,7 @@ def test_equal_radii_are_told_as_one(question: str, domain: tuple[int, int]) -> 
         told.append(found.sentence() + repr(found) + console.file.getvalue())
         (figure,) = {part.figure for part in np.ravel(found.plot().axes)}
         told[-1] += " ".join(text.get_text() for text in figure.findobj(Text))
-        for wrong in ("of its range", "% of their", "own unit", "feature's unit", "own radius", "12.5"):
+        for wrong in ("of its range", "% of their", "own unit", "feature's unit", "own radius"):
             assert wrong not in told[-1], wrong
     words = "within ±0.125 of their values" if question != "radius" else "input units"
     assert all(words in one.replace("\n", " ") for one in told)
