@@ -142,6 +142,7 @@ LINEAR_REGRESSORS = _names(
 
 NETWORKS = frozenset(("MLPClassifier", "MLPRegressor", "PLSRegression"))
 """Other estimators, which skl2onnx writes as networks."""
+AS_NETWORKS = LINEAR_CLASSIFIERS | LINEAR_REGRESSORS | NETWORKS
 
 ARGUMENTS = {
     "Pipeline": _given("memory verbose", "steps", "transform_input"),
@@ -207,8 +208,9 @@ def require_read(step: Any) -> None:
         plain = isinstance(value, _PLAIN) and isinstance(default, _PLAIN)
         if value is not default and not (plain and value == default):
             before = ", or apply it to the data before the pipeline"
+            told = getattr(value, "__name__", repr(value))  # of a function
             raise InputError(
-                f"the {name} has {argument}={value!r}, whose effect is not read: nothing would be "
+                f"the {name} has {argument}={told}, whose effect is not read: nothing would be "
                 f"proven about it; fit it with {argument}={default!r}"
                 f"{before * hasattr(step, 'transform')}"
             )

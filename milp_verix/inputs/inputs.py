@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.names import listed, own_names
 from milp_verix.inputs.cells import code_in, refuse_value
-from milp_verix.inputs.features import Feature, class_names_of
+from milp_verix.inputs.features import MISSING, Feature, class_names_of
 from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.inputs.one_row import named_row, row_of
 from milp_verix.inputs.passage import Passage
@@ -394,10 +394,19 @@ class Inputs:
             refuse_value(feature, x[group])
         for rule in self.rules:
             if not all(any(half.holds(x) for half in clause) for clause in rule.clauses):
+                gone = [q for q in self.compared_missing([rule]) if q.ways[0][1].holds(x)]
+                way = "; missing satisfies no comparison: a rule with | ({} == {!r}) lets it be"
                 raise InputError(
                     f"the input breaks the rule {rule.text}: nothing can be said about inputs that "
                     "satisfy it; correct the input or the rule"
+                    f"{way.format(gone[0].text, MISSING) if gone else ''}"
                 )
+
+    def compared_missing(self, rules: Iterable[Rule]) -> list[Quantity]:
+        """Return the numbers in ``rules`` that may be missing."""
+        halves = (half for rule in rules for clause in rule.clauses for half in clause)
+        among = {int(i) for half in halves for i in half.coordinates}
+        return [one for one in self._quantities.values() if one.ways and one.group[0] in among]
 
     @cached_property
     def _met(self) -> dict[tuple[str, ...] | None, "Inputs"]:

@@ -135,6 +135,8 @@ _SECONDS = 0.9
 _ROOM = 8.0
 """Room inside a half-space, in roundings of its terms to the network's type."""
 _LEAST_ROOM = 1e-7
+_MORE_ROOM = 1e-5
+"""Where a point missed a rule by the tolerance of the program, 1e-6."""
 _STEPS = 64.0
 """Room at the ends of coordinates in equations, in steps of their grid."""
 _NEARLY = 1e-6
@@ -155,15 +157,23 @@ def nearest_point(
     equal = {half_key(half, sign) for half in tied for sign in (1.0, -1.0)}
     magnitude = box.magnitude
 
-    def roomy(half: HalfSpace) -> HalfSpace:
+    def roomy(half: HalfSpace, least: float) -> HalfSpace:
         if half_key(half, 1.0) in equal or domain.integral[half.coordinates].all():
             return half
         size = float(np.abs(half.coefficients) @ magnitude[half.coordinates])
-        return replace(half, upper=half.upper - max(_ROOM * precision, _LEAST_ROOM) * size)
+        upper = half.upper - max(_ROOM * precision, least) * size
+        terms = half.least(box.lower[None], box.upper[None])[0]
+        # one that holds at an end of the box alone has no room, such as a missing value
+        return half if terms.sum() > upper else replace(half, upper=upper)
 
-    inside = replace(domain, rules=tuple(tuple(map(roomy, clause)) for clause in domain.rules))
+    def inner(least: float) -> MixedDomain:
+        return replace(domain, rules=tuple(tuple(roomy(h, least) for h in c) for c in domain.rules))
+
+    inside = inner(_LEAST_ROOM)
     if not tied:
-        return _nearest(inside, box, point)
+        found = _nearest(inside, box, point)
+        missed = found is not None and not domain.contains(domain.snapped(found))
+        return _nearest(inner(_MORE_ROOM), box, point) if missed else found
     for ends in (_inner(box, domain, tied, precision), box):
         found = _nearest(inside, ends, point)
         if found is not None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.inputs.features import Feature, binary, category, is_missing, ordinal, word_of
-from milp_verix.inputs.fitted import is_pipeline, names_of, width_of, without_search
+from milp_verix.inputs.fitted import is_pipeline, names_of, steps_of, width_of, without_search
 from milp_verix.inputs.frame import (
     by_column,
     columns_in,
@@ -27,7 +27,7 @@ from milp_verix.inputs.frame import (
 )
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import refuse_missing_names
-from milp_verix.inputs.table_encoding import encoding_of
+from milp_verix.inputs.table_encoding import encoding_of, refuse_joined
 from milp_verix.inputs.table_map import Column, Missing, TableEncoding
 from verix_encodings.arrays import FloatArray
 
@@ -141,7 +141,9 @@ def described_by(
     frame = frame_with_rows(frame)
     given = None if names_of(pipeline) else list(frame.columns)
     missing = names_in(missing, "missing")
-    columns = encoding_of(pipeline, given, missing).columns
+    encoding = encoding_of(pipeline, given, missing)
+    refuse_joined(encoding, steps_of(pipeline)[-1])
+    columns = encoding.columns
     names = [column.name for column in columns]
     held = refuse_missing_names(names, [*frame.columns], "the frame, as the pipeline was fitted,")
     frame = frame.rename(columns={label: name for name, label in held.items()})

@@ -155,14 +155,15 @@ def ends_around(
 def common_share(inputs: Inputs, radii: Sequence[float]) -> float | None:
     """Return the share of its range that each radius is, at least; None if shares differ.
 
-    The one with few digits is chosen if rounding alone sets it apart: 0.1 for ``"10%"``.
+    Numbers of an array have none. The one with few digits is chosen if rounding alone sets it
+    apart: 0.1 for ``"10%"``.
     """
     pairs = [
         (radius, feature.range)
         for feature, radius in zip(inputs.features, radii, strict=True)
         if feature.kind != "fixed" and feature.range > 0
     ]
-    if not pairs or not np.isfinite(pairs).all():
+    if inputs.of_domain or not pairs or not np.isfinite(pairs).all():
         return None
     given, widths = np.array(pairs).T
     shares = given / widths

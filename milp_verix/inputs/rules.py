@@ -7,6 +7,10 @@ A rule holds two conjunctive normal forms, its own and that of its negation:
 
 Their clauses are half-spaces of the input's coordinates. Sums of whole numbers with whole
 coefficients are whole, so ``s < b`` is ``s ≤ ⌈b⌉ − 1`` there; other strict half-spaces stay strict.
+
+A value that is missing satisfies no comparison, as NaN does in Python: ``a <= 3`` and ``a > 3`` are
+both false of it, ``~(a <= 3)`` and ``a != 3`` are true. ``a == "missing"`` asks for it. So a
+comparison of features that may be missing says, too, that none of them is.
 """
 
 import keyword
@@ -20,7 +24,7 @@ import numpy as np
 from milp_verix.base.errors import InputError
 from milp_verix.base.names import listed
 from milp_verix.inputs.cells import code_in
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.features import MISSING, Feature
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace
 
 _MOST_CLAUSES = 10_000
@@ -61,7 +65,10 @@ class Rule:
         other = _rule(other)
         if other.owner is not self.owner:
             raise InputError("both rules must be about features of the same Inputs")
-        both = self.clauses + other.clauses, _product(self.opposite, other.opposite)
+        both = (
+            tuple(dict.fromkeys(self.clauses + other.clauses)),
+            _product(self.opposite, other.opposite),
+        )
         either = _product(self.clauses, other.clauses), self.opposite + other.opposite
         clauses, opposite = both if word == "and" else either
         return Rule(clauses, opposite, f"({self.text}) {sign} ({other.text})", self.owner)
@@ -77,7 +84,8 @@ class Quantity:
 
     ``weights`` maps coordinates to coefficients; ``whole`` says that the sum of their terms is
     always whole. ``feature`` is the feature that the quantity stands for, None for other sums;
-    ``group`` are its coordinates.
+    ``group`` are its coordinates. ``ways`` has two half-spaces for each feature in it that may be
+    missing: where it is there, and where it is missing.
     """
 
     weights: Mapping[int, float]
@@ -87,6 +95,7 @@ class Quantity:
     owner: tuple[Feature, ...]
     feature: Feature | None = None
     group: tuple[int, ...] = ()
+    ways: tuple[tuple[HalfSpace, HalfSpace], ...] = ()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -113,9 +122,8 @@ class Quantity:
         a = _number(factor)
         weights = {i: a * w for i, w in self.weights.items()}
         whole = self.whole and a == np.rint(a)
-        return Quantity(
-            weights, a * self.constant, whole, f"{_text(a)} * ({self.text})", self.owner
-        )
+        text = f"{_text(a)} * ({self.text})"
+        return Quantity(weights, a * self.constant, whole, text, self.owner, ways=self.ways)
 
     __rmul__ = __mul__
 
@@ -148,6 +156,9 @@ class Quantity:
     def __eq__(self, other: object) -> Rule:  # type: ignore[override]
         if self.feature is not None and self.feature.unordered:
             return self._equals(other)
+        if self.feature is not None and self.ways and isinstance(other, str) and other == MISSING:
+            ((there, gone),) = self.ways
+            return Rule(((gone,),), ((there,),), f"{self.text} == {MISSING!r}", self.owner)
         below, above = self._compared(other, "<="), self._compared(other, ">=")
         return replace(below & above, text=f"{self.text} == {_text(other)}")
 
@@ -193,7 +204,9 @@ class Quantity:
             raise InputError(f"the rule {text} has sums beyond float64")
         half = _half(weights, bound, strict=sign in ("<", ">"), whole=difference.whole)
         opposite = _opposite(half, whole=difference.whole)
-        return Rule(((half,),), ((opposite,),), text, self.owner)
+        clauses = (half,), *((there,) for there, _ in difference.ways)
+        negated = opposite, *(gone for _, gone in difference.ways)
+        return Rule(clauses, (negated,), text, self.owner)
 
     def _sum(self, other: "Quantity", sign: float, text: str) -> "Quantity":
         for quantity in (self, other):
@@ -204,7 +217,9 @@ class Quantity:
         for i, w in other.weights.items():
             weights[i] = weights.get(i, 0.0) + sign * w
         constant = self.constant + sign * other.constant
-        return Quantity(weights, constant, self.whole and other.whole, text, self.owner)
+        ways = tuple(dict.fromkeys((*self.ways, *other.ways)))
+        whole = self.whole and other.whole
+        return Quantity(weights, constant, whole, text, self.owner, ways=ways)
 
     def _quantity(self, other: object) -> "Quantity":
         """Return ``other`` as a quantity: a number, a word of this feature, or a quantity."""
@@ -220,11 +235,6 @@ class Quantity:
             raise InputError(
                 f"{self.feature.name} is a category: compare it by ==, != or isin with its values"
             )
-        if self.feature is not None and self.feature.missing:
-            raise InputError(
-                f"{self.feature.name} may be missing, and a rule compares numbers: leave it out of "
-                "rules, or missing out of its description"
-            )
 
 
 def quantity_of(features: tuple[Feature, ...], index: int, group: Sequence[int]) -> Quantity:
@@ -235,7 +245,11 @@ def quantity_of(features: tuple[Feature, ...], index: int, group: Sequence[int])
     plain = unchanged and name.isidentifier() and not keyword.iskeyword(name)
     text = name if plain else f"inputs[{name!r}]"
     weights = {group[0]: 1.0}
-    return Quantity(weights, 0.0, feature.whole, text, features, feature, tuple(group))
+    # no number lies between the last one and the missing value
+    there = _half(weights, feature.last, whole=False)
+    gone = _half({group[0]: -1.0}, -feature.top, whole=False)
+    ways = ((there, gone),) if feature.missing and not feature.unordered else ()
+    return Quantity(weights, 0.0, feature.whole, text, features, feature, tuple(group), ways)
 
 
 def _half(
@@ -266,9 +280,13 @@ def _opposite(half: HalfSpace, *, whole: bool = True) -> HalfSpace:
 
 
 def _product(left: tuple[Clause, ...], right: tuple[Clause, ...]) -> tuple[Clause, ...]:
+    # (a ∧ s) ∨ (b ∧ s) is (a ∨ b) ∧ s
+    shared = {*right}
+    both = dict.fromkeys(c for c in left if c in shared)
+    left, right = (tuple(c for c in one if c not in both) for one in (left, right))
     if len(left) * len(right) > _MOST_CLAUSES:
         raise InputError(f"a rule has more than {_MOST_CLAUSES} clauses: state it as several rules")
-    return tuple(c + d for c in left for d in right)
+    return *both, *(tuple(dict.fromkeys(c + d)) for c in left for d in right)
 
 
 def _rule(given: object) -> Rule:

@@ -5,7 +5,8 @@ r"""Fitted transformers of scikit-learn as an affine map of a table's columns.
 ``x`` holds the row's coordinates: numbers in the table's own units, words as 0 and 1, as codes or
 as a one-hot block. ``z`` is what the pipeline's estimator sees.
 
-- A scaler is affine in a number: ``z = (x - offset) / scale``.
+- A scaler is affine in a number: ``z = (x - offset) / scale``; principal components ``V`` are in
+  several: ``z = V (x - mean)``.
 - An encoder gives each word its row of a table ``T``. With the one-hot block ``b`` of the word,
   ``z = Σ_v b_v T_v``; for two words, ``z = T_0 + b (T_1 - T_0)`` with ``b`` 0 or 1.
 - An imputer leaves complete rows as they are. A missing number adds its row of ``J`` to ``z``, as
@@ -20,14 +21,16 @@ The tables are the encoders' own answers, so that dropped and rare categories ne
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from milp_verix.base.errors import InputError, first_line
+from milp_verix.base.names import listed
 from milp_verix.inputs.features import MISSING, is_missing
 from milp_verix.inputs.fitted import (
+    AS_NETWORKS,
     is_pipeline,
     is_skipped,
     name_of,
@@ -81,16 +84,14 @@ _Step: TypeAlias = Callable[[Any, list[_Entry], _Columns], list[_Entry]]
 def encoding_of(
     fitted: Any, names: Sequence[str] | None = None, missing: Missing = ()
 ) -> TableEncoding:
-    """Return the map of a fitted transformer, or of the leading steps of a ``Pipeline``.
+    """Return the map of a fitted transformer, or of the steps of a ``Pipeline``.
 
-    If the pipeline ends in an estimator, steps are taken up to the first that is not known; others
-    read the estimator and steps before it. ``names`` are the names of the table's columns, where
+    Others read the estimator that it ends in. ``names`` are the names of the table's columns, where
     ``fitted`` saw arrays; ``missing`` are words and numbers that may be missing. Raises
     ``InputError`` for another object, one that is not fitted, for a transformer or an argument of
     one that is not known, by its name, and for such a number that no imputer fills in.
     """
-    leading = _leading(fitted)
-    size = width_of(fitted)
+    leading, size = _leading(fitted), width_of(fitted)
     given = list(names or names_of(fitted) or [f"x{number}" for number in range(size)])
     if len(given) != size:
         raise InputError(f"the frame has {len(given)} columns, the pipeline was fitted on {size}")
@@ -98,7 +99,7 @@ def encoding_of(
     for step in leading:
         entries = _through(step, entries, columns)
     sums = [_number(entry, columns) for entry in entries]
-    for name, _ in (key for one in sums for key in one.terms):
+    for name in dict.fromkeys(name for one in sums for name, _ in one.terms):
         columns.known.setdefault(name, Column(name))  # some are marked where missing, no more
     used = tuple(columns.known[name] for name in given if name in columns.known)
     starts = accumulate((column.width for column in used), initial=0)
@@ -124,12 +125,23 @@ def encoding_of(
                 "network, which computes with numbers: put a SimpleImputer in front, or leave "
                 f"{name} out of missing; Inputs.from_pipeline describes missing words"
             )
-    return TableEncoding(used, matrix, constants, len(leading), columns.typical, jumps, ends)
+    return TableEncoding(used, matrix, constants, columns.typical, jumps, ends)
+
+
+def refuse_joined(encoding: TableEncoding, estimator: Any) -> None:
+    """Raise ``InputError`` if steps join columns before an estimator that is no network."""
+    alone = name_of(estimator) not in AS_NETWORKS and hasattr(estimator, "predict")
+    if alone and (joined := encoding.joined):
+        raise InputError(
+            f"the steps before the {type(estimator).__name__} join the columns {listed(joined, 5)} "
+            "in one number, as PCA does, which can be read before linear models and neural "
+            "networks alone: leave that step out, or apply it to the table before the pipeline"
+        )
 
 
 def _leading(fitted: Any) -> list[Any]:
     if is_pipeline(fitted):
-        return list(takewhile(lambda step: name_of(step) in _STEPS, steps_of(fitted)[:-1]))
+        return steps_of(fitted)[:-1]
     if name_of(fitted) in _STEPS:
         return [fitted]
     raise InputError(
@@ -145,9 +157,10 @@ def _through(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
         return entries
     if name_of(step) not in _STEPS:
         raise InputError(
-            f"the pipeline has a {type(step).__name__}, whose output is not read as an affine map "
-            f"of columns; transformers may be {', '.join(_STEPS)}. Apply it to the frame before "
-            "the pipeline, or to numbers in a step of its own behind the ColumnTransformer"
+            f"the pipeline has a {type(step).__name__}, which cannot be read: apply it to the "
+            "table before the pipeline, or leave it out; scalers, encoders of words, "
+            "SimpleImputer, MissingIndicator, choices of columns, PCA and TruncatedSVD can be "
+            "read, in a Pipeline, ColumnTransformer or FeatureUnion"
         )
     require_read(step)
     return _STEPS[name_of(step)](step, entries, columns)
@@ -278,6 +291,22 @@ def _affine(entries: list[_Entry], factors: Any, offsets: Any, columns: _Columns
     return found
 
 
+def _projected(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
+    """Return sums of all ``entries``: the principal components of their distance to the mean."""
+    matrix, mean = np.array(step.components_, dtype=np.float64), getattr(step, "mean_", None)
+    if getattr(step, "whiten", False):
+        matrix /= np.sqrt(step.explained_variance_)[:, None]
+    numbers = [_number(entry, columns) for entry in entries]
+    keys = dict.fromkeys(key for one in numbers for key in one.terms)
+    terms = {key: np.zeros(len(matrix)) for key in keys}
+    for weights, one in zip(matrix.T, numbers, strict=True):
+        for key, value in one.terms.items():
+            terms[key] += value * weights
+    constants = np.array([one.constant for one in numbers]) - (0.0 if mean is None else mean)
+    ends = (matrix @ constants).tolist()
+    return [_Sum({key: float(terms[key][at]) for key in keys}, end) for at, end in enumerate(ends)]
+
+
 def _standard(centre: Any, scale: Any) -> tuple[Any, Any]:
     factor = 1.0 if scale is None else 1.0 / scale
     return factor, 0.0 if centre is None else -centre * factor
@@ -302,9 +331,9 @@ def _encoded(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
     Each of its outputs depends on one column.
     """
     known, cells = list[list[Any]](), list[list[Any]]()
-    for entry, listed in zip(entries, step.categories_, strict=True):
+    for entry, words in zip(entries, step.categories_, strict=True):
         if isinstance(entry, _Raw):
-            known.append(_with_missing(entry, listed, columns))
+            known.append(_with_missing(entry, words, columns))
             absent = np.nan if entry.fill is None else entry.fill
             cells.append([absent if is_missing(value) else value for value in known[-1]])
         elif any(coordinate != _ABSENT for _, coordinate in entry.terms):
@@ -314,7 +343,7 @@ def _encoded(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
             )
         else:
             known.append([])
-            cells.append([listed[0], listed[-1]])
+            cells.append([words[0], words[-1]])
     still, tables = _tables(step, cells)
     found: list[_Entry] = [_Sum({}, float(value)) for value in still]
     for entry, values, (moving, table) in zip(entries, known, tables, strict=True):
@@ -410,6 +439,7 @@ _STEPS: dict[str, _Step] = {
     "FeatureUnion": _side_by_side,
     **dict.fromkeys(_SCALES, _scaled),
     **dict.fromkeys(("OneHotEncoder", "OrdinalEncoder", "TargetEncoder"), _encoded),
+    **dict.fromkeys(("PCA", "IncrementalPCA", "TruncatedSVD"), _projected),
     "SimpleImputer": _imputed,
     "MissingIndicator": _marked,
     "FunctionTransformer": _kept,

@@ -39,7 +39,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableEncoding:
-    """The map ``z = x P + q`` of a transformer, or of the first ``steps`` steps of a pipeline.
+    """The map ``z = x P + q`` of a transformer, or of the steps of a pipeline.
 
     ``columns`` are those that ``z`` depends on, in the table's order; ``matrix`` is ``P``, shape
     (coordinates, size of z), ``offsets`` is ``q``. ``typical`` has the numbers that
@@ -50,10 +50,19 @@ class TableEncoding:
     columns: tuple[Column, ...]
     matrix: FloatArray
     offsets: FloatArray
-    steps: int
     typical: Mapping[str, Sequence[float]]
     jumps: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     ends: tuple[tuple[int, float, float], ...] = ()
+
+    @property
+    def joined(self) -> list[str]:
+        """Columns that one number of ``z`` depends on together; none if each depends on one."""
+        owners = np.repeat([one.name for one in self.columns], [one.width for one in self.columns])
+        for row in ((self.matrix != 0) | (self.jumps != 0)).T:
+            names = dict.fromkeys(owners[row].tolist())
+            if len(names) > 1:
+                return [*names]
+        return []
 
     @property
     def bends(self) -> tuple[sp.csc_array, FloatArray, FloatArray]:

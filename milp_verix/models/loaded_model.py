@@ -284,10 +284,12 @@ class LoadedModel(ABC):
     def described(self, inputs: Inputs) -> Inputs:
         """Return ``inputs`` with their coordinates in the order of this model's columns, by name.
 
-        Features that the model was fitted with and does not read are left out. Raises
-        ``InputError`` where the model's columns have other names than those described.
+        Features that the model was fitted with and does not read are left out. Missing values are
+        apart where rules compare them, as programs do. Raises ``InputError`` where
+        the model's columns have other names than those described.
         """
-        return inputs.placed(self.columns_for(inputs.names), self.unread)
+        found = inputs.placed(self.columns_for(inputs.names), self.unread)
+        return found.missing_apart if found.compared_missing(found.rules) else found
 
 
 def as_numbers(x: ArrayLike) -> NDArray[Any]:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -103,11 +104,10 @@ def pipeline_of(rng: np.random.Generator) -> tuple[Pipeline, pd.DataFrame, list[
     labels[:classes] = np.arange(classes)
     if hasattr(model, "predict_proba"):
         labels = np.array(["a", "b", "c"])[labels]
-    return (
-        Pipeline([("columns", ColumnTransformer(parts)), ("model", model)]).fit(table, labels),
-        table,
-        may,
-    )
+    steps = [("columns", ColumnTransformer(parts)), ("model", model)]
+    if not isinstance(model, RandomForestClassifier) and rng.integers(3) == 0:
+        steps.insert(1, ("components", TruncatedSVD(1)))
+    return Pipeline(steps).fit(table, labels), table, may
 
 
 @dataclass(frozen=True, eq=False)

@@ -192,8 +192,13 @@ def test_what_missing_values_do_not_fit_is_refused_in_words() -> None:
         continuous("income", missing=True)
     with pytest.raises(InputError, match="direction"):
         integer("age", 0, 9, only="up", missing=True)
-    with pytest.raises(InputError, match="may be missing"):
-        described.where("income <= 30")
+    with pytest.raises(InputError, match=r"a rule with \| \(income == 'missing'\) lets it be"):
+        Problem(
+            HistGradientBoostingClassifier(max_iter=3).fit(frame, granted),
+            frame[frame.income.isna()].iloc[0],
+            inputs=described.where("income <= 30"),
+            epsilon="inf",
+        )
 
 
 def test_words_and_fixed_columns_may_be_missing() -> None:

@@ -42,6 +42,11 @@ class HalfSpace:
         total = _exact_sum(self.coefficients, point[self.coordinates])
         return total < Fraction(self.upper) if self.strict else total <= Fraction(self.upper)
 
+    @property
+    def compares(self) -> bool:
+        """True if it compares one coordinate with a number, which float64 does exactly."""
+        return self.coordinates.size == 1 and bool(abs(self.coefficients[0]) == 1)
+
     def met_by(self, points: FloatArray) -> BoolArray:
         """Mark the ``points``, (N, d), that satisfy it in float64, shape (N,)."""
         total = points[:, self.coordinates] @ self.coefficients
@@ -50,11 +55,13 @@ class HalfSpace:
     def least(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound ``a·x`` over boxes, (N, d): the least of each term, (N, n), and a sum of errors.
 
-        The sum of the terms less the error, (N,), is proven.
+        The sum of the terms less the error, (N,), is proven. A comparison rounds nothing.
         """
         low, high = lower[:, self.coordinates], upper[:, self.coordinates]
         terms = np.where(self.coefficients > 0, self.coefficients * low, self.coefficients * high)
         size = np.abs(self.coefficients) * np.maximum(np.abs(low), np.abs(high))
+        if self.compares:
+            return terms, np.zeros(len(terms))
         total = size.sum(axis=1) + abs(self.upper)
         return terms, relative_error(self.coordinates.size + 1) * total
 
@@ -132,9 +139,7 @@ class MixedDomain:
         """Return whether float64 decides a half-space exactly: it has whole, small numbers."""
         terms = np.append(half.coefficients, half.upper)
         small = np.all(terms == np.rint(terms)) and np.abs(terms).sum() < _SMALL
-        if half.coordinates.size == 1 and abs(half.coefficients[0]) == 1:
-            return True  # a comparison
-        return bool(small and self.integral[half.coordinates].all())
+        return half.compares or bool(small and self.integral[half.coordinates].all())
 
     def snapped(self, point: FloatArray) -> FloatArray:
         """Return the point next to ``point`` with integral coordinates and one-hot blocks.
@@ -295,10 +300,10 @@ def _shrunk(
             continue
         end = room[:, place] / a
         if a > 0:
-            end = np.nextafter(end, np.inf)
+            end = end if half.compares else np.nextafter(end, np.inf)
             upper[rows, j] = np.minimum(upper[rows, j], np.floor(end) if integral[j] else end)
         else:
-            end = np.nextafter(end, -np.inf)
+            end = end if half.compares else np.nextafter(end, -np.inf)
             lower[rows, j] = np.maximum(lower[rows, j], np.ceil(end) if integral[j] else end)
     at = np.ix_(rows, half.coordinates)
     return np.asarray(np.all(lower[at] <= upper[at], axis=1))

@@ -173,7 +173,7 @@ class _Entries(TableColumns):
             made = self._session.run([tensor], np.zeros((1, size)))[0]
             self.precision = np.dtype(made.dtype.type)
         names = tuple(Column(f"x{place}") for place in range(size))
-        super().__init__(None, TableEncoding(names, matrix, offsets, 0, {}), lambda rows: rows)
+        super().__init__(None, TableEncoding(names, matrix, offsets, {}), lambda rows: rows)
         self._tensor, self._dtype = tensor, signature.dtype
 
     def numbers(self, rows: FloatArray) -> FloatArray:

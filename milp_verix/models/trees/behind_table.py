@@ -14,10 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.errors import InputError, UnsupportedOperatorError
+from milp_verix.base.errors import InputError
 from milp_verix.inputs.fitted import steps_of, without_search
 from milp_verix.inputs.pipeline import coordinates_of, rows_of
-from milp_verix.inputs.table_encoding import encoding_of
+from milp_verix.inputs.table_encoding import encoding_of, refuse_joined
 from milp_verix.inputs.table_map import Missing
 from milp_verix.models.trees.branching import (
     Branching,
@@ -219,8 +219,7 @@ def read(
     Trees behind steps are compared later at rows of words, of numbers at both sides of thresholds,
     and at the rows of a DataFrame ``frame``; words of columns may be ``missing``. Raises
     ``InputError`` for a transformer or an argument that is not known, for a row of ``frame`` that
-    is not in the table, and for trees of another width; ``UnsupportedOperatorError`` for steps that
-    join columns.
+    is not in the table, for trees of another width, and for steps that join columns.
     """
     chosen, notes = without_search(source)
     steps, pipeline = steps_of(chosen), None if transformer is not None else chosen
@@ -234,11 +233,7 @@ def read(
     fitted = chosen if transformer is None else transformer
     encoding = encoding_of(fitted, missing=missing)
     before = [transformer] if transformer is not None else steps[:-1]
-    if len(before) > encoding.steps:
-        raise UnsupportedOperatorError(
-            f"the pipeline has a {type(before[encoding.steps]).__name__} before its trees, which "
-            "cannot be read: apply it to the data before the pipeline, or leave it out"
-        )
+    refuse_joined(encoding, estimator)
     through = Steps(tuple(before))
     columns = TableColumns(fitted, encoding, through)
     if columns.width != inner.inputs:

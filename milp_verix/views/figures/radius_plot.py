@@ -147,7 +147,7 @@ def _unit(found: RobustnessRadii) -> str:
         return "radius, in input units"
     if found.each or len(found.bracket.features) == 1:
         return "radius, as a share of each feature's way to the far end of its range"
-    return f"radius,{unit_of(found)[1].removeprefix(',')}"
+    return f"radius,{(unit_of(found)[1] or ' in input units').removeprefix(',')}"
 
 
 def _ends(found: RobustnessRadii, bracket: RadiusBracket) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from milp_verix.views.figures.parts.style import FRAME, INK, Status, typeset
 from milp_verix.views.words.explanation import domain_parts
 from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.radius import sweep_headline, sweep_outcome
-from milp_verix.views.words.wording import norm_text, radius_text, shortened
+from milp_verix.views.words.wording import norm_text, one_radius, radius_text, shortened
 from verix_encodings.arrays import FloatArray
 
 _GAP = 0.3
@@ -87,7 +87,7 @@ def _titled(sheet: Sheet, sweep: EpsilonSweep) -> None:
     radii = [radius_text(level, short=True) for level in sweep.levels]
     radii = radii[:1] + [radius.removeprefix("ε = ") for radius in radii[1:]]
     ball = ", ".join(radii)
-    if first.inputs is None and first.norm == "linf":  # each radius tells another norm
+    if one_radius(first) and first.norm == "linf":  # each radius tells another norm
         ball += f" ({norm_text(first.norm)})"
     asked = map(typeset, [ball, *domain_parts(first)])
     about = [shortened(first.model.file, 36), f"{sweep.seconds:.2f} s"]

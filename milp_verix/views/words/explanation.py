@@ -25,6 +25,7 @@ from milp_verix.views.words.wording import (
     joined,
     named_prediction,
     norm_text,
+    one_radius,
     outcome_text,
     prediction_text,
     radius_text,
@@ -112,7 +113,7 @@ def _prediction(result: Result) -> str:
 
 def ball_text(result: Result) -> str:
     """Return ``"ε = 0.1 (L∞), domain 0 to 1"``, with what narrows the question."""
-    norm = f" ({norm_text(result.norm)})" if result.inputs is None else ""
+    norm = f" ({norm_text(result.norm)})" if one_radius(result) else ""
     return ", ".join([radius_text(result) + norm, *restrictions(result), *domain_parts(result)])
 
 

@@ -42,6 +42,8 @@ def _reach(problem: PosedProblem) -> str:
     if problem.inputs is None or problem.radii is None:
         return _NORMS[problem.ball.norm].format(exact(problem.ball.epsilon))
     least, most = min(problem.radii), max(problem.radii)
+    if least == most < inf and problem.inputs.of_domain:
+        return _NORMS["linf"].format(exact(least))
     share = common_share(problem.inputs, problem.radii)
     each = "each " * (len(problem.radii) > 1)
     if least == inf:

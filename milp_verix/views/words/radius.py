@@ -89,6 +89,8 @@ def unit_of(found: RobustnessRadii) -> tuple[float, str]:
     """Return a factor for radii of several features, and the words that follow their numbers."""
     if found.inputs is None or found.scale is None:
         return 1.0, norm_told(found)
+    if found.inputs.of_domain and len({*found.scale}) == 1:
+        return found.scale[0], ""
     if set(found.scale) == {1.0}:
         return 1.0, ", in each feature's unit"
     share = common_share(found.inputs, found.scale)

@@ -21,7 +21,13 @@ from milp_verix.views.words.sentences import (
     rules_told,
     stays_text,
 )
-from milp_verix.views.words.wording import joined, named_prediction, predicted_text, tally
+from milp_verix.views.words.wording import (
+    joined,
+    named_prediction,
+    one_radius,
+    predicted_text,
+    tally,
+)
 
 _WORDS = 6
 """So many words are listed; of a range with more those that it lacks, if these are fewer."""
@@ -64,7 +70,7 @@ def ranges_sentence(found: Ranges) -> str:
 def _claim(found: Ranges, *, values: bool = False) -> str:
     """Return the claim, with the ``values`` of features that stay as they are."""
     kept, near = {*found.explanation}, found
-    if found.inputs is not None and found.radii is not None:  # rules may tie others to ranges
+    if found.radii is not None and not one_radius(found):  # rules may tie others to ranges
         reach = (inf if f in kept else radius for f, radius in enumerate(found.radii))
         near = replace(found, radii=tuple(reach))
     free = tuple(f for f in range(len(found.groups)) if f not in kept)

@@ -25,6 +25,7 @@ from milp_verix.views.words.wording import (
     most_moved,
     named_prediction,
     norm_text,
+    one_radius,
     radius_digits,
     rivals_text,
 )
@@ -247,7 +248,7 @@ def limit_parts(
     others = others or 0 < len(still) < len(free)
     parts = []
     if near:
-        told = _near if result.inputs is not None else _in_ball
+        told = _in_ball if one_radius(result) else _near
         parts.append(told(result, near, others, centres))
     if still:
         counts = names.names is None and len(still) > SHOWN
@@ -354,7 +355,7 @@ def _near(result: Result, features: Sequence[int], others: bool, centres: bool) 
 
 def _move(result: Result, feature: int) -> float:
     """Return how far a feature may move, infinite if it may take every value in its range."""
-    if result.inputs is None or result.radii is None:
+    if result.inputs is None or result.radii is None or one_radius(result):
         return result.epsilon
     kind: Feature = result.inputs.features[feature]
     start = result.groups[feature][0]
@@ -410,7 +411,7 @@ def _link_told(result: Result) -> list[str]:
 def _limits_told(result: Result) -> list[str]:
     rules = () if result.inputs is None else result.inputs.rules
     if not rules:
-        differ = result.inputs is not None or _by_coordinate(result)
+        differ = not one_radius(result) or _by_coordinate(result)
         return domain_told(result) if differ else []
     if len(rules) == 1 and len(rules[0].text) <= _LONGEST_RULE:
         return [f"Only inputs with {rules[0].text} count."]

@@ -199,7 +199,7 @@ def radius_text(result: Result, *, short: bool = False) -> str:
     A ``short`` text names no unit: ``"ε = 10 %"``, ``"whole domain"``, ``"ε = 0 to 40"``.
     """
     digits = radius_digits(result)
-    if result.inputs is None or result.radii is None:
+    if result.inputs is None or result.radii is None or one_radius(result):
         return f"ε = {down(result.epsilon, digits)}{norm_told(result) * short}"
     radii, share = result.radii, common_share(result.inputs, result.radii)
     if min(radii) == inf:
@@ -210,6 +210,11 @@ def radius_text(result: Result, *, short: bool = False) -> str:
         return f"ε = {percent(share, digits)} %" + ("" if short else " of each feature's range")
     ends = f"{down(min(radii), digits)} to {down(max(radii), digits)}"
     return f"ε = {ends}" if short else f"ε of its own for each feature, {ends}"
+
+
+def one_radius(result: Result) -> bool:
+    """Return whether all numbers of an array have one radius that ends, given once or for each."""
+    return not described(result) and (not result.radii or len({*result.radii, inf}) == 2)
 
 
 def own_radii(result: Result) -> bool:

@@ -41,7 +41,7 @@ def test_each_argument_has_one_place(name: str) -> None:
         (TweedieRegressor(power=1), "TweedieRegressor has power=1,"),
         (
             FunctionTransformer(np.log1p),
-            "FunctionTransformer has func=<ufunc 'log1p'>.*before the pipeline$",
+            "FunctionTransformer has func=log1p,.*before the pipeline$",
         ),
     ],
 )

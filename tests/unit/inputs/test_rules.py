@@ -156,3 +156,39 @@ def test_chains_and_python_s_and_are_refused_for_objects() -> None:
         _ = inputs["a"] <= Inputs(FEATURES)["a"]
     with pytest.raises(InputError, match="other Inputs"):
         Inputs(FEATURES).where(inputs["a"] <= 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a <= 3", [0, 3]),
+        ("a > 3", [4, 9]),
+        ("a != 3", [0, 4, 9, None]),
+        ("not (a <= 3)", [4, 9, None]),
+        ("a == 'missing'", [None]),
+        ("a != 'missing'", [0, 3, 4, 9]),
+        ("a <= 3 or a == 'missing'", [0, 3, None]),
+        ("a.isin([0, 4, 'missing'])", [0, 4, None]),
+        ("0 * a + b <= 1", [0, 3, 4, 9]),
+        ("(b == 1).implies(a >= 4)", [4, 9]),
+        ("(a <= 3).implies(b == 0)", [4, 9, None]),
+    ],
+)
+@pytest.mark.parametrize("make", [integer, continuous])
+def test_a_missing_value_satisfies_no_comparison_as_in_python(
+    make: Any, text: str, kept: list[int | None]
+) -> None:
+    inputs = Inputs([make("a", 0, 9, missing=True), binary("b")]).where(text)
+    for inner in (inputs, inputs.missing_apart, Inputs.from_data(inputs.to_data())):
+        last, top = inner.features[0].last, inner.features[0].top
+        points = {value: (top if value is None else value, 1) for value in (0, 3, 4, 9, None)}
+        assert last < top
+        assert [value for value in points if holds(inner.rules[0], points[value])] == kept
+        assert inner.mixed is not None
+        whole = np.array([points[value] for value in kept], dtype=float)
+        assert inner.mixed.containing(whole).all()
+
+
+def test_lists_of_values_of_a_number_that_may_be_missing_stay_short() -> None:
+    inputs = Inputs([integer("a", 0, 99, missing=True)])
+    assert len(inputs["a"].isin(range(0, 20, 2)).clauses) == 2**10 + 1

@@ -1,14 +1,17 @@
 """An array of radii, one for each coordinate, in the shape of the input."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
+from rich.console import Console
 from typer.testing import CliRunner
 
 import milp_verix
-from milp_verix import Explanation, InputError, Problem, load_network
+from milp_verix import Explanation, InputError, Problem, Search, load_network
 from milp_verix.cli.app import app
 from tests.support.onnx_models import build, loaded, node, weights
 
@@ -88,3 +91,46 @@ def test_a_list_stays_several_radii_in_studies(tmp_path: Path) -> None:
     )
     one = milp_verix.explain_many(MODEL, IMAGES[:1], epsilon=RADII, journal=tmp_path / "one.jsonl")
     assert (several.total, one.total) == (2, 1)
+
+
+QUESTIONS = ("explain", "minimum", "contrastive", "inflate", "radius", "audit")
+
+
+@pytest.mark.parametrize("domain", [(0, 1), (-10, 10)])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_equal_radii_are_told_as_one(question: str, domain: tuple[int, int]) -> None:
+    told = []
+    for epsilon in (0.125, np.full((8, 8), 0.125)):
+        problem = Problem(MODEL, IMAGES[0], epsilon=epsilon, domain=domain)
+        given = [[0, 1]] if question == "audit" else []
+        found = getattr(problem, question)(*given, search=Search(time_limit=3))
+        assert "each by at most 0.125?" in str(problem)
+        console = Console(file=io.StringIO(), width=200)
+        console.print(found.summary())
+        told.append(found.sentence() + repr(found) + console.file.getvalue())
+        (figure,) = {part.figure for part in np.ravel(found.plot().axes)}
+        told[-1] += " ".join(text.get_text() for text in figure.findobj(Text))
+        for wrong in ("of its range", "% of their", "own unit", "feature's unit", "own radius"):
+            assert wrong not in told[-1], wrong
+    words = "within ±0.125 of their values" if question != "radius" else "input units"
+    assert all(words in one.replace("\n", " ") for one in told)
+    if question != "radius":
+        assert all("ε = 0.125 (L∞)" in one for one in told)
+
+
+def test_radii_that_are_one_share_of_the_domain_are_told_as_numbers() -> None:
+    domain = np.zeros((8, 8)), np.linspace(1, 2, 64).reshape(8, 8)
+    found = milp_verix.explain(MODEL, IMAGES[0], epsilon=0.125 * domain[1], domain=domain)
+    assert "each within its own radius" in found.sentence()
+    assert "%" not in found.sentence() + repr(found)
+
+
+def test_equal_radii_on_the_command_line(tmp_path: Path) -> None:
+    np.save(tmp_path / "radii.npy", np.full((8, 8), 0.125))
+    image = f"{EXAMPLES / 'digits.npz'}:images[0]"
+    for command in ("explain", "contrastive", "inflate"):
+        given = [command, str(MODEL), image, "--epsilon", str(tmp_path / "radii.npy")]
+        told = CliRunner().invoke(app, given)
+        assert told.exit_code == 0, told.output
+        assert "ε = 0.125 (L∞)" in told.output
+        assert "their ranges" not in told.output

@@ -5,21 +5,13 @@ Nothing is believed of a fitted object before it is compared with what was read 
 They are compared at rows made from what it was fitted on, and at the rows that the user gives.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError, first_line
-from milp_verix.inputs.fitted import (
-    LINEAR_CLASSIFIERS,
-    LINEAR_REGRESSORS,
-    NETWORKS,
-    name_of,
-    not_fitted,
-    require_read,
-    steps_of,
-)
+from milp_verix.inputs.fitted import AS_NETWORKS, name_of, not_fitted, require_read, steps_of
 from milp_verix.inputs.pipeline import made_rows, rows_of
 from milp_verix.inputs.table_map import TableEncoding
 from verix_encodings.arrays import FloatArray
@@ -104,11 +96,6 @@ _REASONS = (
     (("sklearn.",), "cannot be read yet"),
 )  # fmt: skip
 """Reasons for the classes of each module; the first that fits is told."""
-_EXPORTED = (
-    *("FunctionTransformer", "MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler"),
-    *("IncrementalPCA", "PCA", "TruncatedSVD"),
-)
-"""Transformers that skl2onnx writes as affine maps."""
 _SUPPORTED = (
     "MLPClassifier, MLPRegressor, linear models such as LogisticRegression, LinearSVC and Ridge, "
     "and trees, forests and boosted trees of scikit-learn, XGBoost and LightGBM"
@@ -135,23 +122,12 @@ def flat_pipeline(model: Any) -> Any:
     return Pipeline([(f"step{place}", step) for place, step in enumerate(steps)])
 
 
-def require_exportable(steps: Iterable[Any]) -> None:
-    """Raise ``InputError`` unless skl2onnx writes each transformer in ``steps`` as a network."""
-    for step in steps:
-        if name_of(step) not in _EXPORTED:
-            raise InputError(
-                f"the pipeline has a {type(step).__name__}, which cannot be read in this place: "
-                "apply it to the data before the pipeline, or leave it out"
-            )
-        require_read(step)
-
-
 def _require_readable(estimator: Any) -> None:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
     refuse_trees(estimator)
-    if name_of(estimator) not in LINEAR_CLASSIFIERS | LINEAR_REGRESSORS | NETWORKS:
+    if name_of(estimator) not in AS_NETWORKS:
         if not hasattr(estimator, "predict"):
             raise InputError(
                 f"the {type(estimator).__name__} predicts nothing: give the model behind it, and "

@@ -24,11 +24,7 @@ from milp_verix.inputs.table_encoding import encoding_of
 from milp_verix.inputs.table_map import Missing, TableEncoding
 from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.onnx.graph import cut, scores_of
-from milp_verix.models.onnx.sources.estimators import (
-    flat_pipeline,
-    require_equal,
-    require_exportable,
-)
+from milp_verix.models.onnx.sources.estimators import flat_pipeline, require_equal
 from milp_verix.models.onnx.sources.model_file import serialised, write_facts
 from verix_encodings.arrays import FloatArray
 
@@ -57,16 +53,14 @@ def table_model(source: Any, frame: Any = None, missing: Missing = ()) -> onnx.M
     pipeline = flat_pipeline(chosen)
     estimator = pipeline.steps[-1][1]
     encoding = encoding_of(pipeline, missing=missing)
-    rest = pipeline[encoding.steps :]
     width = encoding.matrix.shape[1]
-    require_exportable(step for _, step in rest.steps[:-1])
     classifier = hasattr(estimator, "classes_")
-    if classifier and np.ndim(rest.predict(np.zeros((1, width)))) > 1:
+    if classifier and np.ndim(estimator.predict(np.zeros((1, width)))) > 1:
         raise InputError("the pipeline gives a row several labels at once: fit one for each label")
     if classifier and len(estimator.classes_) < 2:
         raise InputError("the classifier has seen one class alone, which it always predicts")
-    model = _model_of(rest, width)
-    if encoding.steps:
+    model = _model_of(estimator, width)
+    if len(pipeline) > 1:
         model = behind(encoding, model, "encoded")
     require_equal(
         encoding,
@@ -144,50 +138,37 @@ def _store(graph: Any, array: Any, name: str) -> str:
     return name
 
 
-def _model_of(rest: Any, width: int) -> onnx.ModelProto:
-    """Return the network of the last steps of a pipeline, with the input ``encoded``."""
-    steps, estimator = [step for _, step in rest.steps[:-1]], rest.steps[-1][1]
-    if name_of(estimator) not in LINEAR_CLASSIFIERS | LINEAR_REGRESSORS:
-        return _exported(rest, width)
-    model = _exported(rest[:-1], width) if steps else _nothing(width)
-    return _with_linear(model, estimator)
-
-
-def _exported(rest: Any, width: int) -> onnx.ModelProto:
+def _model_of(estimator: Any, width: int) -> onnx.ModelProto:
+    """Return the network of an estimator, with the input ``encoded``."""
+    if name_of(estimator) in LINEAR_CLASSIFIERS | LINEAR_REGRESSORS:
+        return _linear(estimator, width)
     from skl2onnx import to_onnx
     from skl2onnx.common.data_types import DoubleTensorType
 
     model: onnx.ModelProto = to_onnx(
-        rest,
+        estimator,
         initial_types=[("encoded", DoubleTensorType([None, width]))],
-        options={"zipmap": False} if hasattr(rest, "predict_proba") else None,
+        options={"zipmap": False} if hasattr(estimator, "predict_proba") else None,
     )
     return model
 
 
-def _nothing(width: int) -> onnx.ModelProto:
-    """Return a model whose output is its input."""
-    value = _value("encoded", width)
-    graph = helper.make_graph([], "linear model", [value], [value])
-    return helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION
-    )
-
-
-def _with_linear(model: onnx.ModelProto, estimator: Any) -> onnx.ModelProto:
-    """Put the linear ``estimator`` behind the only output of ``model``, and return ``model``."""
-    graph = model.graph
-    (before,) = (value.name for value in graph.output)
+def _linear(estimator: Any, width: int) -> onnx.ModelProto:
+    """Return the model of a linear ``estimator``, with the input ``encoded``."""
     coefficients = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
     count = len(coefficients)
     constants = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), count)
-    graph.initializer.append(numpy_helper.from_array(coefficients, "coefficients"))
-    graph.initializer.append(numpy_helper.from_array(constants, "constants"))
-    inputs = [before, "coefficients", "constants"]
-    graph.node.append(helper.make_node("Gemm", inputs, ["scores"], transB=1))
-    del graph.output[:]
-    graph.output.append(_value("scores", count))
-    return model
+    stored = {"coefficients": coefficients, "constants": constants}
+    graph = helper.make_graph(
+        [helper.make_node("Gemm", ["encoded", *stored], ["scores"], transB=1)],
+        "linear model",
+        [_value("encoded", width)],
+        [_value("scores", count)],
+        [numpy_helper.from_array(array, name) for name, array in stored.items()],
+    )
+    return helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION
+    )
 
 
 def _value(name: str, size: int) -> onnx.ValueInfoProto:

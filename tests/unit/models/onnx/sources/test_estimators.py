@@ -87,7 +87,7 @@ def test_boosted_trees_of_other_libraries_are_known_by_their_module() -> None:
         (make_pipeline(MinMaxScaler(), StandardScaler()).fit(X), "StandardScaler predicts nothing"),
         (
             make_pipeline(PCA(), Normalizer(), Ridge()).fit(X, SIDES),
-            "has a Normalizer, which cannot be read in this place",
+            "has a Normalizer, which cannot be read: apply it",
         ),
     ],
 )
