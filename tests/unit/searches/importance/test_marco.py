@@ -265,7 +265,7 @@ def test_a_solver_proposes_what_a_list_of_sets_does(
 ) -> None:
     problem = case(seed)
     net, found, cheapest = problem.network(tmp_path), [], []
-    costs = {0: 3, 1: 2}
+    costs = {0: 3, 1: 2, "*": 1}
     for most in (20, 0):
         for module in (marco_module, master_module):
             monkeypatch.setattr(module, "LISTED", most)
