@@ -38,7 +38,7 @@ types: ## Check types
 campaign: ## Compare random answers with listed points for HOURS, 2 by default
 	$(BIN)/python -m tests.campaign --hours $(HOURS) --journal campaign.jsonl
 
-results: ## Write all tables of RESULTS.md from SHARED, a folder of models and data, and go on; or print less, FAST=1
+results: ## Write all tables of benchmarks/ from SHARED, a folder of models and data, and go on; or print less, FAST=1
 	$(BIN)/python benchmarks/results.py $(SHARED) --folder runs $(if $(FAST),--fast)
 
 notebooks: ## Execute the notebooks

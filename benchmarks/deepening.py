@@ -21,7 +21,7 @@ from unittest.mock import patch
 import numpy as np
 from suite import read
 from suite_cases import CASES, Case, Request, prepare
-from tables import RESULTS, Table, add_write, commit, measured_now, put
+from tables import Table, add_write, commit, measured_now, put
 
 import milp_verix
 from milp_verix.base.clock import Deadline, elapsed_work
@@ -101,7 +101,7 @@ def main() -> None:
         about = f"Limit {arguments.limit:g} s of work for each case."
         commits = dict.fromkeys(run["commit"] for run in runs.values())
         measured = replace(measured_now(), commit=", ".join(commits))
-        put(arguments.write, [measured, about, *tables], RESULTS)
+        put(arguments.write, [measured, about, *tables])
 
 
 def named(name: str) -> Case:

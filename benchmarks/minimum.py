@@ -105,7 +105,7 @@ def main() -> int:
         words=4,
         quiet=True,
     )
-    tables: list[object] = [summary]
+    each: list[object] = []
     contradictions = 0
     switches = TECHNIQUES if "all" in arguments.without else arguments.without
     usual: dict[object, float] = {}
@@ -124,12 +124,12 @@ def main() -> int:
             if without:
                 continue
             if arguments.orders:
-                tables += [excess(runs, arguments.orders), by_image]
+                each += [excess(runs, arguments.orders), by_image]
             elif arguments.model != "digits" and not switches:
-                tables.append(grid(runs))
+                each.append(grid(runs))
     print(f"\n{summary}\n\ncontradictions: {contradictions}")
     if arguments.write:
-        write(arguments.write, tables, solver_versions(arguments.solvers))
+        write(arguments.write, [summary], solver_versions(arguments.solvers), each)
     return 1 if contradictions else 0
 
 

@@ -175,7 +175,7 @@ def main() -> None:
     if arguments.write:
         solvers = solver_versions(_OPTIONS.get(name, {}).get("solver", "auto") for name in methods)
         marabou = [f"maraboupy {metadata.version('maraboupy')}"] if "verix" in methods else []
-        write(arguments.write, [medians, by_image(runs, methods)], solvers + marabou)
+        write(arguments.write, [medians], solvers + marabou, [by_image(runs, methods)])
 
 
 if __name__ == "__main__":

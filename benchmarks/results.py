@@ -1,15 +1,16 @@
-"""Write all tables of RESULTS.md by one command that goes on where it was.
+"""Write all tables of RESULTS.md and ``measured`` by one command that goes on where it was.
 
     python benchmarks/results.py SHARED --folder runs
     python benchmarks/results.py SHARED --folder runs --fast
 
-The tasks are the commands that RESULTS.md itself names, ``… --write NAME``. ``SHARED`` has folders
+The tasks are the commands that these documents name, ``… --write NAME``. ``SHARED`` has folders
 ``models`` and ``data``; a command finds their files in ``--folder``, by links, and leaves its own
 journals there. ``journal.jsonl`` has a line for each task that ended: one that ended well at the
 same commit is not run again.
 
-With ``--fast`` the first task of each section runs on less, and no longer than its share of twenty
-minutes. It writes nothing into RESULTS.md: what it prints is in ``fast/NAME.txt``.
+With ``--fast`` the first task of each section of RESULTS.md, and of each file in ``measured``, runs
+on less, and no longer than its share of twenty minutes. It writes no table: what it prints is in
+``fast/NAME.txt``.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tables import RESULTS, ROOT, commit
+from tables import RESULTS, ROOT, commit, documents
 
 _FAST_SECONDS = 1080.0
 """Seconds that all tasks of a fast run may take, so that twenty minutes are not passed."""
@@ -100,16 +101,26 @@ class Task:
         return sorted(names - known)
 
 
-def tasks_in(text: str) -> list[Task]:
-    """Return the tasks that a document names, in its order."""
-    found, section = [], ""
+def tasks_in(text: str, heading: str = "## ") -> list[Task]:
+    """Return the tasks that a document names, in its order; a section begins with ``heading``."""
+    found, section = dict[str, Task](), ""
     for line in text.splitlines():
-        if line.startswith("## "):
-            section = line.removeprefix("## ")
+        if line.startswith(heading):
+            section = line.removeprefix(heading)
         elif line.startswith("python ") and (named := re.search(r" --write (\S+)$", line)):
             name = named[1]
-            found.append(Task(name, section, (*BEFORE.get(name, "").splitlines(), line)))
-    return found
+            found[name] = Task(name, section, (*BEFORE.get(name, "").splitlines(), line))
+    return list(found.values())
+
+
+def all_tasks() -> list[Task]:
+    """Return the tasks of all documents; one that fills several places is there once."""
+    found = dict[str, Task]()
+    for path in documents():
+        heading = "## " if path == RESULTS else "# "
+        for task in tasks_in(path.read_text(encoding="utf-8"), heading):
+            found.setdefault(task.name, task)
+    return list(found.values())
 
 
 def fast(tasks: Iterable[Task]) -> list[Task]:
@@ -223,7 +234,7 @@ def main() -> int:
     options.add_argument("--only", nargs="+", metavar="NAME", help="these tables alone")
     arguments = options.parse_args()
     linked(arguments.folder, arguments.shared)
-    tasks = tasks_in(RESULTS.read_text(encoding="utf-8"))
+    tasks = all_tasks()
     tasks = fast(tasks) if arguments.fast else tasks
     if arguments.only:
         tasks = [task for task in tasks if task.name in arguments.only]

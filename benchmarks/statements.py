@@ -145,14 +145,13 @@ class _Page:
         return self._judges[table]
 
 
-def tabulated(tally: Tally) -> Printed:
-    """Print the counts."""
-    table = Printed("statements in | read | distinct | false | unreadable", words=1)
-    for kind in sorted({*tally.read, *tally.unreadable}):
-        counts = (tally.read, tally.distinct, tally.false, tally.unreadable)
-        table.add(kind, *(one[kind] for one in counts))
-    every = (tally.read, tally.distinct, tally.false, tally.unreadable)
-    table.add("all", *(one.total() for one in every))
+def tabulated(tally: Tally, *, forms: bool = True) -> Printed:
+    """Return the counts of all statements and, printed, those of each form."""
+    table = Printed("statements in | read | distinct | false | unreadable", quiet=not forms)
+    counts = (tally.read, tally.distinct, tally.false, tally.unreadable)
+    for form in sorted({*tally.read, *tally.unreadable}) if forms else ():
+        table.add(form, *(one[form] for one in counts))
+    table.add("all", *(one.total() for one in counts))
     return table
 
 
@@ -173,7 +172,7 @@ def main() -> int:
     table = tabulated(tally)
     print(f"\n{len(seeds)} seeds, {tally.tracebacks} tracebacks, {tally.refused.total()} refusals")
     if arguments.write:
-        write(arguments.write, [table])
+        write(arguments.write, [tabulated(tally, forms=False)], each=[table])
     return 1 if tally.wrong else 0
 
 

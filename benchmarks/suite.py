@@ -119,7 +119,7 @@ def report(arguments: argparse.Namespace) -> None:
             command=tables.command(sys.argv),
         )
         about = [f"Limit {arguments.limit:g} s. {FORMULA}", f"Commits are {sources(columns)}"]
-        tables.put(arguments.write, [measured, *about, cases, scores], tables.RESULTS)
+        tables.put(arguments.write, [measured, *about, cases, scores])
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
-"""Markdown tables, and their places in RESULTS.md.
+"""Markdown tables, and their places in RESULTS.md and the files of ``measured``.
 
 A table's place is between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``. A script that is run
 with ``--write NAME`` puts its tables there, below the commit, date, machine and command of the run.
+Tables with a row for each image or form go to the place ``NAME-each``, if there is one.
 """
 
 import argparse
@@ -20,6 +21,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
+MEASURED = ROOT / "benchmarks" / "measured"
+EACH = "-each"
+"""The ending of places for tables with a row for each image or form."""
 
 
 class Table:
@@ -142,31 +146,57 @@ def add_write(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--write",
         metavar="NAME",
-        choices=places(RESULTS.read_text(encoding="utf-8")),
-        help=f"write the table NAME of {RESULTS.name}, too: %(choices)s",
+        choices=tables_to_write(),
+        help="write the table NAME of the measurements, too: %(choices)s",
     )
 
 
 def write(
-    name: str, tables: Iterable[object], versions: Iterable[str] = (), document: Path = RESULTS
+    name: str,
+    tables: Iterable[object],
+    versions: Iterable[str] = (),
+    each: Iterable[object] = (),
 ) -> None:
-    """Put tables and how they were measured at the place ``name`` of the document.
+    """Put tables and how they were measured at the place ``name``.
 
-    Raises ``ValueError`` where the document has no such place.
+    Tables in ``each`` go to the place ``name-each``; without such a place they follow ``tables``.
+    Raises ``ValueError`` where no document has the place ``name``.
     """
-    put(name, [measured_now(versions), *tables], document)
+    measured, apart = measured_now(versions), f"{name}{EACH}" in known_places()
+    put(name, [measured, *tables, *(() if apart else each)])
+    if apart and (pieces := list(each)):
+        put(f"{name}{EACH}", [measured, *pieces])
 
 
-def put(name: str, pieces: Iterable[object], document: Path = RESULTS) -> None:
-    """Replace the text at the place ``name``; ``ValueError`` where there is none."""
-    text = document.read_text(encoding="utf-8")
+def put(name: str, pieces: Iterable[object]) -> None:
+    """Replace the text at the place ``name``; ``ValueError`` where no document has it."""
+    known = known_places()
+    if name not in known:
+        raise ValueError(f"no document has a place {name!r}; they have {', '.join(known)}")
+    document = known[name]
     begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
-    before, found, rest = text.partition(begin)
+    before, _, rest = document.read_text(encoding="utf-8").partition(begin)
     _, closed, after = rest.partition(end)
-    if not (found and closed):
-        raise ValueError(f"{document.name} has no place {name!r}; it has {', '.join(places(text))}")
+    if not closed:
+        raise ValueError(f"the place {name!r} of {document.name} has no end")
     body = "\n\n".join(str(piece) for piece in pieces)
     document.write_text(f"{before}{begin}{body}\n{end}{after}", encoding="utf-8")
+
+
+def documents() -> list[Path]:
+    """Return the documents that hold tables, RESULTS.md first."""
+    return [RESULTS, *sorted(MEASURED.glob("*.md"))]
+
+
+def known_places() -> dict[str, Path]:
+    """Return the names of all places, each with its document."""
+    found = [(path, path.read_text(encoding="utf-8")) for path in documents()]
+    return {name: path for path, text in found for name in places(text)}
+
+
+def tables_to_write() -> list[str]:
+    """Return the names that ``--write`` takes: those of tables whose scripts fill their places."""
+    return [name for name in known_places() if not name.endswith(EACH)]
 
 
 def places(text: str) -> list[str]:

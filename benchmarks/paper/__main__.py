@@ -25,7 +25,7 @@ from benchmarks.paper.table_complete import complete_table
 from benchmarks.paper.table_networks import networks_table
 from benchmarks.paper.table_rivals import rivals_table
 from benchmarks.paper.workplace import Workplace
-from benchmarks.tables import RESULTS, Measurement, measured_now, places, put
+from benchmarks.tables import Measurement, measured_now, put, tables_to_write
 from milp_verix.base.files import write_atomically
 
 TABLES: dict[str, tuple[str, Callable[[Workplace], Sequence[object]]]] = {
@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def _make_tables(place: Workplace, wanted: Sequence[str], written: Sequence[str]) -> None:
-    """Write ``tables.md`` anew after each table; to RESULTS.md those that are ``written``."""
+    """Write ``tables.md`` anew after each table, and those of ``written`` to their places."""
     measured = _measured()
     pieces = [f"# The evaluation of the VeriX paper, scale {place.scale.name}", str(measured)]
     for name, (title, make) in TABLES.items():
@@ -123,8 +123,8 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="NAME",
-        choices=[name for name in places(RESULTS.read_text(encoding="utf-8")) if "paper-" in name],
-        help="write tables to their places in benchmarks/RESULTS.md, too: %(choices)s",
+        choices=[name for name in tables_to_write() if name.startswith("paper-")],
+        help="write tables to their places in benchmarks/measured/paper.md, too: %(choices)s",
     )
     return made
 

@@ -1,4 +1,4 @@
-"""A kind of node that CONTRIBUTING.md adds: its answers are those of the operator read as ReLUs."""
+"""A kind of node that the documents add: its answers are those of the operator read as ReLUs."""
 
 import re
 from collections.abc import Iterator
@@ -25,20 +25,20 @@ ROOT = Path(__file__).parents[2]
 EPSILON = 0.4
 
 
-def code_in_contributing() -> list[str]:
+def code_of_the_page() -> list[str]:
     """Return the two pieces of code that add the kind: its file and its line."""
-    text = ROOT.joinpath("CONTRIBUTING.md").read_text("utf-8")
-    part = text[text.index("**A new kind of node**") : text.index("**A method for bounds**")]
+    text = ROOT.joinpath("docs", "extending.md").read_text("utf-8")
+    part = text[text.index("### A new kind of node") : text.index("### A method for bounds")]
     return re.findall(r"```python\n(.*?)```", part, re.DOTALL)
 
 
-def kind_in_contributing() -> type[Elementwise]:
+def kind_of_the_page() -> type[Elementwise]:
     names: dict[str, Any] = {"__name__": "hard_sigmoid"}
-    exec(code_in_contributing()[0], names)
+    exec(code_of_the_page()[0], names)
     return cast(type[Elementwise], names["HardSigmoid"])
 
 
-HardSigmoid = kind_in_contributing()
+HardSigmoid = kind_of_the_page()
 
 
 class Tight(HardSigmoid):  # type: ignore[misc, valid-type]
@@ -89,11 +89,11 @@ class Tight(HardSigmoid):  # type: ignore[misc, valid-type]
 
 @contextmanager
 def added(kind: type[Elementwise]) -> Iterator[None]:
-    """Let the reader make nodes of this kind, by the line of CONTRIBUTING.md."""
+    """Let the reader make nodes of this kind, by the line of the page."""
     known = registry.operators["HardSigmoid"]
     names = {"HardSigmoid": kind, "operator": operator, "as_symbol": as_symbol}
     try:
-        exec(code_in_contributing()[1], {**names, "NodeContext": NodeContext, "Tensor": Tensor})
+        exec(code_of_the_page()[1], {**names, "NodeContext": NodeContext, "Tensor": Tensor})
         yield
     finally:
         registry.operators["HardSigmoid"] = known

@@ -13,7 +13,7 @@ from tests.support.repository import MADE, ROOT
 
 DOCUMENTS = sorted(
     str(path.relative_to(ROOT))
-    for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "examples/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "benchmarks/**/*.md", "examples/*.md")
     for path in ROOT.glob(pattern)
     if not MADE & set(path.parts)
 )
@@ -41,7 +41,7 @@ def longest(document: str) -> int:
 
 
 def test_the_documents_are_found() -> None:
-    names = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/PERFORMANCE.md"}
+    names = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/history.md"}
     assert names | {"benchmarks/RESULTS.md", "docs/solvers.md"} <= set(DOCUMENTS)
 
 
@@ -50,14 +50,19 @@ def test_no_line_is_a_page(document: str) -> None:
     assert longest(document) <= (200 if document == "CHANGELOG.md" else 600)
 
 
-def test_the_performance_log_holds_tables() -> None:
-    _, *sections = re.split(r"^#+ .*\n", text_of("benchmarks/PERFORMANCE.md"), flags=re.MULTILINE)
+def test_the_history_has_a_row_for_each_change() -> None:
+    _, *sections = re.split(r"^#+ .*\n", text_of("benchmarks/history.md"), flags=re.MULTILINE)
     _introduction, *tables = sections
     assert len(tables) > 3
     for table in tables:
-        rows = table.strip().splitlines()
-        assert all(row.startswith("| ") or set(row) <= {"|", "-"} for row in rows)
-        assert len({len(row.split(" | ")) for row in rows if row.startswith("| ")}) == 1
+        head, rule, *rows = table.strip().splitlines()
+        assert head == "| commit | what changed | measured effect | kept or dropped |"
+        assert rule == "|---|---|---|---|"
+        cells = [row.strip("| ").split(" | ") for row in rows]
+        assert {len(row) for row in cells} == {4}
+        for commit, change, _, _ in cells:
+            assert re.fullmatch(r"–|`\w{7,8}`(, `\w{7,8}`)*", commit), commit
+            assert not re.match(r"(The same|Both)\b(?! .*`)", change), change
 
 
 def test_the_changelog_has_the_version_of_the_package() -> None:
@@ -79,38 +84,50 @@ def test_files_that_a_document_names_exist(document: str) -> None:
             assert any(f"/{path}".endswith(ending) for path in known), name
 
 
-def room_of(entry: str) -> str:
-    """Return a room of a layer, or the one that modules with a colon between them are in."""
-    first, *others = entry.split(":")
-    return first.strip().rpartition(".")[0] if others else first.strip()
-
-
 def layers() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     """Yield the root of each contract over rooms with its layers, highest first."""
     linter = tomllib.loads(text_of("pyproject.toml"))["tool"]["importlinter"]
     for contract in linter["contracts"]:
         if "containers" not in contract:
-            rows = [tuple(map(room_of, row.split("|"))) for row in contract["layers"]]
+            rows = [[name.strip() for name in row.split("|")] for row in contract["layers"]]
             root = rows[0][0].rpartition(".")[0]
-            named = [tuple(n.removeprefix(f"{root}.") for n in row) for row in rows]
-            yield root, [row for row in named if row[0] not in linter["root_packages"]]
+            yield root, [tuple(name.removeprefix(f"{root}.") for name in row) for row in rows]
+
+
+PAGES = {
+    "milp_verix": ("CONTRIBUTING.md", 0),
+    "verix_encodings": ("docs/extending.md", 1),
+    "milp_verix.searches.minimum": ("docs/extending.md", 1),
+}
+"""The document that has the table of the rooms below a root, and its lowest level."""
 
 
 @pytest.mark.parametrize(("root", "expected"), list(layers()))
-def test_contributing_lists_the_rooms_as_the_contracts_do(
+def test_documents_list_the_rooms_as_the_contracts_do(
     root: str, expected: list[tuple[str, ...]]
 ) -> None:
-    tables = re.findall(
-        r"^\| level \|.*\n\|[-|]+\n((?:\|.*\n)+)", text_of("CONTRIBUTING.md"), re.MULTILINE
-    )
+    document, lowest = PAGES[root]
+    tables = re.findall(r"^\| level \|.*\n\|[-|]+\n((?:\|.*\n)+)", text_of(document), re.MULTILINE)
     told = []
     for table in tables:
         levels: dict[int, tuple[str, ...]] = {}
         for row in table.splitlines():
             level, rooms = row.split("|")[1:3]
             known = levels.get(int(level), ())
-            names = re.findall(r"`([\w/]+?)/?`", rooms)
-            levels[int(level)] = known + tuple(name.replace("/", ".") for name in names)
-        assert list(levels) == list(range(len(levels), 0, -1))
-        told.append(list(levels.values()))
-    assert expected in told, root
+            levels[int(level)] = known + tuple(re.findall(r"`(\w+)/?`", rooms))
+        if min(levels) == lowest:
+            assert list(levels) == list(range(lowest + len(levels) - 1, lowest - 1, -1))
+            told.append([tuple(sorted(rooms)) for rooms in levels.values()])
+    assert [tuple(sorted(rooms)) for rooms in expected] in told, root
+
+
+def test_contributing_is_short_and_has_one_table_of_rooms() -> None:
+    text = text_of("CONTRIBUTING.md")
+    assert len(text.encode()) <= 6_500
+    assert text.count("| level |") == 1
+    folders = re.findall(r"^\| [1-9]\d? \| `\w+/` \|", text, flags=re.MULTILINE)
+    modules = re.findall(r"^\| [1-9]\d? \| `\w+` \|", text, flags=re.MULTILINE)
+    assert (len(folders), len(modules)) == (15, 2)
+    assert "fifteen folders and two modules" in text
+    for thing in ("a solver", "an encoding", "an operator", "an option"):
+        assert f"\n## How to add {thing}\n" in text

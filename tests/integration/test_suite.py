@@ -139,6 +139,7 @@ def test_tables_are_written_with_their_commits_and_command(
     run = record("a", "auto", 1.0, **more)
     journal.write_text(json.dumps(run) + "\n")
     monkeypatch.setattr(modules.suite.tables, "RESULTS", document)
+    monkeypatch.setattr(modules.suite.tables, "MEASURED", tmp_path)
     options = ["--journal", str(journal), "--tables", "--write", "suite"]
     monkeypatch.setattr("sys.argv", ["benchmarks/suite.py", *options])
     modules.suite.main()

@@ -23,7 +23,7 @@ from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.verdict import Stage, Verdict
 
 # shares of the work left, and seconds of work; a tenth for a block and a quarter for a feature came
-# instead of 2 % that doubles (`59c5582` in benchmarks/PERFORMANCE.md), the others are not measured
+# instead of 2 % that doubles (`59c5582` in benchmarks/history.md), the others are not measured
 _BLOCK_SHARE, _LONGEST_BLOCK = 0.1, 10.0
 _DEEP_SHARE = 0.3  # of a block where many neurons are undecided
 _FEW = 0.05  # of the irrelevant features; not measured

@@ -23,7 +23,7 @@ TECHNIQUES = {
 }
 """The techniques that :class:`SearchLimits` can switch off, and their descriptions.
 
-``benchmarks/RESULTS.md`` has what each gains on digits and MNIST 10×2.
+``benchmarks/measured/ablation.md`` has what each gains on digits and MNIST 10×2.
 """
 
 
@@ -35,7 +35,7 @@ class SearchLimits:
     only ends the search.
 
     The defaults were chosen on MNIST 10×2 (ε = 0.05) and the digits networks, most of them together
-    and by hand. A commit behind an argument names the row of ``benchmarks/PERFORMANCE.md`` that
+    and by hand. A commit behind an argument names the row of ``benchmarks/history.md`` that
     measured its number; no measurement of the others alone is known. ``without`` names techniques
     of :data:`TECHNIQUES` that are switched off; raises ``InputError`` for others.
 
