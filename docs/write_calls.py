@@ -247,6 +247,18 @@ class Problem(PosedProblem):
         from milp_verix.views.words.problem import question_text
 
         return question_text(self)"""
+_SECTIONS = {
+    "The question": QUESTION,
+    "The search": SEARCH,
+    "Of single calls": OWN,
+    "Its course": tuple(row for row in COURSE if row.name != "search"),
+}
+_PAGE = """\
+# Options
+
+All options of the calls that ask about a prediction, in the order of their signatures; \
+[Arguments](arguments.md) says which of them matter. On the command line `image_shape=` is \
+`--image-shape`. `python docs/write_calls.py` writes this page from the table of options."""
 _MODULE = """\
 \"""{about}
 
@@ -314,7 +326,33 @@ def files() -> dict[Path, str]:
             [_call(MANY, ("network", "xs"), _MANY)],
         ),
         search: _search(search.read_text(encoding="utf-8")),
+        ROOT / "docs" / "options.md": _page(),
     }
+
+
+def _page() -> str:
+    """Return the page of the documents with all options."""
+    names = {call.method: call.name for call in (*CALLS, RULES, MANY)}
+    parts = []
+    for title, rows in _SECTIONS.items():
+        lines = [
+            f"## {title}",
+            "",
+            "| option | default | taken by | what it is |",
+            "|---|---|---|---|",
+        ]
+        for row in rows:
+            calls = [f"`{names[call]}`" for call in row.calls if call in names]
+            left = [f"`{name}`" for name in names.values() if f"`{name}`" not in calls]
+            taken = ", ".join(calls)
+            if len(left) < len(calls):
+                taken = f"all but {', '.join(left)}" if left else "all"
+            text = " ".join(row.text.split()).replace("``", "`").replace("|", "\\|")
+            text = re.sub(r":\w+:`([^`]+)`", r"`\1`", text)
+            default = f"`{row.default}`" if row.default else "must be given"
+            lines.append(f"| `{row.name}` | {default} | {taken} | {text} |")
+        parts.append("\n".join(lines))
+    return f"{_PAGE}\n\n" + "\n\n".join(parts) + "\n"
 
 
 def _one_liner(call: Call) -> str:
