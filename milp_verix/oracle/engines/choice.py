@@ -1,6 +1,8 @@
 """The engines for a solver's name: one, or for ``"auto"`` a portfolio of the solvers installed."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,80 +78,92 @@ def portfolio_for(
     short time. Linear relaxations are left to the first: their optimum is the same, whoever finds
     it. Raises as :func:`~milp_verix.solvers.open_session` does.
     """
-    needed = formulation.needs
-    mixed = problem.ball.mixed is not None
-    most_open = MOST_OPEN if problem.margins.exact else _MOST_ENCLOSED
-
-    def candidate(name: str, chosen: str | Solver) -> Candidate:
-        def opened() -> Engine:
-            # asked when it is needed: to look for a solver imports it
-            if not isinstance(chosen, str) and (reason := chosen.unavailable()):
-                raise NotInstalledError(reason)
-            if name in CHECKERS:
-                resolve_solver(chosen, formulation.needs)
-                return CHECKING[name](problem)
-            return Programs(
-                problem,
-                chosen,
-                formulation=formulation,
-                threads=threads,
-                lp_only=lp_only,
-                # in the portfolio, `beta` deepens them
-                deepens=solver != "auto",
-                **options,
-            )
-
-        few = solver == "auto" and name == InputSplit.name
-        dear = name not in CHECKERS and not mixed and not lp_only
-        return Candidate(
-            name,
-            opened,
-            most_free=_MOST_FREE if few else np.inf,
-            most_open=most_open if solver == "auto" and dear else np.inf,
-            group="programs" if name in _PROGRAM_SOLVERS else None,
-            patience=0 if not few or problem.margins.exact else _PATIENCE,
-        )
-
     chosen = solver if isinstance(solver, str) else getattr(solver, "name", None)
-    if mixed and chosen == PhaseSplit.name:
+    if problem.ball.mixed is not None and chosen == PhaseSplit.name:
         raise InputError(
             f"the solver {chosen!r} branches on phases alone, and cannot decide whole numbers or "
             "rules: choose another, such as 'split' or 'highs', or 'auto'"
         )
-
     if unfit := misfit(chosen, problem):
         raise InputError(unfit)
-    if trees_of(problem.margins) is not None and solver == "auto" and not lp_only:
-        # leaves decide all but rules exactly, and far sooner than programs
-        ruled = problem.ball.mixed is not None and bool(problem.ball.mixed.rules)
-        programs = [
-            candidate(other.name, other)
-            for other in map(solver_named, _PROGRAM_SOLVERS)
-            if ruled and needed <= other.capabilities
-        ]
-        return Portfolio(candidate(Leaves.name, Leaves.name), programs)
-
-    def portfolio(first: Solver) -> Portfolio:
-        others = [
-            # the solver itself: beyond its licence others take over, not its stand-in
-            candidate(other.name, other)
-            for other in _OTHERS
-            if other.name != first.name
-            and not lp_only
-            and needed <= other.capabilities
-            and not (mixed and other.name == PhaseSplit.name)
-        ]
-        why = why_auto(first.name, needed)
-        members = [candidate(first.name, first.name), *others]
-        sooner = _sooner(problem)
-        members.sort(key=lambda member: member.name not in sooner)
-        return Portfolio(members[0], members[1:], why)
-
+    options |= {"formulation": formulation, "threads": threads, "lp_only": lp_only}
     if solver == "auto":
-        return first_of_auto(needed, portfolio)
+        auto = _Auto(problem, options)
+        if trees_of(problem.margins) is not None and not lp_only:
+            return auto.of_trees()
+        return first_of_auto(formulation.needs, auto.led_by)
     if not isinstance(chosen, str):
         raise InputError(f"a solver is named by a text, got {solver!r}")
-    return Portfolio(candidate(chosen, solver))
+    opened = partial(_opened, problem, chosen, solver, options, deepens=True)
+    return Portfolio(Candidate(chosen, opened))
+
+
+def _opened(
+    problem: PosedProblem,
+    name: str,
+    solver: str | Solver,
+    options: dict[str, Any],
+    *,
+    deepens: bool,
+) -> Engine:
+    """Return the engine of a solver; ``NotInstalledError`` where it is not to be had."""
+    # asked when it is needed: to look for a solver imports it
+    if not isinstance(solver, str) and (reason := solver.unavailable()):
+        raise NotInstalledError(reason)
+    if name in CHECKERS:
+        resolve_solver(solver, options["formulation"].needs)
+        return CHECKING[name](problem)
+    return Programs(problem, solver, deepens=deepens, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Auto:
+    """The portfolios of ``"auto"`` for one problem; ``options`` are those of ``Programs``."""
+
+    problem: PosedProblem
+    options: dict[str, Any]
+
+    def candidate(self, solver: Solver | str) -> Candidate:
+        """Return a solver as a member of a portfolio, in which ``beta`` deepens the bounds."""
+        name = solver if isinstance(solver, str) else solver.name
+        exact, few = self.problem.margins.exact, name == InputSplit.name
+        mixed = self.problem.ball.mixed is not None
+        dear = not (name in CHECKERS or mixed or self.options["lp_only"])
+        return Candidate(
+            name,
+            partial(_opened, self.problem, name, solver, self.options, deepens=False),
+            most_free=_MOST_FREE if few else np.inf,
+            most_open=(MOST_OPEN if exact else _MOST_ENCLOSED) if dear else np.inf,
+            group="programs" if name in _PROGRAM_SOLVERS else None,
+            patience=_PATIENCE if few and not exact else 0,
+        )
+
+    def of_trees(self) -> Portfolio:
+        """Return the portfolio for trees.
+
+        Leaves decide all but rules exactly, and far sooner than programs.
+        """
+        mixed = self.problem.ball.mixed
+        programs = map(solver_named, _PROGRAM_SOLVERS if mixed is not None and mixed.rules else ())
+        needed = self.options["formulation"].needs
+        others = [self.candidate(other) for other in programs if needed <= other.capabilities]
+        return Portfolio(self.candidate(Leaves.name), others)
+
+    def led_by(self, first: Solver) -> Portfolio:
+        """Return the portfolio for networks; ``first`` is the first that takes the programs."""
+        needed, mixed = self.options["formulation"].needs, self.problem.ball.mixed
+        others = [
+            # the solver itself: beyond its licence others take over, not its stand-in
+            self.candidate(other)
+            for other in (() if self.options["lp_only"] else _OTHERS)
+            if other.name != first.name
+            and needed <= other.capabilities
+            and not (mixed is not None and other.name == PhaseSplit.name)
+        ]
+        members = [self.candidate(first.name), *others]
+        sooner = _sooner(self.problem)
+        members.sort(key=lambda member: member.name not in sooner)
+        return Portfolio(members[0], members[1:], why_auto(first.name, needed))
 
 
 def _sooner(problem: PosedProblem) -> tuple[str, ...]:
