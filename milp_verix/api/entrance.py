@@ -47,7 +47,10 @@ def parted(call: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
 def remedied(function: Callable[P, R]) -> Callable[P, R]:
     """Return ``function``; its error for a missing or unknown option says what to give instead."""
     plain = signature(function)
-    readable = [one.replace(annotation=_Told(one.annotation)) for one in plain.parameters.values()]
+    readable = [
+        one if one.annotation is one.empty else one.replace(annotation=_Told(one.annotation))
+        for one in plain.parameters.values()
+    ]
 
     @wraps(function)
     def call(*args: P.args, **options: P.kwargs) -> R:
@@ -77,6 +80,8 @@ def _remedy(told: str, known: Collection[str]) -> str:
     name = [*told.split("'"), ""][1]
     if "missing" in told and name == "epsilon":
         return ": give how far inputs may differ, such as epsilon=0.1, or 'inf' if described"
+    if "positional arguments but" in told:
+        return ": give options by name, such as epsilon=0.1"
     if "unexpected" not in told or "Did you mean" in told:
         return ""
     if "search" in known and name in _OF_SEARCH:

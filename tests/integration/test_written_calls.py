@@ -85,6 +85,12 @@ def test_a_signature_tells_types_without_quotation_marks() -> None:
     told = str(signature(milp_verix.explain))
     assert "epsilon: Epsilon, norm: str = 'linf'" in told
     assert told.endswith("-> Explanation")
+    assert str(signature(milp_verix.Problem.explain)).startswith("(self, *, order: OrderLike = ")
+
+
+def test_options_by_position_are_refused_with_the_remedy() -> None:
+    with pytest.raises(TypeError, match=r"3 were given: give options by name, such as epsilon="):
+        milp_verix.explain("digits.onnx", [0.0], 0.1)  # type: ignore[call-arg]
 
 
 def test_the_command_line_tells_the_names_that_there_are() -> None:
