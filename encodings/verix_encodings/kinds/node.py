@@ -16,8 +16,9 @@ property; the others have defaults that are valid for every node, and loose:
 | a program | columns in their bounds, and between their lines: a relaxation |
 | the cone of some neurons | all of the sources |
 
-So a new kind is right from its first line, and each method that it adds makes answers tighter. A
-node that works entry by entry is :class:`Elementwise`, with less to write.
+The three interfaces are :class:`Evaluated`, :class:`Bounded` and :class:`Node`, each with all of
+the one before. So a new kind is right from its first line, and each method that it adds makes
+answers tighter. A node that works entry by entry is :class:`Elementwise`, with less to write.
 """
 
 from abc import ABC, abstractmethod
@@ -96,30 +97,16 @@ class Cut:
     bounds: Bounds
 
 
-class Node(ABC):
-    """A node of a network: it computes one value from those with the numbers ``sources``."""
+class Evaluated(ABC):
+    """What networks ask of a node: its value and its gradients."""
 
     __slots__ = ()
 
     plural: ClassVar[str] = "other functions"
     """The noun for its entries, where they are counted; empty if they are not."""
 
-    exact: ClassVar[bool] = False
-    """True if each point of its encoding is an evaluation of the node."""
-
     stepped: ClassVar[bool] = False
     """True if the node is constant between jumps: its gradients say nothing."""
-
-    flat: ClassVar[bool] = False
-    """True if a second lower line, of slope zero, is worth a second backward pass in batches."""
-
-    pointed: ClassVar[bool] = False
-    """True if its forms are tighter on a part of a source's range, which is split at a point."""
-
-    mixes: ClassVar[bool] = False
-    """True if neighbours among its entries may read entries of a source that are far apart."""
-
-    # what networks ask
 
     @property
     @abstractmethod
@@ -175,7 +162,20 @@ class Node(ABC):
         """
         return None
 
-    # what bounds ask
+
+class Bounded(Evaluated):
+    """What bounds ask of a node: forms above and below it, phases, and where to split."""
+
+    __slots__ = ()
+
+    flat: ClassVar[bool] = False
+    """True if a second lower line, of slope zero, is worth a second backward pass in batches."""
+
+    pointed: ClassVar[bool] = False
+    """True if its forms are tighter on a part of a source's range, which is split at a point."""
+
+    mixes: ClassVar[bool] = False
+    """True if neighbours among its entries may read entries of a source that are far apart."""
 
     def interval(self, region: Region, bounds: Sequence[Interval]) -> Range:
         """Bound the value over inputs in ``region``, where ``bounds`` hold before it."""
@@ -286,7 +286,18 @@ class Node(ABC):
         """
         return lower / 2 + upper / 2
 
-    # what the cone of some neurons asks
+
+class Node(Bounded):
+    """A node of a network: it computes one value from those with the numbers ``sources``.
+
+    What programs and proofs ask of it stands here, and what the part of a network that some neurons
+    depend on asks.
+    """
+
+    __slots__ = ()
+
+    exact: ClassVar[bool] = False
+    """True if each point of its encoding is an evaluation of the node."""
 
     def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
         """Mark the entries of the sources that the entries in ``mask`` depend on, in ``masks``."""
@@ -300,8 +311,6 @@ class Node(ABC):
     def part(self, rows: IntArray, cut: Cut) -> "Node":
         """Return the node of its entries ``rows`` alone in the network that is left by ``cut``."""
         return self.renumbered(cut.number.__getitem__)
-
-    # what programs and proofs ask
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add the node to a program; return its value."""
