@@ -246,8 +246,8 @@ def test_commands_refuse_enormous_files(
 @pytest.mark.slow
 def test_memory_that_ends_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     code = (
-        "import milp_verix.cli.commands.explain as c, milp_verix.cli.app as cli, numpy as np\n"
-        "c.explain_problem = lambda *_, **__: np.ones(10**15)\n"
+        "import milp_verix.api.problem as api, milp_verix.cli.app as cli, numpy as np\n"
+        "api.Problem.explain = lambda *_, **__: np.ones(10**15)\n"
         "cli.main()"
     )
     arguments = list(map(str, EXPLAIN))
