@@ -448,6 +448,9 @@ class Table:
             named = next((one for one in forms if tree.all(one)), "")
             if named in ("reached", "bracket") and self._ranges:
                 named, tree = "span", _ranged(tree, tree.all(named)[0])
+            elif named == "reached" and "index" in self.heads:  # two numbers may be either
+                one, told = tree.all("value")[0], tree.all("reached")[0]
+                named, tree = "bracket", replace(tree, parts=(one, replace(told, rule="bracket")))
             kind = "if" if kind.startswith("if_") else kind
             kind = "level" if tree.parts and tree.parts[0].rule == "ball" else kind
             method = getattr(self, f"_{kind}", None) or getattr(self, f"_{named}", None)

@@ -171,10 +171,11 @@ class _About:
         if case.message:
             return
         one, several = called([one])[0], called(free)
+        beside = scores if self.row % 2 else None
         yield self.question(
             f"importance {index}",
-            lambda p: p.importance(index=index, beside=scores, **limit),
-            scores=dict(zip(names, scores.tolist(), strict=True)),
+            lambda p: p.importance(index=index, beside=beside, **limit),
+            scores=dict(zip(names, scores.tolist(), strict=True)) if self.row % 2 else None,
         )
         yield self.question(f"relevance {one}", lambda p: p.relevance(one, **limit))
         yield self.question(f"relevance {free}", lambda p: p.relevance(several, **limit))

@@ -211,6 +211,14 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
         },
         8,
     ),
+    "the importance of another column": (
+        {
+            "milp_verix.views.words.importance._row": lambda right: (
+                lambda found, feature: right(found, (feature + 1) % len(found.groups))
+            )
+        },
+        8,
+    ),
     "a difference that is rounded down": (
         {"milp_verix.embedding.replay.up": lambda right: lambda x, n=4: nearest(0.8 * x, n)},
         8,

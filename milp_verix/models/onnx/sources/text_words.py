@@ -6,6 +6,7 @@ that are no space reads the parts between spaces one by one; all else is tested 
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, compress, pairwise, product
 from typing import Any
@@ -85,7 +86,8 @@ class WordReader:
 
         Words that come in are those of ``more``. They are left out with a space in their place and
         without: of ``text`` itself where ``places`` are known, of its words with spaces between
-        them where not. Further words are read beside each other, if the vectorizer is its own.
+        them where not; then parts of ``text`` between spaces are left out, too, one by one.
+        Further words are read beside each other, if the vectorizer is its own.
         """
         read = self.words(text)
         every = [*read, *more]
@@ -103,6 +105,13 @@ class WordReader:
                 left = [one if stays else gap for one, stays in zip(parts[1::2], kept, strict=True)]
                 changed = chain.from_iterable(zip(parts[::2], [*left, ""], strict=True))
                 self._require("".join(changed), [*compress(read, kept)])
+        parts = [] if places else re.split(r"(\S+)", text)
+        for at in range(1, len(parts), 2 * (len(parts) // _WAYS // 2 + 1)):
+            before, gone = Counter(read), Counter(self.words(parts[at]))
+            rest = "".join((*parts[:at], *parts[at + 1 :]))
+            # a part may not be read where it stands, as in a tag that a preprocessor drops
+            if gone and gone <= before and Counter(self.words(rest)) not in (before, before - gone):
+                self._require(rest, [*(before - gone).elements()])
 
     def _others(self) -> list[str]:
         """Return some known words of letters and digits, each of which is read alone."""

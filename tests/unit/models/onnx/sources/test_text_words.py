@@ -239,6 +239,25 @@ def test_words_that_depend_on_their_place_are_refused_whatever_the_message(
         reader.require_independent(text, reader.places(text), [])
 
 
+def test_words_that_depend_on_another_of_the_message_are_refused() -> None:
+    def by_topic(text: str) -> list[str]:
+        words = text.split()
+        return [f"m_{word}" if "money" in words else word for word in words]
+
+    texts = ["free prize", "money lunch prize", "prize call free money"]
+    reader = WordReader(CountVectorizer(tokenizer=by_topic, token_pattern=None).fit(texts))
+    with pytest.raises(InputError, match="reads words by their neighbours"):
+        reader.require_independent(texts[-1], reader.places(texts[-1]), [])
+
+
+def test_words_of_a_tag_that_a_preprocessor_drops_are_no_words_of_the_message() -> None:
+    dropped = {"preprocessor": lambda text: re.sub("<[^>]*>", " ", text)}
+    reader = WordReader(CountVectorizer(**dropped).fit(["free prize", "title lunch"]))
+    text = "free <a title=lunch rel='free prize'>prize</a> <i>lunch</i>"
+    assert reader.places(text) == []
+    reader.require_independent(text, [], [])
+
+
 def test_other_words_refuse_no_vectorizer_that_reads_each_alone() -> None:
     messages = ["free prize, it's now", "win now!", "win-win prize", "free n't $"]
     for read in (
