@@ -86,7 +86,7 @@ def test_a_problem_without_a_radius_asks_for_one(network: Any) -> None:
 def test_a_long_line_keeps_its_beginning_and_its_remedy() -> None:
     error = mv.InputError(f"the columns are {'a, ' * 400}: rename them\nsecond")
     first, second = str(error).splitlines()
-    assert (len(first) <= 400, second) == (True, "second")
+    assert (len(f"error: {first}") <= 400, second) == (True, "second")
     assert first.startswith("the columns are a, ")
     assert first.endswith(": rename them")
 
