@@ -74,6 +74,9 @@ def _require_header(facts: Mapping[str, str], trees: int) -> None:
     features = int(facts["max_feature_idx"]) + 1
     each, classes = int(facts["num_tree_per_iteration"]), int(facts["num_class"])
     require(all(0 < one <= MOST for one in (features, each, classes)), "its sizes are odd")
+    # the library writes as many scores as its objective says where there is room for classes
+    told = [one for one in facts.get("objective", "").split() if one.startswith("num_class:")]
+    require({*told} <= {f"num_class:{classes}"} and each == classes, "its classes are odd")
     require(trees % each == 0, f"it has {trees} trees, and {each} for each round")
     for name in ("feature_names", "feature_infos"):
         found = len(facts[name].split())
