@@ -100,9 +100,11 @@ def _require_tree(fields: Mapping[str, str], text: str, place: int, last_feature
         for name, found in lists.items():
             fits = found.size == size or (lists is not read and name not in fields)
             require(fits, f"{told} has {found.size} {name}, not {size}")
+    children = read["left_child"], read["right_child"]
+    # a leaf's number is negative: another may be that of a leaf below, and is no node
+    require(all((one < leaves - 1).all() for one in children), f"{told} has a child that is none")
     left, right = (
-        np.append(np.where(one < 0, leaves - 2 - one, one), np.full(leaves, -1))
-        for one in (read["left_child"], read["right_child"])
+        np.append(np.where(one < 0, leaves - 2 - one, one), np.full(leaves, -1)) for one in children
     )
     require(reached(left, right, told).size == 2 * leaves - 1, f"{told} has nodes that are nowhere")
     features, limits = read["split_feature"], read["threshold"]

@@ -103,3 +103,16 @@ def test_lightgbm_with_other_numbers_of_classes_is_refused(
     path.write_text(text.replace(stands, damaged, 1))
     with pytest.raises(mv.ModelError, match="its classes are odd"):
         mv.load_network(path)
+
+
+def test_a_child_of_lightgbm_that_only_seems_a_leaf_is_refused(tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMClassifier(n_estimators=1, num_leaves=4, verbose=-1).fit(ROWS, LABELS)
+    text = model.booster_.model_to_string()
+    line = next(one for one in text.split("\n") if one.startswith("right_child="))
+    assert line.endswith(" -4")
+    path = tmp_path / "model.txt"
+    # 4 leaves, and nodes 0 to 2: the library never came back from node 6
+    path.write_text(text.replace(line, f"{line[:-2]}6"))
+    with pytest.raises(mv.ModelError, match="tree 0 has a child that is none"):
+        mv.load_network(path)
