@@ -280,3 +280,8 @@ def test_a_path_that_no_system_takes_is_refused(suffix: str) -> None:
     with pytest.raises(mv.ModelError, match="File name too long") as raised:
         mv.load_network("z" * 5000 + suffix)
     assert len(str(raised.value)) <= 400
+
+
+def test_a_single_radius_in_an_array_is_counted_in_the_singular(network: Any) -> None:
+    with pytest.raises(mv.InputError, match="epsilon has 1 radius, but there are 4 features"):
+        mv.explain(network, ROWS[0], epsilon=np.array([0.1]))
