@@ -12,7 +12,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from milp_verix.base.clock import deadline_in
 from milp_verix.base.names import meant
-from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.option_rows import QUESTION, SEARCH
 from milp_verix.problem.options import fitting, rows_of
 from milp_verix.problem.search import Search
@@ -28,8 +27,7 @@ def parted(call: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
 
     The search's options become one of the method's. The time limit runs from now on: reading the
     network and posing the problem count towards it. Raises ``InputError`` for a value of a wrong
-    kind, for an option of a search that does not fit, and where a model in memory was fitted again
-    since it was loaded.
+    kind, and for an option of a search that does not fit.
     """
     given = fitting(call, given)
     question = {name: given.pop(name) for name in ("network", "x")}
@@ -39,8 +37,6 @@ def parted(call: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
     limit = search.get("time_limit")
     if isinstance(limit, int | float) and limit > 0:
         search["time_limit"] = deadline_in(limit)
-    if isinstance(question["network"], LoadedModel):
-        question["network"].require_unchanged()
     return question, {**given, "search": Search(**search)}
 
 

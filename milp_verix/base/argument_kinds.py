@@ -18,6 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.names import meant
 from verix_encodings.propagation.interval_bounds import NoBoundsError
 
 P = ParamSpec("P")
@@ -121,14 +122,20 @@ def refusing_no_bounds() -> Iterator[None]:
 def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator: arguments of other than these ``kinds`` raise ``InputError``.
 
-    So do bounds that the function needs and that do not exist, while it runs.
+    So do bounds that the function needs and that do not exist, while it runs. The ``TypeError`` for
+    an option that is unknown suggests the closest.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        names = list(signature(function).parameters)
+        known = signature(function).parameters
+        names, any_fits = list(known), any(one.kind is one.VAR_KEYWORD for one in known.values())
 
         @wraps(function)
         def run(*args: P.args, **options: P.kwargs) -> R:
+            if unknown := [name for name in options if name not in names and not any_fits]:
+                called = function.__qualname__.removesuffix(".__init__")
+                told = f"{called}() got an unexpected keyword argument {unknown[0]!r}"
+                raise TypeError(told + meant(unknown[0], names))
             given = accepted({**dict(zip(names, args, strict=False)), **options}, kinds)
             placed: Any = [given.get(*pair) for pair in zip(names, args, strict=False)]
             named: Any = {name: given[name] for name in options}

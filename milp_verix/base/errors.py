@@ -51,8 +51,8 @@ _ONE = re.compile(
     r"cell|tree|word|pixel|image|pair|set|group|channel|name|part|dimension|class))(?:s|es)\b"
 )
 """The plural of a noun behind a count of one."""
-_MOST, _END = 400, 150
-"""Characters of a line, and of its end that stays where its middle is cut out."""
+_MOST, _END = 400 - len("error: "), 150
+"""Characters of a line behind "error: ", and of its end that stays if its middle is cut out."""
 
 
 class MilpVerixError(Exception):
@@ -61,7 +61,7 @@ class MilpVerixError(Exception):
     def __str__(self) -> str:
         """Return the message; characters in it that would command a terminal are escapes.
 
-        A line of more than 400 characters keeps its beginning, and its end, where the remedy is. A
+        A line of more than 393 characters keeps its beginning, and its end, where the remedy is. A
         noun that is counted once is in the singular.
         """
         lines = _ONE.sub(r"1 \1", printable(super().__str__(), "\n\t")).split("\n")

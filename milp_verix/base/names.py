@@ -11,11 +11,15 @@ _LONGEST, _MOST_TOLD, _FEW = 60, 20, 5
 
 
 def closest(given: str, known: Collection[str]) -> str | None:
-    """Return the name in ``known`` that ``given`` may stand for; None if no name is close."""
+    """Return the name in ``known`` that ``given`` may stand for; None if no name is close.
+
+    Three letters may stand for the only name that begins with them.
+    """
     by_form = {name.strip().casefold(): name for name in known}
     form = given.strip().casefold()
     close = [form] if form in by_form else get_close_matches(form, by_form, n=1, cutoff=0.66)
-    return by_form[close[0]] if close else None
+    begun = [one for one in by_form if len(form) > 2 and one.startswith(form)]
+    return by_form[(close or begun)[0]] if close or len(begun) == 1 else None
 
 
 def listed(names: Collection[str], most: int = _MOST_TOLD) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.base.argument_kinds import checked
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.names import listed, own_names
 from milp_verix.inputs.cells import code_in, refuse_value
@@ -51,6 +52,7 @@ class Inputs:
     unread: tuple[str, ...] = ()
     of_domain: bool = False
 
+    @checked()
     def __init__(
         self,
         features: Sequence[Feature],
@@ -255,6 +257,7 @@ class Inputs:
         return Inputs(**{**self._arguments, "features": features, **changed})
 
     @classmethod
+    @checked()
     def from_frame(
         cls,
         frame: Any,
@@ -293,6 +296,7 @@ class Inputs:
         return cls(features, rules, class_names=class_names, places=places)
 
     @classmethod
+    @checked()
     def from_pipeline(
         cls,
         pipeline: Any,

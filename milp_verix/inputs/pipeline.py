@@ -165,11 +165,12 @@ Names: TypeAlias = tuple[str, ...]
 
 
 def coordinates_of(
-    fitted: Any, missing: Missing = ()
+    fitted: Any, missing: Missing = (), encoding: TableEncoding | None = None
 ) -> tuple[Names | None, Mapping[int, Names], Names]:
     """Return the names of the coordinates of a fitted estimator's or transformer's rows, and words.
 
-    ``missing`` are words and numbers that may be missing.
+    ``missing`` are words and numbers that may be missing; ``encoding`` is that of ``fitted``, which
+    is read where none is given.
 
     Names are those of columns, and ``town=Paris`` in a one-hot block; None for any other object,
     and for one that was fitted on arrays. Words are those that coordinates have as 0, 1, ….
@@ -180,7 +181,7 @@ def coordinates_of(
     if names is None or (hasattr(fitted, "predict") and not is_pipeline(fitted)):
         return None if names is None else tuple(names), {}, ()
     found, words = list[str](), dict[int, tuple[str, ...]]()
-    columns = encoding_of(fitted, missing=missing).columns
+    columns = (encoding or encoding_of(fitted, missing=missing)).columns
     for column in columns:
         if column.form in ("binary", "codes") and isinstance(column.values[0], str):
             words[len(found)] = column.values

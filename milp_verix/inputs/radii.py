@@ -110,9 +110,8 @@ def radii_of(inputs: Inputs, epsilon: Epsilon, what: str = "epsilon") -> tuple[f
     if isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):
         given = epsilon.tolist() if isinstance(epsilon, np.ndarray) else [*epsilon]
         if len(given) != len(inputs.features):
-            raise InputError(
-                f"{what} has {len(given)} radii, but there are {len(inputs.features)} features"
-            )
+            told = "1 radius" if len(given) == 1 else f"{len(given)} radii"
+            raise InputError(f"{what} has {told}, but there are {len(inputs.features)} features")
     else:
         given = [epsilon] * len(inputs.features)
     pairs = zip(inputs.features, given, strict=True)

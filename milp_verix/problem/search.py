@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Self
 
-from milp_verix.base.argument_kinds import accepted
+from milp_verix.base.argument_kinds import accepted, checked
 from milp_verix.base.arguments import LONGEST_CHECK, integer_of, seconds_of, segments_of
 from milp_verix.base.clock import Deadline, Limit, deadline_in
 from milp_verix.base.errors import InputError
@@ -135,6 +135,8 @@ class Search:
                     f"{what} takes no {name}, got {value!r}: leave it out of the search"
                 )
 
+
+Search.__init__ = checked()(Search.__init__)  # type: ignore[method-assign]
 
 USUAL = Search()
 """The search with the usual options."""

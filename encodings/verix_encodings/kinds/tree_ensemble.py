@@ -72,6 +72,8 @@ class TreeEnsemble(OneSource):
     depth: int = field(default=0, kw_only=True)
     memo: dict[Any, Any] = field(default_factory=dict, kw_only=True)
     """Facts of the trees' structure, computed once; copies with other values share them."""
+    _reach: list[FloatArray] = field(default_factory=list, init=False)
+    """The magnitude, once it is known; a copy with other values has its own."""
 
     @classmethod
     def of(
@@ -223,8 +225,11 @@ class TreeEnsemble(OneSource):
         """A bound on ``|base| + Σ_t |w_t(ℓ_t(x))|`` for any ``x``, shape (m,)."""
         if not self.tree_count:
             return np.abs(self.base)
-        largest = np.maximum.reduceat(np.abs(self.value_of), self.roots, axis=0)
-        return np.asarray((np.abs(self.base) + largest.sum(axis=0)) * (1 + 1e-9))
+        if not self._reach:  # values of leaves may be gigabytes
+            most = np.maximum.reduceat(self.value_of, self.roots, axis=0)
+            largest = np.maximum(most, -np.minimum.reduceat(self.value_of, self.roots, axis=0))
+            self._reach.append(frozen((np.abs(self.base) + largest.sum(axis=0)) * (1 + 1e-9)))
+        return self._reach[0]
 
     def followed(self, matrix: Matrix, bias: FloatArray, error: FloatArray) -> "TreeEnsemble":
         """Return the trees of ``W v + c``: each leaf adds ``W w_t(ℓ)``; rounding is counted."""

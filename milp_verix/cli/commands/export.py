@@ -1,5 +1,6 @@
 """The command ``milp-verix export``: the program of a check as a file for any solver."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,7 +50,9 @@ def export(
         check_folder(columns, out, *files_of(case, asked))
         question = question_of(case, asked)
         network, problem = question.network, question.problem
-        index, what = _margin(network, problem.x, rival, regression=asked["delta"] is not None)
+        against = getattr(problem.question, "against", None)
+        regression = asked["delta"] is not None
+        index, what = _margin(network, problem.x, rival, against, regression=regression)
         encoding = problem.export(**question.own, search=asked.search())
         row, constant = encoding.output.row(index, encoding.program.columns)
         equation = f"{what} = {constant:.17g} - cost; above 0 the prediction changes"
@@ -80,24 +83,32 @@ def export(
 
 
 def _margin(
-    network: LoadedModel, x: Any, rival: int | None, *, regression: bool
+    network: LoadedModel,
+    x: Any,
+    rival: int | None,
+    against: Sequence[int] | None,
+    *,
+    regression: bool,
 ) -> tuple[int, str]:
-    """Return the number of the margin to maximise and its name."""
+    """Return the number of the margin to maximise and its name; margins are those of ``against``.
+
+    They are those of all classes but the predicted one if ``against`` is None.
+    """
     if regression:
         if rival is not None:
             raise InputError("--rival belongs to classification: leave it or --delta out")
         return 0, "margin of the first output, upwards"
     scores = network.evaluate(network.as_input(np.asarray(x)))
     predicted = int(np.argmax(scores))
+    others = np.delete(np.arange(scores.size), predicted) if against is None else np.array(against)
     if rival is None:
-        others = np.delete(np.arange(scores.size), predicted)
         rival = int(others[np.argmax(scores[others])]) if others.size else predicted
-    elif rival == predicted or not 0 <= rival < scores.size:
+    elif rival not in others:
         raise InputError(
             f"--rival is a class of 0..{scores.size - 1} other than the predicted one, "
-            f"{predicted}; got {rival}"
+            f"{predicted}, and one of those --against; got {rival}"
         )
-    return rival - (rival > predicted), f"f_{rival} - f_{predicted}"
+    return int(np.sum(others < rival)), f"f_{rival} - f_{predicted}"
 
 
 def _write(encoding: Encoding, cost: FloatArray, out: Path, comments: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ Conditions of trees on numbers that were computed from an input, as conditions o
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -184,18 +184,30 @@ class PipelineRunner:
     steps: Any
     inner: Runner
     pipeline: Any
+    _last: dict[tuple[Any, ...], tuple[Any, Any]] = field(default_factory=dict, compare=False)
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
         """Return the outputs of the trees for what the steps make of the rows."""
-        return self.inner.outputs(self.steps(self.columns.table(rows)))
+        return self.inner.outputs(self._made(rows)[1])
 
     def classes(self, rows: FloatArray) -> IntArray | None:
         """Return the classes that ``predict`` gives."""
-        table = self.columns.table(rows)
-        known = getattr(self.pipeline, "classes_", None)
-        if known is None or self.inner.classes(self.steps(table)) is None:
-            return self.inner.classes(self.steps(table))
+        table, made = self._made(rows)
+        known, found = getattr(self.pipeline, "classes_", None), self.inner.classes(made)
+        if known is None or found is None:
+            return found
         return np.asarray(np.searchsorted(known, self.pipeline.predict(table)))
+
+    def _made(self, rows: FloatArray) -> tuple[Any, Any]:
+        """Return the table of the rows, and what the steps make of it: many columns take long."""
+        key = rows.shape, (rows + 0.0).tobytes()  # zeros have one sign
+        found = self._last.get(key)
+        if found is None:
+            if len(self._last) > 2:
+                self._last.clear()
+            table = self.columns.table(rows)
+            found = self._last[key] = table, self.steps(table)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +252,8 @@ def read(
         raise InputError(
             f"the transformer makes {columns.width} numbers of a row, the trees take {inner.inputs}"
         )
-    trees, (names, words, unread) = pulled_back(inner, columns), coordinates_of(fitted, missing)
+    trees = pulled_back(inner, columns)
+    names, words, unread = coordinates_of(fitted, missing, encoding)
     # rows with missing values wait for a description
     known = frame.dropna() if hasattr(frame, "columns") else ()
     given = rows_of(fitted, known) if len(known) else np.zeros((0, columns.size))
@@ -265,7 +278,7 @@ def pulled_back(
     ``missing`` has the last number of coordinates that may be missing.
     """
     stored = inner.stored
-    if columns.sparse and inner.sparse_zeros_missing:
+    if inner.sparse_zeros_missing and columns.sparse:
         stored = tuple(_with_missing_zeros(tree) for tree in stored)
     return tuple(as_thresholds(tree) for tree in Conditions(columns, stored, missing).trees())
 

@@ -15,6 +15,7 @@ import milp_verix
 from milp_verix import InputError, Problem, load_network
 from milp_verix.models.loaded_model import Origin, _state_of
 from tests.support.onnx_models import dense
+from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 
 pytest.importorskip("sklearn")
 
@@ -224,3 +225,30 @@ def test_a_leaf_of_a_large_booster_is_noticed_by_replay_and_certificates() -> No
     for ask in (found.replay, found.certify):
         with pytest.raises(InputError, match=TOLD):
             ask(network)
+
+
+@pytest.mark.parametrize(("limit", "times"), [({}, 2), ({"time_limit": 9}, 1)])
+def test_a_call_reads_the_state_of_a_large_model_no_more_than_needed(
+    monkeypatch: pytest.MonkeyPatch, limit: dict[str, float], times: int
+) -> None:
+    network, seen = load_network(forest().fit(X, FIRST)), list[bool]()
+
+    def required(_: Origin, *, wholly: bool = False) -> None:
+        seen.append(wholly)
+
+    monkeypatch.setattr(Origin, "require_unchanged", required)
+    milp_verix.explain(network, X[0], epsilon=0.1, domain=(-5, 5), **limit)
+    assert len(seen) == times
+
+
+def test_the_magnitude_of_trees_is_computed_once_for_the_same_values() -> None:
+    network = load_network(forest().fit(X, FIRST))
+    node = network.ir.nodes[-1]
+    assert isinstance(node, TreeEnsemble)
+    assert node.magnitude is node.magnitude
+    turned = node.followed(np.array([[-3.0, 1.0]]), np.array([2.0]), np.zeros(1))
+    for one in (node, turned):
+        parts = np.split(one.value_of, one.roots[1:])
+        largest = np.abs(one.base) + sum(np.abs(part).max(axis=0) for part in parts)
+        np.testing.assert_allclose(one.magnitude, largest, rtol=2e-9)
+        assert (one.magnitude >= largest).all()

@@ -86,7 +86,7 @@ def test_a_problem_without_a_radius_asks_for_one(network: Any) -> None:
 def test_a_long_line_keeps_its_beginning_and_its_remedy() -> None:
     error = mv.InputError(f"the columns are {'a, ' * 400}: rename them\nsecond")
     first, second = str(error).splitlines()
-    assert (len(first) <= 400, second) == (True, "second")
+    assert (len(f"error: {first}") <= 400, second) == (True, "second")
     assert first.startswith("the columns are a, ")
     assert first.endswith(": rename them")
 
@@ -256,3 +256,32 @@ def test_a_limit_of_nodes_is_no_numerical_trouble(solver: str) -> None:
     reasons = {one.reason for one in found}
     assert "node limit" in reasons
     assert reasons <= {"node limit", None}
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (lambda n: mv.explain(n, ROWS[0], eps=0.1), "did you mean .epsilon."),
+        (lambda _: mv.Search(time_limt=1), r"Search\(\) .*did you mean 'time_limit'"),
+        (lambda _: mv.continuous("a", 0, 1, unti="s"), r"continuous\(\) .*did you mean 'unit'"),
+        (lambda _: mv.Inputs([], ruls=[]), r"Inputs\(\) .*did you mean 'rules'"),
+        (lambda _: mv.Inputs.from_frame(None, unti={}), r"from_frame\(\) .*did you mean 'units'"),
+        (lambda _: mv.Inputs.from_pipeline(None, None, mising=()), "did you mean 'missing'"),
+        (lambda _: mv.load_network(None, exmple=0), r"load_network\(\) .*did you mean 'example'"),
+    ],
+)
+def test_an_unknown_option_of_any_call_is_told_with_the_closest(asked: Any, told: str) -> None:
+    with pytest.raises(TypeError, match=told):
+        asked(None)
+
+
+@pytest.mark.parametrize("suffix", ["", ".onnx", ".txt"])
+def test_a_path_that_no_system_takes_is_refused(suffix: str) -> None:
+    with pytest.raises(mv.ModelError, match="File name too long") as raised:
+        mv.load_network("z" * 5000 + suffix)
+    assert len(str(raised.value)) <= 400
+
+
+def test_a_single_radius_in_an_array_is_counted_in_the_singular(network: Any) -> None:
+    with pytest.raises(mv.InputError, match="epsilon has 1 radius, but there are 4 features"):
+        mv.explain(network, ROWS[0], epsilon=np.array([0.1]))

@@ -170,12 +170,12 @@ def _bytes_of(source: ModelSource) -> bytes:
     if isinstance(source, onnx.ModelProto):
         return serialised(source)
     path = Path(source)
-    if path.exists() and not path.is_file():
-        raise ModelError(f"cannot read {path}: it is not a file")
     kind, remedy = _OTHERS.get(path.suffix.lower(), ("", ""))
-    if kind and path.exists():
-        raise ModelError(f"cannot read {path}: it is {kind} and no ONNX file; {remedy}")
     try:
+        if path.exists() and not path.is_file():
+            raise ModelError(f"cannot read {path}: it is not a file")
+        if kind and path.exists():
+            raise ModelError(f"cannot read {path}: it is {kind} and no ONNX file; {remedy}")
         if path.stat().st_size > _LARGEST:
             raise ModelError(f"cannot read {path}: it is larger than 2 GiB, as no ONNX file is")
         return path.read_bytes()

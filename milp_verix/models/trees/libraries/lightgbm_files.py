@@ -74,6 +74,9 @@ def _require_header(facts: Mapping[str, str], trees: int) -> None:
     features = int(facts["max_feature_idx"]) + 1
     each, classes = int(facts["num_tree_per_iteration"]), int(facts["num_class"])
     require(all(0 < one <= MOST for one in (features, each, classes)), "its sizes are odd")
+    # the library writes as many scores as its objective says where there is room for classes
+    told = [one for one in facts.get("objective", "").split() if one.startswith("num_class:")]
+    require({*told} <= {f"num_class:{classes}"} and each == classes, "its classes are odd")
     require(trees % each == 0, f"it has {trees} trees, and {each} for each round")
     for name in ("feature_names", "feature_infos"):
         found = len(facts[name].split())
@@ -97,9 +100,11 @@ def _require_tree(fields: Mapping[str, str], text: str, place: int, last_feature
         for name, found in lists.items():
             fits = found.size == size or (lists is not read and name not in fields)
             require(fits, f"{told} has {found.size} {name}, not {size}")
+    children = read["left_child"], read["right_child"]
+    # a leaf's number is negative: another may be that of a leaf below, and is no node
+    require(all((one < leaves - 1).all() for one in children), f"{told} has a child that is none")
     left, right = (
-        np.append(np.where(one < 0, leaves - 2 - one, one), np.full(leaves, -1))
-        for one in (read["left_child"], read["right_child"])
+        np.append(np.where(one < 0, leaves - 2 - one, one), np.full(leaves, -1)) for one in children
     )
     require(reached(left, right, told).size == 2 * leaves - 1, f"{told} has nodes that are nowhere")
     features, limits = read["split_feature"], read["threshold"]

@@ -64,6 +64,21 @@ def test_the_rival_is_the_runner_up_by_default(given: list[object], tmp_path: Pa
     assert f"f_{last}" not in text
 
 
+def test_the_margin_is_that_of_a_class_compared_with(given: list[object], tmp_path: Path) -> None:
+    network = milp_verix.load_network(str(given[0]))
+    *rivals, label = np.argsort(network.ir.evaluate(np.full(4, 0.5))).tolist()
+    out = tmp_path / "check.lp"
+    for rival, other in (rivals, rivals[::-1]):
+        least_of = set()
+        for extra in (["--against", rival], ["--rival", rival]):
+            code, text = run(*given, "--out", out, *extra)
+            assert (code, f"f_{rival} - f_{label} = " in text) == (0, True)
+            least_of.add(round(least(out), 6))
+        assert len(least_of) == 1
+        code, text = run(*given, "--out", out, "--against", rival, "--rival", other)
+        assert (code, "one of those --against" in text) == (2, True)
+
+
 def test_a_regression_is_exported(tmp_path: Path) -> None:
     network = dense_network(as_layers(([[1, -1]], [0]), ([[2.0]], [1])), tmp_path)
     np.save(tmp_path / "x.npy", np.full(2, 0.5))

@@ -168,3 +168,24 @@ def test_words_of_models_are_the_words_of_inputs(library: str) -> None:
     swapped = Inputs.from_frame(table, categories={"town": backwards})
     with pytest.raises(InputError, match="the network knows the words w00"):
         Problem(model, table.iloc[0], inputs=swapped, epsilon=np.inf)
+
+
+def test_a_question_runs_the_steps_of_a_pipeline_once_for_each_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from sklearn.compose import ColumnTransformer
+
+    rng = np.random.default_rng(0)
+    table = frame(rng)
+    fitted = steps(1, estimators(rng)[1]).fit(table, rng.integers(0, 2, len(table)))
+    network, inputs = load_network(fitted), Inputs.from_pipeline(fitted, table)
+    sizes, transform = [], ColumnTransformer.transform
+
+    def counted(self: Any, rows: Any, **more: Any) -> Any:
+        sizes.append(len(rows))
+        return transform(self, rows, **more)
+
+    monkeypatch.setattr(ColumnTransformer, "transform", counted)
+    Problem(network, table.iloc[0], inputs=inputs, epsilon="10%")
+    # the input, and the points of the guard, which predict takes itself, too
+    assert sizes == [1, 4, 4]

@@ -79,3 +79,40 @@ def test_a_number_of_thousands_of_digits_is_told_in_our_words(
     path.write_text(text)
     with pytest.raises(mv.ModelError, match="a whole number in it has thousands of digits"):
         mv.load_network(path)
+
+
+@pytest.mark.parametrize(
+    ("stands", "damaged"),
+    [
+        ("num_class:3", "num_class:2"),
+        ("num_class:3", "num_class:99999999999"),  # ended the process where it predicts
+        ("num_class=3", "num_class=2"),
+        ("num_tree_per_iteration=3", "num_tree_per_iteration=1"),
+    ],
+)
+def test_lightgbm_with_other_numbers_of_classes_is_refused(
+    stands: str, damaged: str, tmp_path: Path
+) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    labels = LABELS + (ROWS[:, 2] > 0.7)
+    model = lightgbm.LGBMClassifier(n_estimators=2, verbose=-1).fit(ROWS, labels)
+    text = model.booster_.model_to_string()
+    path = tmp_path / "model.txt"
+    path.write_text(text)
+    assert mv.load_network(path).output_size == 3
+    path.write_text(text.replace(stands, damaged, 1))
+    with pytest.raises(mv.ModelError, match="its classes are odd"):
+        mv.load_network(path)
+
+
+def test_a_child_of_lightgbm_that_only_seems_a_leaf_is_refused(tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMClassifier(n_estimators=1, num_leaves=4, verbose=-1).fit(ROWS, LABELS)
+    text = model.booster_.model_to_string()
+    line = next(one for one in text.split("\n") if one.startswith("right_child="))
+    assert line.endswith(" -4")
+    path = tmp_path / "model.txt"
+    # 4 leaves, and nodes 0 to 2: the library never came back from node 6
+    path.write_text(text.replace(line, f"{line[:-2]}6"))
+    with pytest.raises(mv.ModelError, match="tree 0 has a child that is none"):
+        mv.load_network(path)
