@@ -32,12 +32,20 @@ def parted(call: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
     given = fitting(call, given)
     question = {name: given.pop(name) for name in ("network", "x")}
     question |= {row.name: given.pop(row.name) for row in rows_of(call, QUESTION)}
-    question.setdefault("epsilon", 0.0)  # of calls that ask about several radii
+    several = question.get("inputs") is None and given.get("epsilons")  # in place of one radius
+    question.setdefault("epsilon", _own_radii(several or ()))
     search = {row.name: given.pop(row.name) for row in rows_of(call, SEARCH)}
     limit = search.get("time_limit")
     if isinstance(limit, int | float) and limit > 0:
         search["time_limit"] = deadline_in(limit)
     return question, {**given, "search": Search(**search)}
+
+
+def _own_radii(several: Any) -> Any:
+    """Return the first of ``several`` radii that has one for each coordinate; 0 without."""
+    listed = several if isinstance(several, list | tuple) else ()
+    own = (one for one in listed if getattr(one, "ndim", 0) or hasattr(one, "keys"))
+    return next(own, 0.0)
 
 
 def remedied(function: Callable[P, R]) -> Callable[P, R]:
@@ -76,6 +84,8 @@ def _remedy(told: str, known: Collection[str]) -> str:
     name = [*told.split("'"), ""][1]
     if "missing" in told and name == "epsilon":
         return ": give how far inputs may differ, such as epsilon=0.1, or 'inf' if described"
+    if "missing" in told and name == "epsilons":
+        return ": give several radii, such as epsilons=[0.05, 0.1]"
     if "positional arguments but" in told:
         return ": give options by name, such as epsilon=0.1"
     if "unexpected" not in told or "Did you mean" in told:

@@ -20,7 +20,7 @@ _UNITS = {
     "GiB": 2**30,
     "TiB": 2**40,
 }
-_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(" + "|".join(_UNITS) + ")?")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?(?:e\d+)?) ?(" + "|".join(_UNITS) + ")?")
 
 
 def resident() -> int:

@@ -108,7 +108,8 @@ def radii_of(inputs: Inputs, epsilon: Epsilon, what: str = "epsilon") -> tuple[f
     if isinstance(epsilon, np.ndarray) and not epsilon.ndim:
         epsilon = epsilon.item()
     if isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):
-        given = epsilon.tolist() if isinstance(epsilon, np.ndarray) else [*epsilon]
+        # an array of the input's shape has one for each coordinate
+        given = epsilon.reshape(-1).tolist() if isinstance(epsilon, np.ndarray) else [*epsilon]
         if len(given) != len(inputs.features):
             told = "1 radius" if len(given) == 1 else f"{len(given)} radii"
             raise InputError(f"{what} has {told}, but there are {len(inputs.features)} features")

@@ -152,7 +152,12 @@ def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
 
 def _numbers(epsilons: Sequence[Epsilon]) -> list[Radius]:
     """Return the radii, the largest first; ``InputError`` unless they are distinct."""
-    with refusing(f"epsilons are numbers, got {epsilons!r}", TypeError, InputError):
+    if any(getattr(one, "ndim", 0) for one in _listed(epsilons)):
+        raise InputError(
+            "epsilons has a radius for each coordinate: pose the problem with such radii, too, as "
+            "epsilon="
+        )
+    with refusing(f"epsilons are numbers, got {epsilons!r:.100}", TypeError, InputError):
         radii = np.array([number_in(one) for one in _listed(epsilons)])  # type: ignore[arg-type]
     if radii.ndim != 1 or not radii.size:
         raise InputError(f"epsilons are one radius or more, such as [1, 0.1]; got {epsilons!r}")

@@ -34,6 +34,20 @@ def test_an_array_of_the_shape_of_the_input(shape: tuple[int, ...]) -> None:
         assert (moved > RADII.min()).any()
 
 
+def test_a_sweep_over_arrays_of_radii() -> None:
+    swept = milp_verix.epsilon_sweep(MODEL, IMAGES[0], epsilons=[RADII, 2 * RADII])
+    for level, radii in zip(swept.levels, (2 * RADII, RADII), strict=True):
+        assert level.radii == tuple(radii.reshape(-1).tolist())
+    alone = milp_verix.explain(MODEL, IMAGES[0], epsilon=2 * RADII)
+    assert swept.levels[0].explanation == alone.explanation
+    posed = Problem(MODEL, IMAGES[0], epsilon=0.1)
+    with pytest.raises(InputError, match="pose the problem with such radii") as refused:
+        posed.sweep([RADII])
+    assert len(str(refused.value)) < 400
+    with pytest.raises(TypeError, match=r"epsilons': give several radii"):
+        milp_verix.epsilon_sweep(MODEL, IMAGES[0])  # type: ignore[call-arg]
+
+
 def test_answers_are_those_of_listed_corners(tmp_path: Path) -> None:
     """A check over a ball of a linear network is decided at the best corner of its own radii."""
     rng = np.random.default_rng(0)
