@@ -32,8 +32,9 @@ def parted(call: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
     given = fitting(call, given)
     question = {name: given.pop(name) for name in ("network", "x")}
     question |= {row.name: given.pop(row.name) for row in rows_of(call, QUESTION)}
-    several = question.get("inputs") is None and given.get("epsilons")  # in place of one radius
-    question.setdefault("epsilon", _own_radii(several or ()))
+    if "epsilon" not in question:  # of calls that ask about several radii
+        described = question.get("inputs") is not None
+        question["epsilon"] = 0.0 if described else _own_radii(given.get("epsilons"))
     search = {row.name: given.pop(row.name) for row in rows_of(call, SEARCH)}
     limit = search.get("time_limit")
     if isinstance(limit, int | float) and limit > 0:
