@@ -112,7 +112,7 @@ CALLS = (
     Call("export", "encode_check", "oracle.check_program.encode_problem", "Encoding", ("free",)),
 )
 RULES = Call("rules", "find_rules", _SEARCHES("ranges", "table_rules", "rules_of_table"), "Rules")
-MANY = Call("many", "explain_many", "study.batch.study_of", "Tally")
+MANY = Call("many", "explain_many", "study.batch.run_many", "Tally")
 
 NETWORK = """an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
 ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes."""
@@ -130,7 +130,7 @@ LEAD = {
     "xs": ("Any", XS),
     "rows": ("Any", ROWS),
 }
-"""What calls take first: type and meaning."""
+"""Type and meaning of the first arguments of calls."""
 
 TYPES = {
     "Any": "typing",
@@ -205,11 +205,11 @@ _RULES = """\
 given = fitting("rules", locals())
 {imports}asked = {row.name: given.pop(row.name) for row in rows_of("rules", QUESTION)}
 with refusing_no_bounds():
-    return rules_of_table(given.pop("network"), given.pop("rows"), asked, **given)"""
+    return {function}(given.pop("network"), given.pop("rows"), asked, **given)"""
 _MANY = """\
 given = different(explain_many, fitting("many", locals()))
 {imports}with refusing_no_bounds():
-    return study_of(**given)"""
+    return {function}(**given)"""
 _METHOD = """\
 given = fitting("{method}", locals())
 {imports}with refusing_no_bounds():

@@ -1,4 +1,4 @@
-"""What all public calls do first: options are parted, values checked, errors of a call told.
+"""The start of all public calls: options are parted, values checked, errors of a call told.
 
 A call that poses a problem gives its arguments to :func:`parted`; see ``docs/write_calls.py``,
 which writes the calls from the table of options.
@@ -26,10 +26,9 @@ def parted(call: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
     """Return the arguments of ``Problem``, and those of its method ``call``, from those given.
 
     The search's options become one of the method's. The time limit runs from now on: reading the
-    network and posing the problem count towards it. Raises ``InputError`` for a value of a wrong
-    kind, and for an option of a search that does not fit.
+    network and posing the problem count towards it. Raises ``InputError`` for an option of the
+    search or of the method that does not fit; those of the question are checked by ``Problem``.
     """
-    given = fitting(call, given)
     question = {name: given.pop(name) for name in ("network", "x")}
     question |= {row.name: given.pop(row.name) for row in rows_of(call, QUESTION)}
     if "epsilon" not in question:  # of calls that ask about several radii
@@ -39,7 +38,7 @@ def parted(call: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
     limit = search.get("time_limit")
     if isinstance(limit, int | float) and limit > 0:
         search["time_limit"] = deadline_in(limit)
-    return question, {**given, "search": Search(**search)}
+    return question, {**fitting(call, given), "search": Search(**search)}
 
 
 def _own_radii(several: Any) -> Any:

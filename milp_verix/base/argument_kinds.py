@@ -42,8 +42,8 @@ class Kind:
 
 
 def instance_of(*classes: type) -> Kind:
-    """Return the kind of the instances of some classes; users know records by their subclasses."""
-    told = " or ".join(cls.__name__.removesuffix("Record") for cls in classes)
+    """Return the kind of the instances of some classes."""
+    told = " or ".join(cls.__name__ for cls in classes)
     return Kind(f"an object of the class {told}", lambda value: isinstance(value, classes))
 
 

@@ -46,7 +46,7 @@ def number_of(text: str | float) -> float:
 
 def radius_of(text: str | float) -> float | str:
     """Return the radius that an option names: a number, ``10%``, ``0.5sd``, or a file of radii."""
-    if isinstance(text, str) and text.endswith((".npy", ".json")):
+    if _names_file(text):
         return text
     try:
         return radius_in(text)
@@ -80,12 +80,15 @@ def shape_in(text: str | None, option: str) -> tuple[int, ...] | None:
 def _free(text: str, option: str, network: LoadedModel) -> Any:
     if text == "all":
         return None
-    return numbers_in(text, option, network) if text.endswith((".npy", ".json")) else words_in(text)
+    return numbers_in(text, option, network) if _names_file(text) else words_in(text)
 
 
 def _radius(given: float | str, option: str, network: LoadedModel) -> Any:
-    is_file = isinstance(given, str) and given.endswith((".npy", ".json"))
-    return numbers_in(str(given), option, network) if is_file else given
+    return numbers_in(str(given), option, network) if _names_file(given) else given
+
+
+def _names_file(given: float | str) -> bool:
+    return isinstance(given, str) and given.endswith((".npy", ".json"))
 
 
 def _class(text: str, _option: str, _network: LoadedModel) -> Any:
@@ -108,7 +111,7 @@ _TYPES: Mapping[str, tuple[Any, dict[str, Any]]] = {
     "flag": (bool, {}),
     "not": (bool, {}),
 }
-"""How Typer reads what is no text."""
+"""The type that Typer reads an option as, and its parser, where it is no text."""
 
 _READERS: Mapping[str, Callable[[Any, str, LoadedModel], Any]] = {
     "radius": _radius,
@@ -125,7 +128,7 @@ _READERS: Mapping[str, Callable[[Any, str, LoadedModel], Any]] = {
     "groups": groups_in,
     "set": set_in,
 }
-"""What becomes of the texts of the command line once the network is read."""
+"""Functions that turn what the command line gave into values, once the network is read."""
 
 
 @dataclass(frozen=True)

@@ -199,10 +199,12 @@ class Oracle:
         try:
             self.prepare(deadline)
             watch.turn_to(Stage.POINTS)
-            verdict = self._at_once(free, deadline, points, bounds_only=bounds_only)
+            extra = None if self.memory is None else self.memory.extra(free)
+            tried = None if bounds_only else extra
+            verdict = self._at_once(free, tried, points, deadline)
             if verdict is None:
                 alone = bounds_only or self.exactness == "bounds"
-                found, decision = self._bounded(free, deadline, watch, alone=alone), None
+                found, decision = self._bounded(free, extra, deadline, watch, alone=alone), None
                 if found.open_.size and not alone:
                     watch.turn_to(Stage.SOLVES)
                     self.on_stage(Stage.SOLVES)
@@ -345,28 +347,32 @@ class Oracle:
     def _at_once(
         self,
         free: IntArray,
-        deadline: Deadline,
+        extra: IntArray | None,
         points: dict[int, FloatArray],
-        *,
-        bounds_only: bool,
+        deadline: Deadline,
     ) -> Verdict | None:
-        """Return the verdict that is known without bounds of this claim; collect ``points``."""
+        """Return the verdict that is known without bounds of this claim; collect ``points``.
+
+        Known points are moved along the coordinates ``extra``; None tries none.
+        """
         if self.proven and deadline.passed():
             assert self.whole is not None
             bound = float(self.whole.bounds[-1].upper.max())
             return Verdict(Answer.HOLDS, bound=bound, stage=Stage.BOUNDS)
-        if self.memory is None or bounds_only:
-            return None
-        extra = self.memory.extra(free)
         return None if extra is None else self._violated(free, extra, points, deadline)
 
     def _bounded(
-        self, free: IntArray, deadline: Deadline, watch: StageClock, *, alone: bool
+        self,
+        free: IntArray,
+        extra: IntArray | None,
+        deadline: Deadline,
+        watch: StageClock,
+        *,
+        alone: bool,
     ) -> _Bounded:
         """Return what bounds say of the claim; where they are ``alone``, slopes are optimised."""
         watch.turn_to(Stage.BOUNDS)
         region = self.problem.ball.region(free)
-        extra = None if self.memory is None else self.memory.extra(free)
         margins, left = self._known.margins, self._known.left
         known = self._balls.bounds(margins, region, left, deadline)
         bounds = known.bounds

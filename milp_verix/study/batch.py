@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,8 +11,6 @@ from typing import Any
 from milp_verix.base.arguments import path_of
 from milp_verix.base.errors import InputError
 from milp_verix.base.names import require_one_of
-from milp_verix.inputs.features import Feature
-from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike
@@ -116,26 +114,13 @@ def run_parts(
     return count.tally
 
 
-def study_of(
+def run_many(
     network: NetworkLike,
     xs: Any,
     *,
     epsilon: Epsilon | Sequence[Epsilon],
     journal: str | Path,
-    inputs: Description | Sequence[Feature] | str | Path | None = None,
-    task: str | Sequence[str] = "explain",
-    grid: Mapping[str, Sequence[Any]] | None = None,
-    indices: str | Sequence[int] | None = None,
-    columns: Sequence[str] | None = None,
-    workers: int = 1,
-    scheduler: str | None = None,
-    client: Any = None,
-    retry: Collection[str] = (),
-    results: bool | str | Path = True,
-    fsync: bool = False,
-    progress: Callable[[Tally], None] | None = None,
-    warn: Callable[[str], None] = warnings.warn,
-    **options: Any,
+    **given: Any,
 ) -> Tally:
     """Explain many inputs, each with every setting of a grid, and write a journal of the results.
 
@@ -150,29 +135,17 @@ def study_of(
         ModelError: the network cannot be read.
         SolverUnavailableError: the solver is not installed.
     """
-    part = part_of(
-        network,
-        xs,
-        epsilon=epsilon,
-        task=task,
-        grid=grid,
-        indices=indices,
-        columns=columns,
-        inputs=inputs,
-        options=options,
-    )
-    return run_parts(
-        [part],
-        path_of(journal, "journal"),
-        workers=workers,
-        scheduler=scheduler,
-        client=client,
-        retry=retry,
-        results=results,
-        fsync=fsync,
-        progress=progress,
-        warn=warn,
-    )
+    course = {name: given.pop(name) for name in _COURSE if name in given}
+    tasks = {name: given.pop(name) for name in _TASKS if name in given}
+    part = part_of(network, xs, epsilon=epsilon, options=given, **tasks)
+    return run_parts([part], path_of(journal, "journal"), **course)
+
+
+_TASKS = ("task", "grid", "indices", "columns", "inputs")
+"""The options of :func:`part_of` beside those of all tasks."""
+
+_COURSE = ("workers", "scheduler", "client", "retry", "results", "fsync", "progress", "warn")
+"""The options of :func:`run_parts`."""
 
 
 class _Count:

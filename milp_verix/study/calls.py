@@ -176,7 +176,7 @@ def explain_many(
     """
     given = different(explain_many, fitting("many", locals()))
 
-    from milp_verix.study.batch import study_of
+    from milp_verix.study.batch import run_many
 
     with refusing_no_bounds():
-        return study_of(**given)
+        return run_many(**given)

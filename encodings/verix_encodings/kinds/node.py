@@ -98,7 +98,7 @@ class Cut:
 
 
 class Evaluated(ABC):
-    """What networks ask of a node: its value and its gradients."""
+    """The interface of a node to networks: its value and its gradients."""
 
     __slots__ = ()
 
@@ -164,7 +164,7 @@ class Evaluated(ABC):
 
 
 class Bounded(Evaluated):
-    """What bounds ask of a node: forms above and below it, phases, and where to split."""
+    """The interface of a node to bounds: forms around it, phases, and where to split."""
 
     __slots__ = ()
 
