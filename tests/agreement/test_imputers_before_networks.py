@@ -1,7 +1,7 @@
 """Networks behind imputers and indicators: every answer is that of listing points, NaN too."""
 
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from sklearn.preprocessing import (
 )
 
 from milp_verix import Inputs, Problem, Search, integer
+from tests.support.exhaustive_explanations import minimal_sets
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning"
@@ -124,10 +125,9 @@ class _Case:
 
     @property
     def explanations(self) -> set[tuple[int, ...]]:
-        size = self.moved.shape[1]
-        sets = [c for k in range(size + 1) for c in combinations(range(size), k)]
-        found = [one for one in sets if self.suffices({*one})]
-        return {one for one in found if not any({*other} < {*one} for other in found)}
+        every = frozenset(range(self.moved.shape[1]))
+        found, _ = minimal_sets(len(every), lambda free: self.suffices({*every.difference(free)}))
+        return {tuple(sorted(one)) for one in found}
 
 
 def _case(seed: int) -> _Case | None:

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from milp_verix import Inputs, Problem, continuous, integer
+from tests.support.exhaustive_explanations import minimal_sets
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -85,9 +86,9 @@ class _Case:
 
     @property
     def explanations(self) -> set[tuple[int, ...]]:
-        sets = [c for k in range(SIZE + 1) for c in combinations(range(SIZE), k)]
-        found = [one for one in sets if self.suffices({*one})]
-        return {one for one in found if not any({*other} < {*one} for other in found)}
+        every = frozenset(range(self.moved.shape[1]))
+        found, _ = minimal_sets(len(every), lambda free: self.suffices({*every.difference(free)}))
+        return {tuple(sorted(one)) for one in found}
 
 
 def _case(kind: str, seed: int) -> _Case:

@@ -28,7 +28,15 @@ def test_what_the_process_holds_grows_with_what_it_makes() -> None:
 
 @pytest.mark.parametrize(
     ("given", "found"),
-    [("2 GB", 2e9), ("1.5GiB", 1.5 * 2**30), ("300", 300), ("1e10", 1e10), ("2e3 kB", 2e6), (1e6, 1e6), (None, np.inf)],
+    [
+        ("2 GB", 2e9),
+        ("1.5GiB", 1.5 * 2**30),
+        ("300", 300),
+        ("1e10", 1e10),
+        ("2e3 kB", 2e6),
+        (1e6, 1e6),
+        (None, np.inf),
+    ],
 )
 def test_a_budget_is_a_number_or_words(given: Any, found: float) -> None:
     assert bytes_of(given) == found
