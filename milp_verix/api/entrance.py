@@ -35,7 +35,7 @@ def parted(call: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
         described = question.get("inputs") is not None
         question["epsilon"] = 0.0 if described else _own_radii(given.get("epsilons"))
     search = {row.name: given.pop(row.name) for row in rows_of(call, SEARCH)}
-    limit = search.get("time_limit")
+    limit = fitting(call, {"time_limit": search.get("time_limit")})["time_limit"]
     if isinstance(limit, int | float) and limit > 0:
         search["time_limit"] = deadline_in(limit)
     return question, {**fitting(call, given), "search": Search(**search)}
