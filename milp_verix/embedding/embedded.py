@@ -105,8 +105,10 @@ class Embedded:
         ``x`` is taken as by ``network.as_input``, in float64, and a row by the names of the inputs;
         further columns are left out. A variable of the model that an input expression contains is
         not set. Pyomo and PuLP pass the values on to solvers that are asked for a warm start.
-        Raises ``InputError`` for an input outside the box, and for other names.
+        Raises ``InputError`` for an input outside the box, for other names, and for a model in
+        memory that was fitted again.
         """
+        self.network.require_unchanged()
         if (row := row_of(x)) is not None:
             side = Side("inputs", self.network.input_shape, self.input_names)
             own = same_names(self.input_names or (), row).values()

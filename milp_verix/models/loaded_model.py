@@ -219,13 +219,19 @@ class LoadedModel(ABC):
         if self.origin is not None:
             self.origin.require_unchanged(wholly=wholly)
 
-    @abstractmethod
     def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:
         """Run the model in its own runtime at ``x`` and return its scores, shape (m,).
 
         ``x`` is taken as by :meth:`as_input`, and raises as there; ``ModelError`` where the runtime
-        fails.
+        fails, ``InputError`` for a model in memory that was fitted again. To see that takes longer
+        than to run it: :meth:`evaluate_many` looks once for all rows.
         """
+        self.require_unchanged(wholly=True)
+        return self.outputs_at(x)
+
+    @abstractmethod
+    def outputs_at(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return the scores as :meth:`evaluate` does, inside a question, which looks for itself."""
 
     def scores(self, x: ArrayLike) -> NDArray[np.floating]:
         """Return the scores that ``ir`` stands for, shape (m,), as the model's runtime has them.
@@ -235,7 +241,7 @@ class LoadedModel(ABC):
         """
         if self.softmax_stripped or self.sigmoid_stripped:
             return self.ir.evaluate(self.as_input(x))
-        return self.evaluate(x)
+        return self.outputs_at(x)
 
     def evaluate_many(self, xs: ArrayLike) -> NDArray[np.floating]:
         """Run the model at each row of ``xs``, shape (n, d), and return the outputs, shape (n, m).
@@ -243,8 +249,9 @@ class LoadedModel(ABC):
         ``xs`` may be a DataFrame, whose rows are taken as by :meth:`placed`.
         Raises as :meth:`evaluate` does.
         """
+        self.require_unchanged(wholly=True)
         table = named_frame(xs).to_dict("records") if is_frame(xs) else as_numbers(xs)
-        rows = [self.evaluate(x) for x in table]
+        rows = [self.outputs_at(x) for x in table]
         return np.stack(rows) if rows else np.empty((0, self.output_size), dtype=self.dtype)
 
     def as_input(self, x: ArrayLike) -> NDArray[np.floating]:

@@ -121,7 +121,7 @@ def replayed(problem: PosedProblem, point: FloatArray, free: IntArray) -> Verdic
     spend_calls(40)
     # a solver's zero may be -0.0, which is the same number, and reads "-0"
     witness = np.where(witness == ball.centre, ball.centre, witness + witness.dtype.type(0))
-    outputs = network.evaluate(witness)
+    outputs = network.outputs_at(witness)
     if not question.changed(outputs):
         return None
     witness = witness.reshape(network.input_shape)

@@ -96,7 +96,7 @@ def _compare(network: OnnxNetwork, points: NDArray[np.floating]) -> None:
         errors.append(error)
         reaches.append(_range(ours))
     for place, point in enumerate(points):
-        scores = network.evaluate(point)
+        scores = network.outputs_at(point)
         stripped = network.softmax_stripped or network.sigmoid_stripped
         found = (_out_of_order if stripped else _difference)(values[place][-1], scores, allowed)
         if found is not None:

@@ -206,7 +206,7 @@ def pose(network: NetworkLike, x: InputLike, given: Given) -> PosedProblem:
     notes += () if seen == said else (note,)
     notes += question.notes
     if given.delta is None and given.label is None and not class_names:
-        notes += reading_notes(network, network.evaluate(ball.centre))
+        notes += reading_notes(network, network.outputs_at(ball.centre))
     return PosedProblem(
         network, question, ball, groups, given.output, seen, notes, described, radii
     )

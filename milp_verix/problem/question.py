@@ -249,7 +249,7 @@ def make_question(
     regressor without ``delta``.
     """
     delta, output = given.delta, given.output
-    scores = network.evaluate(x)
+    scores = network.outputs_at(x)
     if not np.isfinite(scores).all():
         raise InputError(f"the network's output at the input is not finite: {scores}")
     if delta is None:

@@ -193,7 +193,7 @@ def asked_before(given: Any, kind: type[AnyResult], problem: PosedProblem) -> An
 
 
 def _violated(problem: PosedProblem, found: Counterfactual) -> Verdict:
-    outputs = problem.network.evaluate(found.input)
+    outputs = problem.network.outputs_at(found.input)
     return violated_by(problem.question, found.input, outputs)
 
 

@@ -32,7 +32,7 @@ def first_changed(problem: PosedProblem, candidates: Point, allowed: Condition) 
     for row in _likely(problem, candidates):
         one = candidates[row]
         if _inside(problem, one, allowed) and (
-            problem.margins.stepped or problem.question.changed(problem.network.evaluate(one))
+            problem.margins.stepped or problem.question.changed(problem.network.outputs_at(one))
         ):
             return row
     return None

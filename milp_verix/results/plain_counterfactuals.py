@@ -124,7 +124,7 @@ def _told(problem: PosedProblem, found: Counterfactual, point: Point) -> Counter
     point = point.reshape(problem.network.input_shape)
     if np.array_equal(point, found.input):
         return found
-    outputs = problem.network.evaluate(point)
+    outputs = problem.network.outputs_at(point)
     if not problem.question.changed(outputs):
         return found
     point.flags.writeable = False

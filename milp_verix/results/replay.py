@@ -98,7 +98,7 @@ def relevance_stands(found: Relevance, network: LoadedModel) -> bool:
     inside = problem.ball.contains(
         found.unchanged.reshape(-1), problem.features.coordinates(sorted(found.free))
     )
-    return inside and not problem.question.changed(network.evaluate(found.unchanged))
+    return inside and not problem.question.changed(network.outputs_at(found.unchanged))
 
 
 def stands(problem: PosedProblem, free: Iterable[int], counterfactual: Counterfactual) -> bool:
@@ -109,7 +109,7 @@ def stands(problem: PosedProblem, free: Iterable[int], counterfactual: Counterfa
     coordinates = problem.features.coordinates(sorted(free))
     if not problem.ball.contains(counterfactual.input.reshape(-1), coordinates):
         return False
-    outputs, question = problem.network.evaluate(counterfactual.input), problem.question
+    outputs, question = problem.network.outputs_at(counterfactual.input), problem.question
     recorded = counterfactual.prediction, counterfactual.rival
     found = question.predicted(outputs), question.rival(outputs)
     return question.changed(outputs) and recorded == found

@@ -98,7 +98,7 @@ def _margin(
         if rival is not None:
             raise InputError("--rival belongs to classification: leave it or --delta out")
         return 0, "margin of the first output, upwards"
-    scores = network.evaluate(network.as_input(np.asarray(x)))
+    scores = network.outputs_at(network.as_input(np.asarray(x)))
     predicted = int(np.argmax(scores))
     others = np.delete(np.arange(scores.size), predicted) if against is None else np.array(against)
     if rival is None:

@@ -81,7 +81,7 @@ class OnnxNetwork(LoadedModel):
             f"{self.scores_name!r}, the scores that they are made from",
         )
 
-    def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:
+    def outputs_at(self, x: ArrayLike) -> NDArray[np.floating]:
         """Run the file in onnxruntime at ``x`` and return its scores, shape (m,).
 
         ``x`` is taken as by :meth:`as_input`, and raises as there; ``ModelError`` where onnxruntime

@@ -57,14 +57,14 @@ class TreeNetwork(LoadedModel):
         """True if the library says that the scores are those of classes."""
         return self.facts.regressor is None
 
-    def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:
+    def outputs_at(self, x: ArrayLike) -> NDArray[np.floating]:
         """Run the library's own prediction at ``x`` and return its outputs, shape (m,)."""
         return np.asarray(self.outputs(self.as_input(x).astype(np.float64))[0])
 
     def scores(self, x: ArrayLike) -> NDArray[np.floating]:
         """Return the sums of the trees, those of the library unless it has a link of them."""
         if self.link == "identity":
-            return self.evaluate(x) * self.divisor
+            return self.outputs_at(x) * self.divisor
         return self.ir.evaluate(self.as_input(x))
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:

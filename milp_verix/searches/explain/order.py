@@ -292,13 +292,13 @@ def sensitivity(
     else:
         require_one_of(TRANSFORMATIONS, transformation, "transformation")
     changed_to = target.astype(problem.x.dtype)
-    before = network.evaluate(problem.x)
+    before = network.outputs_at(problem.x)
     scores = np.empty(problem.features.count)
     for index, group in enumerate(problem.features.groups):
         deadline.check()
         transformed = problem.x.copy()
         transformed[group] = changed_to[group]
-        scores[index] = problem.question.confidence_drop(before, network.evaluate(transformed))
+        scores[index] = problem.question.confidence_drop(before, network.outputs_at(transformed))
     return scores
 
 

@@ -192,7 +192,7 @@ class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
         back = problem.features.coordinates(sorted(self.protected))
         point[back] = problem.x[back]
         moved = np.flatnonzero(point != problem.x)
-        changed = problem.question.changed(problem.network.evaluate(point))
+        changed = problem.question.changed(problem.network.outputs_at(point))
         if changed or not problem.ball.contains(point, moved):
             return None
         point = point.reshape(problem.network.input_shape)

@@ -40,7 +40,7 @@ def nearest(problem: PosedProblem, verdict: Verdict, free: IntArray) -> Counterf
     for _ in range(_HALVINGS):
         middle = (near + far) / 2
         point = ball.nearest_witness(centre + middle * moved, free)
-        outputs = problem.network.evaluate(point)
+        outputs = problem.network.outputs_at(point)
         if problem.question.changed(outputs) and ball.contains(point, free):
             far = middle
             shaped = point.reshape(problem.network.input_shape)

@@ -378,6 +378,11 @@ def test_a_start_by_names() -> None:
         inside.start({**ROW, "SAT": -1})
     with pytest.raises(InputError, match="is nan, outside"):
         inside.start({**ROW, "SAT": float("nan")})
+    fitted = inside.network.origin.models[-1]
+    fitted.coef_ = -fitted.coef_
+    for ask in (lambda: inside.start(ROW), inside.check):
+        with pytest.raises(InputError, match="fitted again"):
+            ask()
 
 
 def test_a_missing_value_is_told_by_its_name() -> None:

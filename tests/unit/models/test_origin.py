@@ -132,6 +132,8 @@ def test_questions_about_the_model_before_are_refused(name: str) -> None:
         lambda: milp_verix.explain_many(network, X[:2], **options, journal="never-written.jsonl"),
         lambda: found.replay(network),
         lambda: found.certify(network),
+        lambda: network.evaluate(X[0]),
+        lambda: network.evaluate_many(X[:2]),
     ):
         with pytest.raises(InputError, match=TOLD):
             ask()
@@ -216,15 +218,16 @@ def test_models_in_files_have_no_origin(tmp_path: Any) -> None:
         found.replay(load_network(file))
 
 
-def test_a_leaf_of_a_large_booster_is_noticed_by_replay_and_certificates() -> None:
+def test_a_leaf_of_a_large_booster_is_noticed_by_replay_certificates_and_evaluation() -> None:
     made = pytest.importorskip("lightgbm").LGBMClassifier
     model = made(n_estimators=150, n_jobs=1, verbose=-1, min_child_samples=2).fit(X, FIRST)
     network = load_network(model)
     found = milp_verix.explain(network, X[0], epsilon=0.01, domain=(-10, 10))
     inner_leaf(model, 1 + 1e-6)
-    for ask in (found.replay, found.certify):
+    asks = (lambda: found.replay(network), lambda: found.certify(network))
+    for ask in (*asks, lambda: network.evaluate(X[0])):
         with pytest.raises(InputError, match=TOLD):
-            ask(network)
+            ask()
 
 
 @pytest.mark.parametrize(("limit", "times"), [({}, 2), ({"time_limit": 9}, 1)])
