@@ -196,6 +196,8 @@ class PipelineRunner:
         known, found = getattr(self.pipeline, "classes_", None), self.inner.classes(made)
         if known is None or found is None:
             return found
+        if type(self.pipeline).__module__ == "sklearn.pipeline":  # that predicts by its last step
+            return np.asarray(np.searchsorted(known, self.pipeline[-1].predict(made)))
         return np.asarray(np.searchsorted(known, self.pipeline.predict(table)))
 
     def _made(self, rows: FloatArray) -> tuple[Any, Any]:

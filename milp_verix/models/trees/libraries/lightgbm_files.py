@@ -20,6 +20,23 @@ from milp_verix.models.trees.model_files import MOST, damage_told, require, text
 _EACH_INNER = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 _WITH_EACH_INNER = ("split_gain", "internal_value", "internal_weight", "internal_count")
 _WITH_EACH_LEAF = ("leaf_weight", "leaf_count")
+_EACH_LEAF = ("leaf_value",)
+_SETS = ("cat_boundaries", "cat_threshold")
+_REAL = (
+    "threshold",
+    "split_gain",
+    "internal_value",
+    "internal_weight",
+    "leaf_value",
+    "leaf_weight",
+)
+_MISSING_ENDS = 12
+"""Two bits of a decision's type, and missing values that are none, zeros or NaN."""
+_FACTS = (
+    *("version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx"),
+    *("objective", "average_output", "feature_names", "feature_infos"),
+)
+"""Lines of a header that the library gets."""
 _BARE = ("", "tree", "average_output", "feature_names", "feature_infos")
 """Lines of a header without a value, and facts that may be empty."""
 _COLUMNS = re.compile(r"^\[categorical_feature: [\d,]*\]$", re.MULTILINE)
@@ -39,12 +56,19 @@ def whole(content: bytes, path: Path | None) -> str:
         require(bool(end) and not cut, "its end is missing")
         facts = fields_of(header.split("\n"))
         _require_header(facts, len(parts))
-        for place, part in enumerate(parts):
-            _require_tree(fields_of(part.split("\n")), part, place, int(facts["max_feature_idx"]))
+        last = int(facts["max_feature_idx"])
+        told = [
+            _tree(fields_of(part.split("\n")), part, place, last)
+            for place, part in enumerate(parts)
+        ]
         words = _words(behind)
     # without sizes the library reads one tree after the other, and its errors reach Python
-    lines = [line for line in header.split("\n") if not line.startswith("tree_sizes=")]
-    lines += ["", *(f"Tree={part}\n" for part in parts), "end of trees", "", "parameters:"]
+    known = [
+        name if name == "average_output" else f"{name}={facts[name]}"
+        for name in _FACTS
+        if name in facts
+    ]
+    lines = ["tree", *known, "", *told, "end of trees", "", "parameters:"]
     return "\n".join([*lines, *_COLUMNS.findall(behind), "end of parameters", "", words, ""])
 
 
@@ -83,23 +107,36 @@ def _require_header(facts: Mapping[str, str], trees: int) -> None:
         require(found == features, f"it has {found} {name} of {features} features")
 
 
-def _require_tree(fields: Mapping[str, str], text: str, place: int, last_feature: int) -> None:
+def _tree(fields: Mapping[str, str], text: str, place: int, last_feature: int) -> str:
+    """Return the text of a tree that the library gets, written from the numbers read here."""
     told = f"tree {place}"
     require_constant_leaves(fields)
     require(text.startswith(f"{place}\n"), f"{told} has another number")
-    leaves = int(fields["num_leaves"])
-    values = numbers_of(fields, "leaf_value", np.float64)
-    require(1 <= leaves == values.size, f"{told} has {values.size} values of {leaves} leaves")
-    require(bool(np.isfinite(values).all()), f"{told} has a value that is no number")
-    if leaves == 1:
-        return
-    read = {name: numbers_of(fields, name, _kind(name)) for name in _EACH_INNER}
-    others = {name: numbers_of(fields, name, np.float64) for name in _WITH_EACH_INNER}
-    below = {name: numbers_of(fields, name, np.float64) for name in _WITH_EACH_LEAF}
-    for size, lists in ((leaves - 1, read), (leaves - 1, others), (leaves, below)):
-        for name, found in lists.items():
-            fits = found.size == size or (lists is not read and name not in fields)
-            require(fits, f"{told} has {found.size} {name}, not {size}")
+    leaves, sets = int(fields["num_leaves"]), int(fields.get("num_cat", "0"))
+    read = {name: numbers_of(fields, name, _kind(name)) for name in (*_EACH_INNER, *_EACH_LEAF)}
+    others = (*_WITH_EACH_INNER, *_WITH_EACH_LEAF, *_SETS)
+    read |= {name: numbers_of(fields, name, _kind(name)) for name in others if name in fields}
+    for name, found in read.items():
+        size = leaves if name in _EACH_LEAF or name in _WITH_EACH_LEAF else leaves - 1
+        fits = found.size == size or (leaves == 1 and name != "leaf_value") or name in _SETS
+        require(fits, f"{told} has {found.size} {name}, not {size}")
+        low, high = (0, 2**32) if name == "cat_threshold" else (-(2**31), 2**31)
+        inside = found.dtype.kind == "f" or bool(((found >= low) & (found < high)).all())
+        require(inside, f"{told} has odd {name}")
+    require(leaves >= 1, f"{told} has no leaves")
+    require(bool(np.isfinite(read["leaf_value"]).all()), f"{told} has a value that is no number")
+    if leaves > 1:
+        _require_splits(read, leaves, sets, told, last_feature)
+    shrinkage = float(fields.get("shrinkage", "1"))
+    require(np.isfinite(shrinkage), f"{told} has a shrinkage that is no number")
+    lists = [f"{name}={' '.join(map(repr, found.tolist()))}" for name, found in read.items()]
+    facts = [f"num_leaves={leaves}", f"num_cat={sets}", *lists, "is_linear=0"]
+    return "\n".join([f"Tree={place}", *facts, f"shrinkage={shrinkage!r}", "", ""])
+
+
+def _require_splits(
+    read: Mapping[str, Any], leaves: int, sets: int, told: str, last_feature: int
+) -> None:
     children = read["left_child"], read["right_child"]
     # a leaf's number is negative: another may be that of a leaf below, and is no node
     require(all((one < leaves - 1).all() for one in children), f"{told} has a child that is none")
@@ -107,14 +144,12 @@ def _require_tree(fields: Mapping[str, str], text: str, place: int, last_feature
         np.append(np.where(one < 0, leaves - 2 - one, one), np.full(leaves, -1)) for one in children
     )
     require(reached(left, right, told).size == 2 * leaves - 1, f"{told} has nodes that are nowhere")
-    features, limits = read["split_feature"], read["threshold"]
+    features, limits, kinds = read["split_feature"], read["threshold"], read["decision_type"]
     require(bool(((features >= 0) & (features <= last_feature)).all()), f"{told} has odd features")
     require(not np.isnan(limits).any(), f"{told} has a threshold that is no number")
-    sets = int(fields.get("num_cat", "0"))
-    bounds, words = (
-        numbers_of(fields, name, np.int64) for name in ("cat_boundaries", "cat_threshold")
-    )
-    chosen = limits[read["decision_type"] & 1 > 0]
+    require(bool(((kinds >= 0) & (kinds < _MISSING_ENDS)).all()), f"{told} has odd decision_type")
+    bounds, words = (read.get(name, np.empty(0)) for name in _SETS)
+    chosen = limits[kinds & 1 > 0]
     known = bool(((chosen >= 0) & (chosen < sets) & (chosen == np.floor(chosen))).all())
     rising = not sets or (
         bounds.size == sets + 1
@@ -122,12 +157,11 @@ def _require_tree(fields: Mapping[str, str], text: str, place: int, last_feature
         and bounds[-1] == words.size
         and bool((np.diff(bounds) > 0).all())
     )
-    bits = bool(((words >= 0) & (words < 2**32)).all())
-    require(known and rising and bits, f"{told} has sets of categories that are none")
+    require(known and rising, f"{told} has sets of categories that are none")
 
 
 def _kind(name: str) -> type:
-    return np.float64 if name == "threshold" else np.int64
+    return np.float64 if name in _REAL else np.int64
 
 
 def _words(behind: str) -> str:

@@ -187,5 +187,4 @@ def test_a_question_runs_the_steps_of_a_pipeline_once_for_each_table(
 
     monkeypatch.setattr(ColumnTransformer, "transform", counted)
     Problem(network, table.iloc[0], inputs=inputs, epsilon="10%")
-    # the input, and the points of the guard, which predict takes itself, too
-    assert sizes == [1, 4, 4]
+    assert sizes == [1, 4]  # the input, and the points of the guard
