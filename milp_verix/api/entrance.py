@@ -11,6 +11,7 @@ from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
 from milp_verix.base.clock import deadline_in
+from milp_verix.base.errors import shortened
 from milp_verix.base.names import meant
 from milp_verix.problem.option_rows import QUESTION, SEARCH
 from milp_verix.problem.options import fitting, rows_of
@@ -65,7 +66,7 @@ def remedied(function: Callable[P, R]) -> Callable[P, R]:
             if trace is None or trace.tb_next is not None:  # raised inside, not by the call
                 raise
             told = str(error).replace("Problem.__init__", "Problem")
-            raise TypeError(told + _remedy(told, plain.parameters)) from None
+            raise TypeError(shortened(told + _remedy(told, plain.parameters))) from None
 
     call.__signature__ = plain.replace(  # type: ignore[attr-defined]
         parameters=readable, return_annotation=_Told(plain.return_annotation)

@@ -65,10 +65,12 @@ class MilpVerixError(Exception):
         noun that is counted once is in the singular.
         """
         lines = _ONE.sub(r"1 \1", printable(super().__str__(), "\n\t")).split("\n")
-        return "\n".join(
-            line if len(line) <= _MOST else f"{line[: _MOST - _END]} … {line[3 - _END :]}"
-            for line in lines
-        )
+        return "\n".join(map(shortened, lines))
+
+
+def shortened(line: str) -> str:
+    """Return a line of an error with 393 characters at most: its beginning and its end."""
+    return line if len(line) <= _MOST else f"{line[: _MOST - _END]} … {line[3 - _END :]}"
 
 
 class InputError(MilpVerixError, ValueError):
