@@ -200,6 +200,14 @@ class LoadedModel(ABC):
         return self.softmax_stripped or self.sigmoid_stripped
 
     @property
+    def rounds_scores(self) -> bool:
+        """True if a final Sigmoid over several scores was left out, which rounds large ones.
+
+        Of trees, the error of the scores allows for their link.
+        """
+        return False
+
+    @property
     def words(self) -> Mapping[int, tuple[str, ...]]:
         """For coordinates that hold the codes 0, 1, … of words known to the model, these words."""
         return {}

@@ -25,6 +25,8 @@ from verix_encodings.arrays import FloatArray
 _RANDOM_POINTS = 3
 _LENIENCE = 2.0
 """Factor on the first-order error bound, to cover the much smaller terms of higher order."""
+_SAME = 8.0
+"""Units in 1's last place within which outputs are not told apart; float32's ``σ`` is within 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,10 @@ def _difference(
 def _out_of_order(
     scores: FloatArray, returned: NDArray[np.floating], allowed: FloatArray
 ) -> _Difference | None:
-    """Return a score above the one that onnxruntime ranks first, behind its Softmax or Sigmoid."""
+    """Return a score above the one that onnxruntime ranks first, behind its Softmax or Sigmoid.
+
+    Outputs that rounding makes the same number have no order.
+    """
     if scores.size != returned.size:
         return _Difference(-1, scores.size, returned.size, 0.0)
     if scores.size == 1:
@@ -142,7 +147,9 @@ def _out_of_order(
         wrong = abs(scores[0]) > allowed[0] and scores[0] * above < 0
         return _Difference(0, scores[0], float(returned[0]), allowed[0]) if wrong else None
     best = int(np.argmax(returned))
-    ahead = np.flatnonzero(scores - scores[best] > allowed + allowed[best])
+    same = _SAME * float(np.finfo(returned.dtype).eps) * max(abs(float(returned[best])), 1.0)
+    lower = returned < float(returned[best]) - same
+    ahead = np.flatnonzero(lower & (scores - scores[best] > allowed + allowed[best]))
     if not ahead.size or not np.isfinite(returned).all():
         return None
     entry = int(ahead[0])

@@ -35,8 +35,9 @@ from milp_verix.problem.meeting import (
     with_missing_of,
 )
 from milp_verix.problem.options import Given, InputLike
-from milp_verix.problem.question import Question, make_question
+from milp_verix.problem.question import Classification, Question, make_question
 from milp_verix.problem.reading import reading_notes
+from milp_verix.problem.saturation import ROUNDED, rounded_margins
 from verix_encodings import Network
 
 
@@ -129,7 +130,9 @@ class PosedProblem:
 
     def within(self, ball: Ball, radii: tuple[float, ...] | None = None) -> Self:
         """Return this problem over another ball around the same input."""
-        other = copy(self)  # the margins are the same
+        other = copy(self)
+        if self.network.rounds_scores:  # otherwise the margins are the same
+            vars(other).pop("margins", None)
         for name, value in {"ball": ball, "radii": radii or self.radii}.items():
             object.__setattr__(other, name, value)
         vars(other).pop("_identity", None)
@@ -137,8 +140,16 @@ class PosedProblem:
 
     @cached_property
     def margins(self) -> Network:
-        """The network of the margins: the prediction is kept where every output is below zero."""
-        return self.question.margins(self.network.ir)
+        """The network of the margins: the prediction is kept where every output is below zero.
+
+        If a Sigmoid rounds several scores they depend on the ball; see ``saturation``.
+        """
+        question, network = self.question, self.network
+        if not (network.rounds_scores and isinstance(question, Classification)):
+            return question.margins(network.ir)
+        precision = max(float(np.finfo(kind).eps) for kind in (network.dtype, np.float32))
+        box, rivals = self.ball.outer, question.rivals
+        return rounded_margins(network.ir, box, question.label, rivals, precision)
 
     def holding(self, features: Sequence[int]) -> Self:
         """Return the same problem with ``features`` held at the input, whatever a check frees."""
@@ -205,6 +216,7 @@ def pose(network: NetworkLike, x: InputLike, given: Given) -> PosedProblem:
     note = f"the image, {seen}, was read row by row as the network's input, {network.input_shape}"
     notes += () if seen == said else (note,)
     notes += question.notes
+    notes += (ROUNDED,) * network.rounds_scores
     if given.delta is None and given.label is None and not class_names:
         notes += reading_notes(network, network.outputs_at(ball.centre))
     return PosedProblem(

@@ -87,7 +87,8 @@ class Classification:
         )
 
     @property
-    def _rivals(self) -> list[int]:
+    def rivals(self) -> list[int]:
+        """The classes compared with, ascending."""
         if self.against is not None:
             return list(self.against)
         return [rival for rival in range(self.classes) if rival != self.label]
@@ -98,10 +99,10 @@ class Classification:
         If scores are multiples of a step, half of it is added where a tie is a change, and taken
         away where it is none: then no margin is zero.
         """
-        weights = np.eye(self.classes)[self._rivals]
+        weights = np.eye(self.classes)[self.rivals]
         weights[:, self.label] = -1.0
         half = 0.0 if self.ties is None else self.ties.step / 2
-        shift = [half if rival < self.label else -half for rival in self._rivals]
+        shift = [half if rival < self.label else -half for rival in self.rivals]
         return network.then(weights, shift)
 
     def losses(self, network: Network) -> Network:
@@ -111,9 +112,9 @@ class Classification:
     def changed(self, outputs: NDArray[Any]) -> bool:
         """Return whether some rival's score is above that of the label, or wins a tie with it."""
         own = outputs[self.label]
-        if self.ties is not None and any(outputs[r] == own for r in self._rivals if r < self.label):
+        if self.ties is not None and any(outputs[r] == own for r in self.rivals if r < self.label):
             return True
-        return bool(np.max(outputs[self._rivals]) > own)
+        return bool(np.max(outputs[self.rivals]) > own)
 
     def predicted(self, outputs: NDArray[Any]) -> int:
         """Return the class with the highest score of all, the first of them in a tie."""
@@ -313,11 +314,18 @@ def _classification(
             f"the network predicts {_called(question.label, names)}, not {_called(told, names)}; "
             "an explanation is of what the network predicts"
         )
-    if against is None:
-        return question
-    rivals = _rivals_in(against, question.label, classes, names)
-    # of two classes, each has one rival
-    return question if isinstance(question, Threshold) else replace(question, against=rivals)
+    rivals = None if against is None else _rivals_in(against, question.label, classes, names)
+    if isinstance(question, Threshold):
+        return question  # of two classes, each has one rival
+    question = replace(question, against=rivals)
+    tied = [j for j in question.rivals if scores[j] == scores[question.label]]
+    if tied and network.rounds_scores:
+        both = " and ".join(_called(j, names) for j in (question.label, tied[0]))
+        raise InputError(
+            f"the outputs of {both} are both {scores[tied[0]]:.9g} at the input, since the final "
+            "Sigmoid rounds their scores: give the network without it"
+        )
+    return question
 
 
 def _rivals_in(

@@ -37,7 +37,12 @@ class QuickBounds:
 
     @classmethod
     def over(cls, regions: Regions, tolerances: Tolerances, deadline: Deadline) -> Self | None:
-        """Return the bounds over the widest box; None if they leave the range of float64."""
+        """Return the bounds over the widest box; None without any.
+
+        They may leave the range of float64, or the margins may depend on the box.
+        """
+        if regions.problem.network.rounds_scores:
+            return None
         lower, upper = regions.ends(regions.widest)
         mixed = regions.problem.ball.mixed
         region = one_hot_box(Interval(lower, upper), mixed.blocks if mixed else ())

@@ -1,0 +1,51 @@
+"""Margins of scores that a final Sigmoid rounds.
+
+``σ`` rises, so that in real arithmetic the scores ``s`` and the outputs ``σ(s)`` have one order. A
+runtime tells outputs apart that differ by ``δ``, and the ends of ``σ`` are flat: from 17 on it is 1
+in float32, and the first of several such classes is predicted. So a claim on the class ``c`` needs
+``σ(s_c) − σ(s_j) ≥ δ`` for each rival ``j``. It holds if
+
+    s_j − s_c + a_j < 0,    s_j − R < 0,    −R − s_c < 0    with    a_j ≤ ½,  a_j = 2 δ / σ'(R_j)
+
+as there are ``a_j`` numbers between both scores where ``|s| ≤ R_j + a_j``, for ``R_j ≤ R``, and
+there ``σ' ≥ σ'(R_j + a_j) ≥ σ'(R_j) / 2``, since ``(ln σ')' ≥ −1``. These are the margins. Those
+with ``R`` alone are left out where bounds over the ball prove them; such bounds are ``R_j``, too.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.network.network import Network
+from verix_encodings.propagation.crown import crown_bounds
+
+ROUNDED = (
+    "the final Sigmoid rounds large scores to the same output: a claim keeps scores so far apart "
+    "that their outputs differ"
+)
+_UNITS = 8
+"""``δ`` in units of ``precision``; onnxruntime's own ``σ`` is within one or two of them."""
+_LARGEST = 9.0
+"""``R``, so that ``a_j`` is 0.016 at most in float32; ``σ(9)`` is 0.9999."""
+
+
+def rounded_margins(
+    network: Network, box: Interval, label: int, rivals: Sequence[int], precision: float
+) -> Network:
+    """Return the margins of the class ``label`` and its ``rivals`` for inputs in a box.
+
+    The first ones are those of the rivals. Outputs have the relative ``precision``.
+    """
+    chosen, every = list(rivals), np.eye(network.output_size)
+    try:
+        scores = crown_bounds(network, box)[-1]
+        highest, lowest = scores.upper[chosen], float(scores.lower[label])
+    except OverflowError:
+        highest, lowest = np.full(len(chosen), np.inf), -np.inf
+    reach = np.clip(np.maximum(highest, -lowest), 0.0, _LARGEST)
+    apart = 4.0 * _UNITS * precision * (1.0 + np.cosh(reach))  # 1 / σ'(R) = 2 + 2 cosh R
+    beyond = [every[j] for j, high in zip(chosen, highest, strict=True) if not high < _LARGEST]
+    beyond += [-every[label]] * (not lowest > -_LARGEST)
+    weights = np.stack([*(every[chosen] - every[label]), *beyond])
+    return network.then(weights, np.append(apart, np.full(len(beyond), -_LARGEST)))
