@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.base.argument_kinds import FLAG, NUMBER, checked
+from milp_verix.base.argument_kinds import FLAG, NUMBER, checked, detached
 from milp_verix.base.arguments import seconds_of
 from milp_verix.base.errors import InputError, SolverError
 from milp_verix.base.names import same_names
@@ -116,7 +116,7 @@ class Embedded:
             given = {label: row[label] for label in own} if complete else x
             x = [*paired(self._host, given, side).values()]
         self.network.as_input(x)
-        point = np.asarray(x, dtype=np.float64).reshape(-1)
+        point = np.asarray(detached(x), dtype=np.float64).reshape(-1)
         box = self.bounds[0]
         if outside := np.flatnonzero(~((point >= box.lower) & (point <= box.upper))).tolist():
             i = outside[0]

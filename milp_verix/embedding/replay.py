@@ -104,7 +104,7 @@ def replayed(
     return EmbeddedCheck(
         point,
         outputs,
-        network.scores(point),
+        network.scores_at(point),
         network.ir.evaluate(point),
         float(np.max(beyond, initial=0.0)),
         tolerance,

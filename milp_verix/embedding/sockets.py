@@ -93,7 +93,8 @@ def order_of(keys: Sequence[Hashable], side: Side) -> list[int]:
     found = same_names(side.names or (), places)
     if side.names is not None and len(found) == len(side.names) == len(places):
         return [places[label] for label in found.values()]
-    if (order := _by_number(keys, side.shape)) is not None:
+    # numbers that are names of other entries are no places
+    if not found and (order := _by_number(keys, side.shape)) is not None:
         return order
     if side.names is not None:
         raise InputError(

@@ -241,7 +241,7 @@ class LoadedModel(ABC):
     def outputs_at(self, x: ArrayLike) -> NDArray[np.floating]:
         """Return the scores as :meth:`evaluate` does, inside a question, which looks for itself."""
 
-    def scores(self, x: ArrayLike) -> NDArray[np.floating]:
+    def scores_at(self, x: ArrayLike) -> NDArray[np.floating]:
         """Return the scores that ``ir`` stands for, shape (m,), as the model's runtime has them.
 
         Where no output of the runtime tells them, they are those of ``ir``, in float64. Raises as
@@ -311,7 +311,7 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
     """Return ``x`` as an array of numbers; ``InputError`` for anything else."""
     try:
         array = np.asarray(detached(x))
-    except ValueError as error:
+    except (TypeError, ValueError) as error:  # TypeError: bfloat16 of PyTorch
         raise InputError(f"the input is not an array: {error}") from error
     if array.dtype.kind not in "biuf":
         raise InputError(f"the input has type {array.dtype}, expected numbers")

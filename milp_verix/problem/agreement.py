@@ -51,18 +51,23 @@ def require_agreement(network: LoadedModel, ball: Ball) -> None:
         share = generator.random(everything.size)
         within = ball.outer.lower + share * (ball.outer.upper - ball.outer.lower)
         points.append(ball.some_input(within, everything))
-    try:
-        require_agreement_at(network, np.array(points))
-    except ModelError:
-        network.require_unchanged(wholly=True)
-        raise
+    require_agreement_at(network, np.array(points))
 
 
 def require_agreement_at(network: LoadedModel, points: NDArray[np.floating]) -> None:
     """Compare all values at the ``points``, shape (n, d), each from onnxruntime's before it.
 
-    Raises as :func:`require_agreement` does.
+    Raises as :func:`require_agreement` does, and ``InputError`` for a model in memory that was
+    fitted again.
     """
+    try:
+        _require_at(network, points)
+    except ModelError:
+        network.require_unchanged(wholly=True)
+        raise
+
+
+def _require_at(network: LoadedModel, points: NDArray[np.floating]) -> None:
     if not isinstance(network, OnnxNetwork):
         from milp_verix.models.trees.guard import require_equal
         from milp_verix.models.trees.tree_network import TreeNetwork

@@ -205,7 +205,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
             "milp_verix.embedding.embedded.replayed": lambda right: (
                 lambda network, box, inputs, *more, **options: replace(
                     right(network, box, inputs, *more, **options),
-                    replayed=network.scores(inputs[::-1]),
+                    replayed=network.scores_at(inputs[::-1]),
                 )
             )
         },

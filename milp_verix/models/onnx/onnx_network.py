@@ -94,13 +94,13 @@ class OnnxNetwork(LoadedModel):
         """
         return self._run(self.session, [self.scores_name], x)[0]
 
-    def scores(self, x: ArrayLike) -> NDArray[np.floating]:
+    def scores_at(self, x: ArrayLike) -> NDArray[np.floating]:
         """Return the scores before the final Softmax or Sigmoid, from the file if it has them."""
         if self.softmax_stripped or self.sigmoid_stripped:
             for anchor, tensor in zip(self.anchors, self.tensors(x), strict=True):
                 if anchor.value == len(self.ir.nodes):
                     return tensor
-        return LoadedModel.scores(self, x)  # slots: the class of super() is not this one
+        return LoadedModel.scores_at(self, x)  # slots: the class of super() is not this one
 
     def tensors(self, x: ArrayLike) -> list[NDArray[Any]]:
         """Run the file in onnxruntime at ``x``; return the tensors that ``anchors`` name, flat.

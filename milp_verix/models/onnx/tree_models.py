@@ -220,9 +220,13 @@ class _Session:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnnxTreesRunner:
-    """A file of trees, run by onnxruntime: its scores, and its labels if it has any."""
+    """A file of trees, run by onnxruntime: its scores, and its labels if it has any.
+
+    ``unlinked`` is the file without the function from scores to probabilities.
+    """
 
     session: _Session
+    unlinked: _Session
     names: tuple[str, ...]
     link: Link
     labels: tuple[str, ...]
@@ -230,6 +234,11 @@ class OnnxTreesRunner:
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
         """Return the scores, or the probability of the second of two classes."""
         found: NDArray[np.floating] = self.session.run(self.names[:1], rows)[0]
+        return found[:, 1:] if self.link == "sigmoid" else found
+
+    def sums(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return the scores before the link."""
+        found: NDArray[np.floating] = self.unlinked.run(self.names[:1], rows)[0]
         return found[:, 1:] if self.link == "sigmoid" else found
 
     def classes(self, rows: FloatArray) -> IntArray | None:
@@ -248,10 +257,12 @@ def _runner(
     labels: tuple[str, ...],
 ) -> OnnxTreesRunner:
     names = (node.output[1], node.output[0]) if labels else (node.output[0],)
-    copy = cut(model, names)
-    if link == "identity":  # sigmoids of several classes keep their order
-        for other in copy.graph.node:
-            for attribute in other.attribute if other.op_type in NODES_OF_TREES else ():
-                if attribute.name == "post_transform" and attribute.s == b"LOGISTIC":
-                    attribute.s = b"NONE"
-    return OnnxTreesRunner(_Session(copy, signature), names, link, labels)
+    linked, unlinked = cut(model, names), cut(model, names)
+    for other in unlinked.graph.node:
+        for attribute in other.attribute if other.op_type in NODES_OF_TREES else ():
+            if attribute.name == "post_transform":
+                attribute.s = b"NONE"
+    plain = _Session(unlinked, signature)
+    # sigmoids of several classes keep their order
+    run = plain if link == "identity" else _Session(linked, signature)
+    return OnnxTreesRunner(run, plain, names, link, labels)

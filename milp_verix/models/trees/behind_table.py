@@ -190,6 +190,10 @@ class PipelineRunner:
         """Return the outputs of the trees for what the steps make of the rows."""
         return self.inner.outputs(self._made(rows)[1])
 
+    def sums(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return the scores of the trees for what the steps make of the rows."""
+        return self.inner.sums(self._made(rows)[1])
+
     def classes(self, rows: FloatArray) -> IntArray | None:
         """Return the classes that ``predict`` gives."""
         table, made = self._made(rows)

@@ -42,6 +42,10 @@ class MissingRunner:
         """Return the outputs of the model."""
         return self.inner.outputs(self._with_nan(rows))
 
+    def sums(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return the sums before the link."""
+        return self.inner.sums(self._with_nan(rows))
+
     def classes(self, rows: FloatArray) -> IntArray | None:
         """Return the classes that ``predict`` gives."""
         return self.inner.classes(self._with_nan(rows))

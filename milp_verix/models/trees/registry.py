@@ -39,6 +39,12 @@ class Runner(Protocol):
         classifier of two classes has one column or two.
         """
 
+    def sums(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return the sums of trees that the library links to ``outputs``, shape (n, m).
+
+        Asked where there is a link.
+        """
+
     def classes(self, rows: FloatArray) -> IntArray | None:
         """Return the number of the class that the library's own ``predict`` gives, shape (n,).
 

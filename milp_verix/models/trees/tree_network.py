@@ -1,6 +1,6 @@
 """Trees as a loaded model: the ensemble for proofs, the library itself for predictions."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -61,20 +61,25 @@ class TreeNetwork(LoadedModel):
         """Run the library's own prediction at ``x`` and return its outputs, shape (m,)."""
         return np.asarray(self.outputs(self.as_input(x).astype(np.float64))[0])
 
-    def scores(self, x: ArrayLike) -> NDArray[np.floating]:
-        """Return the sums of the trees, those of the library unless it has a link of them."""
+    def scores_at(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return the sums of the trees as the library computes them."""
         if self.link == "identity":
             return self.outputs_at(x) * self.divisor
-        return self.ir.evaluate(self.as_input(x))
+        return np.asarray(self._run(self.runner.sums, self.as_input(x).astype(np.float64))[0])
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
         """Run the library at ``rows``, shape (n, d); return its outputs, shape (n, m).
 
         Raises ``ModelError`` where the library fails.
         """
+        return self._run(self.runner.outputs, rows)
+
+    def _run(
+        self, way: Callable[[FloatArray], NDArray[np.floating]], rows: FloatArray
+    ) -> NDArray[np.floating]:
         told = f"{self.library} cannot run {self.path or self.name}"
         with refusing(told, Exception, kind=ModelError):  # each library has its own exceptions
-            return self.runner.outputs(rows)
+            return way(rows)
 
     def __repr__(self) -> str:
         trees = self.ensemble

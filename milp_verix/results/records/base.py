@@ -209,11 +209,19 @@ class Result(Remembering):
     def refuse_other(self, network: LoadedModel) -> None:
         """Raise ``InputError`` where ``network`` is not the one explained, or was fitted again."""
         network.require_unchanged(wholly=True)
-        if network.sha256 != self.model.sha256:
-            raise InputError(
-                f"{network.path or network.name} is not the network explained: its SHA-256 is "
-                f"{network.sha256[:12]}…, that of {self.model.file} was {self.model.sha256[:12]}…"
-            )
+        pairs = (
+            (network.sha256, self.model.sha256),
+            (
+                network.content_sha256,
+                self.model.content_sha256,
+            ),
+        )
+        for seen, known in pairs:
+            if seen != known:
+                raise InputError(
+                    f"{network.path or network.name} is not the network explained: its SHA-256 is "
+                    f"{seen[:12]}…, that of {self.model.file} was {known[:12]}…"
+                )
 
     @property
     def input_sha256(self) -> str:

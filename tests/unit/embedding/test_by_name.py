@@ -541,3 +541,40 @@ def test_trees_behind_encoders_are_compared_at_whole_words() -> None:
     best = pd.DataFrame({"town": [town], "size": [told.inputs[-1]]})
     assert town == "Bern"
     assert told.outputs[0] == pytest.approx(fitted.predict(best)[0], abs=1e-6)
+
+
+def test_numbers_that_are_names_of_other_entries_are_no_places() -> None:
+    frame = table().set_axis([2, 0, 1], axis=1)
+    fitted = linear_model.LinearRegression().fit(frame.rename(columns=str), table().merit)
+    model, v = fixed(ROW)
+    given = dict(zip((1, 2, 3), v.values(), strict=True))
+    with pytest.raises(InputError, match=r"missing: 0; extra: 3"):
+        milp_verix.embed(model, fitted, given)
+
+
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm", "histograms", "tree"])
+def test_scores_before_a_link_are_the_library_s_own(kind: str) -> None:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, made = table().to_numpy(), {"n_estimators": 5, "n_jobs": 1}
+    several = np.digitize(X[:, 1], [900, 1100])
+    for y in (several, several > 0):
+        if kind == "xgboost":
+            fitted = pytest.importorskip("xgboost").XGBClassifier(**made).fit(X, y)
+            wanted = fitted.predict(X, output_margin=True)
+        elif kind == "lightgbm":
+            fitted = pytest.importorskip("lightgbm").LGBMClassifier(**made, verbose=-1).fit(X, y)
+            wanted = fitted.predict(X, raw_score=True)
+        elif kind == "histograms":
+            fitted = HistGradientBoostingClassifier(max_iter=5).fit(X, y)
+            wanted = fitted.decision_function(X)
+        else:
+            fitted = DecisionTreeClassifier(max_depth=3).fit(X, y)
+            wanted = None
+        network = milp_verix.load_network(fitted)
+        found = np.array([network.scores_at(x) for x in X])
+        exact = np.array([network.ir.evaluate(network.as_input(x)) for x in X])
+        np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-5)
+        if wanted is not None:
+            np.testing.assert_array_equal(found, wanted.reshape(found.shape))

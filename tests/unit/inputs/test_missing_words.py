@@ -260,4 +260,4 @@ def test_wide_tables_with_missing_words_take_no_run_for_each_column(
     expected = pipeline.decision_function(frame)
     for place in range(5):
         point = problem.network.described(inputs).row(frame.iloc[place].to_dict())
-        assert problem.network.scores(point)[-1] == pytest.approx(expected[place], rel=1e-9)
+        assert problem.network.scores_at(point)[-1] == pytest.approx(expected[place], rel=1e-9)

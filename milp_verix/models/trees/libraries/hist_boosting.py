@@ -76,6 +76,10 @@ class HistRunner:
         found = self.model.predict_proba(table)
         return one_row_each(found[:, 1] if found.shape[1] == 2 else found, rows.shape[0])
 
+    def sums(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return the numbers before the link of a classifier."""
+        return one_row_each(self.model.decision_function(self._table(rows)), rows.shape[0])
+
     def classes(self, rows: FloatArray) -> IntArray | None:
         """Run ``predict``; return the numbers of its classes."""
         if not hasattr(self.model, "classes_"):

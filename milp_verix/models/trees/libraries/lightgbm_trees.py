@@ -123,10 +123,17 @@ class LightgbmRunner:
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
         """Return probabilities, or scores if there are none."""
-        raw = self.link in (None, "identity")
-        booster = getattr(self.model, "booster_", self.model)
-        found = one_row_each(booster.predict(rows, raw_score=raw), rows.shape[0])
-        return found / self.rounds if raw else found
+        if self.link in (None, "identity"):
+            return self.sums(rows) / self.rounds
+        return one_row_each(self._booster.predict(rows), rows.shape[0])
+
+    def sums(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return raw scores, those of a random forest summed over its rounds."""
+        return one_row_each(self._booster.predict(rows, raw_score=True), rows.shape[0])
+
+    @property
+    def _booster(self) -> Any:
+        return getattr(self.model, "booster_", self.model)
 
     def classes(self, rows: FloatArray) -> IntArray | None:
         """Return the classes that ``predict`` gives; those of a ``Booster`` by its numbers."""

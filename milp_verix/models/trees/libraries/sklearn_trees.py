@@ -39,6 +39,10 @@ class SklearnRunner:
         """Run the method that ``predict`` decides on."""
         return one_row_each(getattr(self.model, self.scores)(self._table(rows)), rows.shape[0])
 
+    def sums(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return the ranks of a single tree's shares, the one link here."""
+        return ranks_of(self.outputs(rows))
+
     def classes(self, rows: FloatArray) -> IntArray | None:
         """Run ``predict``; return the numbers of its classes."""
         if not hasattr(self.model, "classes_"):

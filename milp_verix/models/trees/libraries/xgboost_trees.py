@@ -140,6 +140,11 @@ class XgboostRunner:
             found = self.model.predict(self._matrix(rows), output_margin=scores)
         return one_row_each(found, rows.shape[0]) - np.float32(self.turn)
 
+    def sums(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return margins, which XGBoost tells before each link."""
+        given = rows if self.wrapped else self._matrix(rows)
+        return one_row_each(self.model.predict(given, output_margin=True), rows.shape[0])
+
     def classes(self, rows: FloatArray) -> IntArray | None:
         """Return the classes that ``predict`` gives; those of a ``Booster`` by its numbers."""
         if not self.classifies:

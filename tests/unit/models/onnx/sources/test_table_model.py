@@ -206,7 +206,7 @@ def test_wide_tables_are_picked_entry_by_entry(
     assert isinstance(network, OnnxNetwork)
     expected = model.decision_function(rows)
     for place in range(20):
-        found = network.scores(network.described(inputs).row(rows.iloc[place].to_dict()))
+        found = network.scores_at(network.described(inputs).row(rows.iloc[place].to_dict()))
         assert found[-1] == pytest.approx(expected[place], rel=1e-9)
     assert "Gather" in {node.op_type for node in network.model.graph.node}
     assert "table_encoding" not in {tensor.name for tensor in network.model.graph.initializer}
