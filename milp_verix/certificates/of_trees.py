@@ -40,7 +40,15 @@ from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.results.records.explanation import Explanation
 from verix_checker.forms import Form
 from verix_checker.trees import TreeClaim
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
+from verix_encodings.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Matrix,
+    entries_of,
+    numbers_in,
+    relative_error,
+)
 from verix_encodings.kinds.leaf_boxes import Cells, LeafBoxes, cells_of
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 
@@ -59,18 +67,26 @@ def trees_file(network: TreeNetwork) -> bytes:
     if network.step and not trees.error.any():
         single = "upper" if network.upper_at_tie else "lower"
         tied = single if trees.base.size == 1 else "first"
+    at, score, value = entries_of(trees.value_of)
+    ends = np.searchsorted(at, np.arange(trees.feature.size + 1))
     data = {
         "inputs": network.input_size,
         "base": list(map(exact, trees.base.tolist())),
         "rounding": list(map(exact, trees.error.tolist())),
         "ties": tied,
-        "trees": [_nodes(trees, root) for root in trees.roots.tolist()],
+        "trees": [_nodes(trees, root, (ends, score, value)) for root in trees.roots.tolist()],
     }
     return json.dumps(data, separators=(",", ":")).encode()
 
 
-def _nodes(trees: TreeEnsemble, root: int) -> list[Any]:
-    """Return the nodes of a tree, each before its children."""
+def _nodes(
+    trees: TreeEnsemble, root: int, stored: tuple[IntArray, IntArray, FloatArray]
+) -> list[Any]:
+    """Return the nodes of a tree, each before its children.
+
+    ``stored`` has the scores and values of all leaves, and where those of each node begin.
+    """
+    ends, scores, values = stored
     nodes: list[Any] = []
     places, open_ = count(1), [(root, 0)]
     while open_:
@@ -79,8 +95,9 @@ def _nodes(trees: TreeEnsemble, root: int) -> list[Any]:
             at = int((trees.left if trees.threshold[at] > 0 else trees.right)[at])
         nodes += [None] * (place + 1 - len(nodes))
         if trees.feature[at] < 0:
-            values = enumerate(trees.value_of[at].tolist())
-            nodes[place] = {str(k): exact(value) for k, value in values if value}
+            own = slice(ends[at], ends[at + 1])
+            pairs = zip(scores[own].tolist(), values[own].tolist(), strict=True)
+            nodes[place] = {str(k): exact(value) for k, value in pairs if value}
             continue
         left, right = next(places), next(places)
         nodes[place] = [int(trees.feature[at]), exact(float(trees.threshold[at])), left, right]
@@ -109,7 +126,7 @@ def cases_of(claim: TreeClaim, trees: TreeEnsemble, deadline: Deadline) -> list[
 
 
 def _weighed(
-    claim: TreeClaim, margin: Form, scores: FloatArray, tree: IntArray
+    claim: TreeClaim, margin: Form, scores: Matrix, tree: IntArray
 ) -> tuple[FloatArray, float]:
     """Return what leaves with ``scores``, (N, m), add to a margin, and what it may add up to."""
     net = claim.net
@@ -301,7 +318,7 @@ def _claim(explanation: Explanation, network: TreeNetwork, model: bytes) -> dict
     del claim["output"]
     trees = network.ensemble
     inner = trees.feature >= 0
-    numbers = (trees.threshold[inner], trees.value_of, trees.base, trees.error)
+    numbers = (trees.threshold[inner], numbers_in(trees.value_of), trees.base, trees.error)
     bits = max(question_bits(explanation), *map(bits_of, numbers))
     found = {"sha256": hashlib.sha256(model).hexdigest(), "source": explanation.model.sha256}
     return {**claim, **found, "bits": bits + 1}  # whole numbers are split at halves

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import FloatArray, IntArray, relative_error
+from verix_encodings.arrays import FloatArray, IntArray, Matrix, relative_error
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions
@@ -40,7 +40,7 @@ class Splits:
     """
 
     tree: IntArray
-    value: FloatArray
+    value: Matrix
     feature: IntArray
     threshold: FloatArray
     first: IntArray
@@ -93,7 +93,9 @@ def tree_ensemble_rows(
     right = _ranges(splits.middle, splits.last, leaves)
     builder.add_rows(f"left_{label}", numbers, [(left, p), (-ones, binary)], -np.inf, 0.0)
     builder.add_rows(f"right_{label}", numbers, [(right, p), (ones, binary)], -np.inf, 1.0)
-    return Expressions(p, sp.csr_array(splits.value.T), np.array(base, dtype=np.float64))
+    values = sp.csr_array(splits.value.T)
+    values.eliminate_zeros()
+    return Expressions(p, values, np.array(base, dtype=np.float64))
 
 
 def _add_cells(

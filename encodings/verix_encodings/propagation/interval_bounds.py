@@ -74,8 +74,7 @@ def leaf_bounds(network: Network, region: Region, integral: BoolArray | None = N
         return interval_bounds(network, region)
     box = region.box
     boxes = cells_of(trees, network.input_size, integral).reached(box.lower, box.upper)
-    values = trees.value_of[boxes.leaf]
-    high, low = boxes.highest(values), -boxes.highest(-values)
+    low, high = trees.extremes(boxes.leaf, boxes.tree)
     off = trees.error + relative_error(trees.tree_count + 2) * (trees.magnitude + trees.error)
     return box, Interval(trees.base + low - off, trees.base + high + off)
 

@@ -7,6 +7,8 @@ reader has declared, and by ours; a class may not differ where scores decide it.
 """
 
 import hashlib
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +16,21 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import ModelError, refusing
 from milp_verix.models.trees.registry import ReadTrees, ranks_of
 from milp_verix.models.trees.tree_network import TreeNetwork
-from verix_encodings.arrays import FloatArray, IntArray, relative_error
+from verix_encodings.arrays import (
+    FloatArray,
+    IntArray,
+    Matrix,
+    entries_of,
+    numbers_in,
+    relative_error,
+)
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network.network import Network
 
 _THRESHOLDS = 128
 _RANDOM = 64
 _SPREAD = 1.0
+_BLOCK = 2**17
 
 
 def tree_network(read: ReadTrees) -> TreeNetwork:
@@ -62,7 +72,7 @@ def exact_step(node: TreeEnsemble) -> float:
 
     0 where sums may be rounded.
     """
-    numbers = np.concatenate([node.value_of.reshape(-1), node.base])
+    numbers = np.concatenate([numbers_in(node.value_of), node.base])
     numbers = numbers[numbers != 0]
     if not numbers.size:
         return 1.0
@@ -81,8 +91,22 @@ def _content_hash(read: ReadTrees, node: TreeEnsemble) -> str:
         hashed.update(read.before.content_sha256.encode())
     parts = (node.roots, node.feature, node.threshold, node.left, node.right, node.value_of)
     for part in (*parts, node.base, node.error):
-        hashed.update(np.ascontiguousarray(part).tobytes())
+        for block in _blocks(part):
+            hashed.update(block.reshape(-1).data)
     return hashed.hexdigest()
+
+
+def _blocks(part: Matrix) -> Iterator[NDArray[Any]]:
+    """Yield the rows of ``part`` as a dense array; those of a sparse matrix some at a time."""
+    if isinstance(part, np.ndarray):
+        yield np.ascontiguousarray(part)
+        return
+    step = max(1, _BLOCK // part.shape[1])
+    for start in range(0, part.shape[0], step):
+        rows, columns, numbers = entries_of(part[start : start + step])
+        block = np.zeros((min(step, part.shape[0] - start), part.shape[1]))
+        block[rows, columns] = numbers
+        yield block
 
 
 def require_equal(model: TreeNetwork, points: FloatArray | None = None) -> None:

@@ -110,7 +110,10 @@ class ReadTrees:
 
 def ranks_of(values: NDArray[np.floating]) -> FloatArray:
     """Return how many values of its row each value is above, for ``values`` of shape (n, m)."""
-    ranks: FloatArray = np.sum(values[:, None, :] < values[:, :, None], axis=2, dtype=np.float64)
+    order = np.argsort(values, axis=1)
+    ordered, ranks = np.take_along_axis(values, order, axis=1), np.zeros(values.shape)
+    above = np.where(ordered[:, 1:] > ordered[:, :-1], np.arange(1, values.shape[1]), 0)
+    np.put_along_axis(ranks, order[:, 1:], np.maximum.accumulate(above, axis=1), axis=1)
     return ranks
 
 

@@ -248,7 +248,7 @@ def cut_of(reach: Reach, trees: TreeEnsemble, margin: int, needed: float) -> tup
 
     A sum below the cut proves that the margin, as the model computes it, is below ``-needed``.
     """
-    values, base = trees.value_of[reach.boxes.leaf, margin], float(trees.base[margin])
+    values, base = trees.values_at(reach.boxes.leaf, margin), float(trees.base[margin])
     starts = np.flatnonzero(np.diff(reach.boxes.tree, prepend=-1))
     largest = float(np.maximum.reduceat(np.abs(values), starts).sum()) if values.size else 0.0
     off = relative_error(trees.tree_count + 4) * (largest + abs(base) + needed)
@@ -280,7 +280,7 @@ class _Asked:
 
     def __post_init__(self) -> None:
         boxes, blocks = self.reach.boxes, self.reach.blocks
-        values = self.trees.value_of[boxes.leaf, self.margin]
+        values = self.trees.values_at(boxes.leaf, self.margin)
         cut, self._off = cut_of(self.reach, self.trees, self.margin, self.needed)
         self.search = LeafSearch(
             boxes, values, cut, self._take, self.reach.limit, blocks, self.every_tree

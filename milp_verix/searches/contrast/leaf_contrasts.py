@@ -81,7 +81,7 @@ class LeafContrasts(ContrastSearch):
             once=limit is not None,
         )
         cut, _ = cut_of(reach, trees, rival, self._needed[rival])
-        values = trees.value_of[reach.boxes.leaf, rival]
+        values = trees.values_at(reach.boxes.leaf, rival)
         search = LeafSearch(
             reach.boxes, values, cut, bounded.take, bounded.near, reach.blocks, keep_constant=True
         )

@@ -22,9 +22,9 @@ from milp_verix.base.errors import InputError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import name_of, names_of, not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.models.loaded_model import KnownFacts
-from milp_verix.models.trees.branching import Branching, as_thresholds, last_left
+from milp_verix.models.trees.branching import Branching, as_thresholds, largest_values, last_left
 from milp_verix.models.trees.registry import BOOSTED, SINGLE, ReadTrees, one_row_each, ranks_of
-from verix_encodings.arrays import FloatArray, IntArray, relative_error
+from verix_encodings.arrays import FloatArray, IntArray, relative_error, thinned
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +86,18 @@ def _fitted(model: Any) -> bool:
 def _averaged(model: Any, classifier: bool) -> ReadTrees:
     """Read a tree or a forest: the mean of its trees."""
     members = [model] if name_of(model) in SINGLE else list(model.estimators_)
-    trees = [_tree(member.tree_) for member in members]
-    count = len(trees)
-    size = trees[0].value.shape[1]
-    divisor, link = float(count), "identity"
-    if classifier and count == 1:
-        # ranks are exact, and order all classes as the shares do; equal shares have one rank
-        trees, link = [replace(trees[0], value=ranks_of(trees[0].value))], "largest"
-    if not classifier:
-        # a regressor's scores are its values
-        trees = [replace(tree, value=tree.value / count) for tree in trees]
-        divisor = 1.0
-    largest = np.sum([np.abs(tree.value).max(axis=0) for tree in trees], axis=0)
-    leaves = np.concatenate([tree.value[tree.feature < 0] for tree in trees])
-    votes = link == "largest" or (classifier and bool(np.isin(leaves, (0.0, 1.0)).all()))
-    # the sum and the division; equal sums give equal quotients
-    rounding = np.zeros(size) if votes else relative_error(count + 2) * largest
+    count, size = len(members), members[0].tree_.value.shape[2]
+    # ranks are exact, and order all classes as the shares do; equal shares have one rank
+    ranked = classifier and count == 1
+    # a regressor's scores are its values
+    divisor, divided = (float(count), 1) if classifier else (1.0, count)
+    whole = size * sum(member.tree_.node_count for member in members)
+    trees = [_tree(member.tree_, divided, whole, ranked=ranked) for member in members]
+    votes = ranked or (classifier and all(map(_votes, trees)))
+    rounding = np.zeros(size)
+    if not votes:  # the sum and the division; equal sums give equal quotients
+        each = (np.abs(member.tree_.value[:, 0, :]).max(axis=0) for member in members)
+        rounding = relative_error(count + 2) * np.sum([one / divided for one in each], axis=0)
     return _parts(
         model,
         trees,
@@ -109,7 +105,7 @@ def _averaged(model: Any, classifier: bool) -> ReadTrees:
         rounding,
         "predict_proba" if classifier else "predict",
         divisor=divisor,
-        link=link,
+        link="largest" if ranked else "identity",
     )
 
 
@@ -127,10 +123,11 @@ def _boosted(model: Any) -> ReadTrees:
     for stage in model.estimators_:
         for k, member in enumerate(stage):
             tree = _tree(member.tree_)
-            value = np.zeros((tree.feature.size, scores))
-            value[:, k] = model.learning_rate * tree.value[:, 0]
-            trees.append(replace(tree, value=value))
-    largest = np.abs(base) + np.sum([np.abs(tree.value).max(axis=0) for tree in trees], axis=0)
+            trees.append(replace(tree, value=model.learning_rate * tree.value, column=k))
+    each = [np.abs(tree.value).max(axis=0) for tree in trees]
+    # one score is rounded in pairs
+    sums = np.sum(each, axis=0) if scores == 1 else largest_values(trees, scores)
+    largest = np.abs(base) + sums
     return _parts(
         model,
         trees,
@@ -165,15 +162,27 @@ def _parts(
     )
 
 
-def _tree(stored: Any) -> Branching:
-    """Return a tree of scikit-learn in the normal form; values have shape (n, m)."""
+def _votes(tree: Branching) -> bool:
+    """Return whether each leaf's shares are 0 and 1."""
+    value = tree.value
+    shares = value[tree.feature < 0] if isinstance(value, np.ndarray) else value.data
+    return bool(((shares == 0.0) | (shares == 1.0)).all())
+
+
+def _tree(stored: Any, divided: int = 1, whole: int = 0, *, ranked: bool = False) -> Branching:
+    """Return a tree of scikit-learn in the normal form; values have shape (n, m).
+
+    They are ``divided``, or ``ranked`` among those of their leaf; all trees have ``whole`` of them.
+    """
     leaf = stored.children_left < 0
+    value = np.asarray(stored.value[:, 0, :], dtype=np.float64)
+    value = ranks_of(value) if ranked else value if divided == 1 else value / divided
     places = np.arange(stored.node_count)
     return Branching(
         np.where(leaf, -1, stored.feature).astype(np.intp),
         np.where(leaf, np.inf, last_left(stored.threshold)),
         np.where(leaf, places, stored.children_left).astype(np.intp),
         np.where(leaf, places, stored.children_right).astype(np.intp),
-        np.asarray(stored.value[:, 0, :], dtype=np.float64),
+        thinned(value, np.flatnonzero(leaf), whole),
         np.asarray(stored.missing_go_to_left, dtype=bool),
     )
