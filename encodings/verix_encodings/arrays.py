@@ -18,9 +18,6 @@ Matrix: TypeAlias = "FloatArray | sp.csr_array"
 # entries up to which a sparse matrix costs more to make than a dense one to compute with
 _SMALL = 4096
 
-MOST_DENSE = 2**24
-"""Entries, 128 MB, beyond which a large matrix that is mostly zeros is kept sparse."""
-
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
 
@@ -61,45 +58,6 @@ def placed(values: ArrayLike, rows: IntArray, columns: IntArray, shape: tuple[in
     result = np.zeros(shape)
     result[rows, columns] = values
     return result
-
-
-def is_thin(stored: int, entries: int, whole: int = 0) -> bool:
-    """Return whether to keep a matrix sparse that is zero but for ``stored`` of its ``entries``.
-
-    It may be a part of a matrix of ``whole`` entries.
-    """
-    return max(entries, whole) > MOST_DENSE and 8 * stored <= entries
-
-
-def entries_of(matrix: Matrix) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the rows, columns and numbers of all entries that are stored, or no zeros.
-
-    They come row by row. A zero below 0 is kept, so that hashes of dense copies stay the same.
-    """
-    if not isinstance(matrix, np.ndarray):
-        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        return rows, matrix.indices, matrix.data
-    flat = np.ascontiguousarray(matrix).reshape(-1)
-    at = np.flatnonzero(flat.view(np.int64))
-    return at // matrix.shape[1], at % matrix.shape[1], flat[at]
-
-
-def numbers_in(matrix: Matrix) -> FloatArray:
-    """Return the numbers that ``matrix`` stores, one after the other."""
-    return matrix.reshape(-1) if isinstance(matrix, np.ndarray) else matrix.data
-
-
-def thinned(matrix: FloatArray, rows: IntArray, whole: int) -> Matrix:
-    """Return ``matrix``, of which only ``rows`` count, sparse if it is a part of a thin one.
-
-    ``whole`` is the number of entries of that one, see :func:`is_thin`.
-    """
-    if not is_thin(0, matrix.size, whole):
-        return matrix
-    places, columns, numbers = entries_of(matrix[rows])
-    if not is_thin(numbers.size, matrix.size, whole):
-        return matrix
-    return placed(numbers, rows[places], columns, matrix.shape)
 
 
 def picked(matrix: Matrix, columns: IntArray) -> Matrix:

@@ -40,16 +40,9 @@ from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.results.records.explanation import Explanation
 from verix_checker.forms import Form
 from verix_checker.trees import TreeClaim
-from verix_encodings.arrays import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Matrix,
-    entries_of,
-    numbers_in,
-    relative_error,
-)
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, relative_error
 from verix_encodings.kinds.leaf_boxes import Cells, LeafBoxes, cells_of
+from verix_encodings.kinds.tree import entries_of, numbers_in
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 
 _MOST_LEAVES = 200_000
@@ -67,26 +60,21 @@ def trees_file(network: TreeNetwork) -> bytes:
     if network.step and not trees.error.any():
         single = "upper" if network.upper_at_tie else "lower"
         tied = single if trees.base.size == 1 else "first"
-    at, score, value = entries_of(trees.value_of)
-    ends = np.searchsorted(at, np.arange(trees.feature.size + 1))
+    scores: list[dict[str, Any]] = [{} for _ in range(trees.feature.size)]
+    for at, k, value in zip(*(part.tolist() for part in entries_of(trees.value_of)), strict=True):
+        scores[at] |= {str(k): exact(value)} if value else {}
     data = {
         "inputs": network.input_size,
         "base": list(map(exact, trees.base.tolist())),
         "rounding": list(map(exact, trees.error.tolist())),
         "ties": tied,
-        "trees": [_nodes(trees, root, (ends, score, value)) for root in trees.roots.tolist()],
+        "trees": [_nodes(trees, root, scores) for root in trees.roots.tolist()],
     }
     return json.dumps(data, separators=(",", ":")).encode()
 
 
-def _nodes(
-    trees: TreeEnsemble, root: int, stored: tuple[IntArray, IntArray, FloatArray]
-) -> list[Any]:
-    """Return the nodes of a tree, each before its children.
-
-    ``stored`` has the scores and values of all leaves, and where those of each node begin.
-    """
-    ends, scores, values = stored
+def _nodes(trees: TreeEnsemble, root: int, scores: list[dict[str, Any]]) -> list[Any]:
+    """Return the nodes of a tree, each before its children; ``scores`` are those of leaves."""
     nodes: list[Any] = []
     places, open_ = count(1), [(root, 0)]
     while open_:
@@ -95,9 +83,7 @@ def _nodes(
             at = int((trees.left if trees.threshold[at] > 0 else trees.right)[at])
         nodes += [None] * (place + 1 - len(nodes))
         if trees.feature[at] < 0:
-            own = slice(ends[at], ends[at + 1])
-            pairs = zip(scores[own].tolist(), values[own].tolist(), strict=True)
-            nodes[place] = {str(k): exact(value) for k, value in pairs if value}
+            nodes[place] = scores[at]
             continue
         left, right = next(places), next(places)
         nodes[place] = [int(trees.feature[at]), exact(float(trees.threshold[at])), left, right]

@@ -93,9 +93,7 @@ def tree_ensemble_rows(
     right = _ranges(splits.middle, splits.last, leaves)
     builder.add_rows(f"left_{label}", numbers, [(left, p), (-ones, binary)], -np.inf, 0.0)
     builder.add_rows(f"right_{label}", numbers, [(right, p), (ones, binary)], -np.inf, 1.0)
-    values = sp.csr_array(splits.value.T)
-    values.eliminate_zeros()
-    return Expressions(p, values, np.array(base, dtype=np.float64))
+    return Expressions(p, sp.csr_array(splits.value.T), np.array(base, dtype=np.float64))
 
 
 def _add_cells(

@@ -19,43 +19,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
-from verix_encodings.arrays import (
-    FloatArray,
-    IntArray,
-    Matrix,
-    dense,
-    entries_of,
-    frozen,
-    is_thin,
-    numbers_in,
-    placed,
-    relative_error,
-)
+from verix_encodings.arrays import FloatArray, IntArray, Matrix, dense, frozen, relative_error
 from verix_encodings.blocks.tree_ensemble import Splits, tree_ensemble_rows
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, never
 from verix_encodings.kinds.node import EncodingContext, Node, OneSource, Ranges, Rounded
+from verix_encodings.kinds.tree import Tree, joined, numbers_in, product, sums_of_ends
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tree:
-    """A decision tree with ``n`` nodes; node 0 is the root.
-
-    ``feature``, shape (n,), is -1 for a leaf. An inner node ``i`` sends ``x`` to the node
-    ``left[i]`` where ``x[feature[i]] <= threshold[i]``, else to ``right[i]``. ``value``, (n, m), is
-    what a leaf adds to each score, or (n, 1) what it adds to the score ``column`` alone; that of
-    inner nodes does not count. Every node but the root has one parent.
-    """
-
-    feature: IntArray
-    threshold: FloatArray
-    left: IntArray
-    right: IntArray
-    value: Matrix
-    column: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,10 +35,9 @@ class TreeEnsemble(OneSource):
 
     ``feature``, ``threshold``, ``left``, ``right``, ``value`` are those of the trees one after the
     other, with the numbers of nodes counted through; ``roots``, shape (T,), are the trees' first
-    nodes. ``value_of``, (n, m), is zero at inner nodes, and sparse where it is large and mostly
-    zeros: ask :meth:`values_at`. ``base`` has shape (m,), and the model that runs computes within
-    ``error``, (m,), of the sum in real arithmetic, of sources that are within ``blur``. Built by
-    :meth:`of`.
+    nodes. ``value_of``, (n, m), may be sparse, see :mod:`verix_encodings.kinds.tree`. ``base`` has
+    shape (m,), and the model that runs computes within ``error``, (m,), of the sum in real
+    arithmetic, of sources that are within ``blur``. Built by :meth:`of`.
     """
 
     plural: ClassVar[str] = "trees' scores"
@@ -89,8 +59,6 @@ class TreeEnsemble(OneSource):
     """Facts of the trees' structure, computed once; copies with other values share them."""
     _reach: list[FloatArray] = field(default_factory=list, init=False)
     """The magnitude, once it is known; a copy with other values has its own."""
-    _last: list[Any] = field(default_factory=list, init=False)
-    """The leaves that were asked for last, and their sparse values by column."""
 
     @classmethod
     def of(
@@ -110,27 +78,22 @@ class TreeEnsemble(OneSource):
         starts = np.cumsum([0, *sizes])
         none = np.zeros(0, dtype=np.intp)
 
-        def joined(parts: Sequence[IntArray]) -> IntArray:
+        def counted(parts: Sequence[IntArray]) -> IntArray:
             return np.concatenate([none, *parts]).astype(np.int32)
 
-        feature = joined([tree.feature for tree in trees])
+        feature = counted([tree.feature for tree in trees])
         inner = feature >= 0
         places = np.arange(starts[-1], dtype=np.int32)
-        left = joined([t.left + s for t, s in zip(trees, starts, strict=False)])
-        right = joined([t.right + s for t, s in zip(trees, starts, strict=False)])
+        left = counted([t.left + s for t, s in zip(trees, starts, strict=False)])
+        right = counted([t.right + s for t, s in zip(trees, starts, strict=False)])
         left, right = np.where(inner, left, places), np.where(inner, right, places)
         threshold = np.concatenate([np.zeros(0), *(tree.threshold for tree in trees)])
-        for tree, size in zip(trees, sizes, strict=True):
-            if tree.value.shape != (size, base.size if tree.column is None else 1):
-                raise ValueError(f"the values of leaves have shape {tree.value.shape}")
-            if tree.column is not None and not 0 <= tree.column < base.size:
-                raise ValueError(f"a tree adds to score {tree.column} of {base.size}")
+        value = joined(trees, base.size)
         # a child stands in its parent's tree
         ends = np.repeat(starts[1:], sizes)
         for child in (left, right):
             if np.any(child < np.repeat(starts[:-1], sizes)) or np.any(child >= ends):
                 raise ValueError("a node of a tree has a child outside of it")
-        value = _joined(trees, starts, base.size)
         if not np.isfinite(numbers_in(value)).all() or np.isnan(threshold).any():
             raise ValueError("a tree has a value that is no finite number")
         if isinstance(value, np.ndarray):
@@ -188,42 +151,16 @@ class TreeEnsemble(OneSource):
             at = np.where(there <= self.threshold.take(at), self.left.take(at), self.right.take(at))
         return at
 
-    def values_at(self, leaves: IntArray, column: int | None = None) -> FloatArray:
-        """Return the values of ``leaves``, (N,): (N, m), or those of one score ``column``, (N,)."""
-        if isinstance(self.value_of, np.ndarray):
-            return self.value_of[leaves] if column is None else self.value_of[leaves, column]
-        if column is None:
-            return dense(self.value_of[leaves])
-        if not (last := self._last[:1]) or last[0][0] is not leaves:  # all scores ask for the same
-            self._last[:] = last = [(leaves, self.value_of[leaves].tocsc())]
-        by_column, found = last[0][1], np.zeros(leaves.size)
-        own = slice(*by_column.indptr[column : column + 2])
-        found[by_column.indices[own]] = by_column.data[own]
-        return found
-
-    def extremes(self, leaves: IntArray, tree: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the sums of the least and of the largest value of each tree, both (m,).
-
-        ``tree``, ascending, has the trees of ``leaves``. Sums are rounded like any sum.
-        """
-        if isinstance(self.value_of, np.ndarray):
-            values, starts = self.value_of[leaves], np.flatnonzero(np.diff(tree, prepend=-1))
-            least = np.minimum.reduceat(values, starts, axis=0).sum(axis=0)
-            return least, np.maximum.reduceat(values, starts, axis=0).sum(axis=0)
-        column, lows, highs = _ranges(self.value_of[leaves], tree)
-        size = self.base.size
-        return np.bincount(column, lows, size), np.bincount(column, highs, size)
-
     def value(self, values: Sequence[FloatArray]) -> FloatArray:
         """Evaluate the trees in float64."""
         x = values[self.source]
         flat = x.ndim == 1
         at = self.leaves_at(x[:, None] if flat else x)
-        if isinstance(self.value_of, np.ndarray):
-            sums = self.value_of[at].sum(axis=0)
+        rows = self.value_of
+        if isinstance(rows, np.ndarray):
+            sums = rows[at].sum(axis=0)
         else:
-            rows = (self.value_of[leaves] for leaves in at.T)
-            sums = np.stack([np.bincount(row.indices, row.data, self.base.size) for row in rows])
+            sums = np.stack([rows[leaves].sum(axis=0) for leaves in at.T])
         total = self.base[:, None] + sums.T
         return np.asarray(total[:, 0] if flat else total)
 
@@ -239,7 +176,7 @@ class TreeEnsemble(OneSource):
             key = box * trees + tree
             by_tree = np.argsort(key, kind="stable")
             starts = np.flatnonzero(np.diff(key[by_tree], prepend=-1))
-            found, values = key[by_tree[starts]], self.values_at(leaf[by_tree])
+            found, values = key[by_tree[starts]], dense(self.value_of[leaf[by_tree]])
             flat = -1, self.base.size
             least.reshape(flat)[found] = np.minimum.reduceat(values, starts, axis=0)
             most.reshape(flat)[found] = np.maximum.reduceat(values, starts, axis=0)
@@ -279,15 +216,8 @@ class TreeEnsemble(OneSource):
         if not self.tree_count:
             return np.abs(self.base)
         if not self._reach:  # values of leaves may be gigabytes
-            if isinstance(self.value_of, np.ndarray):
-                most = np.maximum.reduceat(self.value_of, self.roots, axis=0)
-                least = np.minimum.reduceat(self.value_of, self.roots, axis=0)
-                total = np.maximum(most, -least).sum(axis=0)
-            else:
-                tree = np.searchsorted(self.roots, np.arange(self.feature.size), side="right")
-                column, least, most = _ranges(self.value_of, tree)
-                total = np.bincount(column, np.maximum(most, -least), self.base.size)
-            self._reach.append(frozen((np.abs(self.base) + total) * (1 + 1e-9)))
+            _, _, largest = sums_of_ends(self.value_of, self.roots)
+            self._reach.append(frozen((np.abs(self.base) + largest) * (1 + 1e-9)))
         return self._reach[0]
 
     def followed(self, matrix: Matrix, bias: FloatArray, error: FloatArray) -> "TreeEnsemble":
@@ -295,15 +225,9 @@ class TreeEnsemble(OneSource):
         weight = abs(matrix)
         gamma = relative_error(self.base.size + 2)
         off = weight @ (self.error + gamma * self.magnitude) + gamma * np.abs(bias) + error
-        if isinstance(self.value_of, np.ndarray):
-            value: Matrix = np.asarray((matrix @ self.value_of.T).T)
-        else:
-            value = self.value_of @ sp.csr_array(matrix.T)
-            value.eliminate_zeros()
-            value = value if is_thin(value.nnz, int(np.prod(value.shape))) else dense(value)
         return replace(
             self,
-            value_of=value,
+            value_of=product(self.value_of, matrix),
             base=frozen(matrix @ self.base + bias),
             error=frozen(off),
         )
@@ -406,43 +330,3 @@ class TreeEnsemble(OneSource):
             lambda k: (bounds[k].lower - errors[k], bounds[k].upper + errors[k])
         )
         return off + (high - low)
-
-
-def _joined(trees: Sequence[Tree], starts: IntArray, scores: int) -> Matrix:
-    """Return the values of all nodes; sparse, and zero at inner nodes, if they are mostly zeros."""
-    size = int(starts[-1])
-    if is_thin(0, size * scores):
-        stored = (t.value if isinstance(t.value, np.ndarray) else t.value.data for t in trees)
-        if is_thin(sum(map(np.count_nonzero, stored)), size * scores):
-            found = []
-            for tree, start in zip(trees, starts, strict=False):
-                rows, columns, numbers = entries_of(tree.value)
-                leaf = tree.feature[rows] < 0
-                at = rows[leaf] + start, columns[leaf] + (tree.column or 0)
-                found.append((*at, numbers[leaf]))
-            rows, columns, numbers = (np.concatenate(part) for part in zip(*found, strict=True))
-            return placed(numbers, rows, columns, (size, scores))
-    value = np.zeros((size, scores))
-    for tree, start in zip(trees, starts, strict=False):
-        own = slice(tree.column, None if tree.column is None else tree.column + 1)
-        value[start : start + tree.feature.size, own] = dense(tree.value)
-    return value
-
-
-def _ranges(rows: sp.csr_array, tree: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return the least and the largest value of each tree in each column, tree by tree.
-
-    ``tree`` has the tree of each of ``rows``. Columns, returned first, in which a tree has zeros
-    alone are left out.
-    """
-    width = rows.shape[1]
-    key = np.repeat(tree, np.diff(rows.indptr)) * width + rows.indices
-    order = np.argsort(key, kind="stable")
-    key, values = key[order], rows.data[order]
-    starts = np.flatnonzero(np.diff(key, prepend=-1))
-    found = key[starts]
-    # rows that store nothing there are zero
-    some = np.diff(starts, append=key.size) < np.bincount(tree)[found // width]
-    least, most = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
-    zero = np.where(some, 0.0, np.inf)
-    return found % width, np.minimum(least, zero), np.maximum(most, -zero)

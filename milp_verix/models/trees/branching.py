@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 
 from milp_verix.base.errors import UnsupportedOperatorError
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dense
-from verix_encodings.kinds.tree_ensemble import Tree
+from verix_encodings.kinds.tree import Tree
 
 
 def last_left(threshold: ArrayLike, *, strict: bool = False) -> FloatArray:
@@ -82,9 +82,8 @@ class Words:
 class Branching:
     """One tree: ``x[feature] <= threshold`` goes left, but for nodes in ``sides``.
 
-    ``feature`` is -1 at leaves; all arrays have an entry for each node, ``value`` a row, which is
-    of the score ``column`` alone if there is one; node 0 is the root. ``missing_left`` says where a
-    missing value goes.
+    ``feature`` is -1 at leaves; all arrays have an entry for each node, ``value`` a row for
+    ``scores``; node 0 is the root. ``missing_left`` says where a missing value goes.
     """
 
     feature: IntArray
@@ -94,7 +93,7 @@ class Branching:
     value: Matrix
     missing_left: BoolArray
     sides: Mapping[int, Sides | Words] = field(default_factory=dict)
-    column: int | None = None
+    scores: slice = field(default_factory=lambda: slice(None))
 
 
 def as_thresholds(tree: Branching) -> Tree:
@@ -103,7 +102,7 @@ def as_thresholds(tree: Branching) -> Tree:
     Raises ``UnsupportedOperatorError`` where it would have more than 200,000 nodes.
     """
     if not tree.sides:
-        return Tree(tree.feature, tree.threshold, tree.left, tree.right, tree.value, tree.column)
+        return Tree(tree.feature, tree.threshold, tree.left, tree.right, tree.value, tree.scores)
     return _Unfolded(tree).result()
 
 
@@ -131,7 +130,7 @@ class _Unfolded:
             children[:, 0],
             children[:, 1],
             self._tree.value[np.array(self._origin)],
-            self._tree.column,
+            self._tree.scores,
         )
 
     def _build(self, node: int, known: _Known) -> int:
@@ -252,5 +251,5 @@ def largest_values(trees: Sequence[Tree | Branching], scores: int) -> FloatArray
         return np.asarray(np.sum([*each, np.zeros(1)], axis=0))
     total = np.zeros(scores)
     for tree, largest in zip(trees, each, strict=True):
-        total[slice(None) if tree.column is None else tree.column] += largest
+        total[tree.scores] += largest
     return total

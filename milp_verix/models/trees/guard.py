@@ -11,19 +11,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import ModelError, refusing
 from milp_verix.models.trees.registry import ReadTrees, ranks_of
 from milp_verix.models.trees.tree_network import TreeNetwork
-from verix_encodings.arrays import (
-    FloatArray,
-    IntArray,
-    Matrix,
-    entries_of,
-    numbers_in,
-    relative_error,
-)
+from verix_encodings.arrays import FloatArray, IntArray, Matrix, relative_error
+from verix_encodings.kinds.tree import numbers_in
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network.network import Network
 
@@ -97,16 +92,15 @@ def _content_hash(read: ReadTrees, node: TreeEnsemble) -> str:
 
 
 def _blocks(part: Matrix) -> Iterator[NDArray[Any]]:
-    """Yield the rows of ``part`` as a dense array; those of a sparse matrix some at a time."""
+    """Yield ``part`` as dense arrays of the same bits; the rows of a sparse one some at a time."""
     if isinstance(part, np.ndarray):
         yield np.ascontiguousarray(part)
         return
+    # as numbers, entries would lose the sign of -0.0
+    bits = sp.csr_array((part.data.view(np.int64), part.indices, part.indptr), shape=part.shape)
     step = max(1, _BLOCK // part.shape[1])
     for start in range(0, part.shape[0], step):
-        rows, columns, numbers = entries_of(part[start : start + step])
-        block = np.zeros((min(step, part.shape[0] - start), part.shape[1]))
-        block[rows, columns] = numbers
-        yield block
+        yield bits[start : start + step].toarray()
 
 
 def require_equal(model: TreeNetwork, points: FloatArray | None = None) -> None:

@@ -21,7 +21,7 @@ from milp_verix.models.loaded_model import KnownFacts, LoadedModel
 from milp_verix.models.trees.branching import Branching
 from milp_verix.models.trees.model_files import beginning_of
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.kinds.tree_ensemble import Tree
+from verix_encodings.kinds.tree import Tree
 
 Link: TypeAlias = Literal["identity", "softmax", "sigmoid", "largest"]
 

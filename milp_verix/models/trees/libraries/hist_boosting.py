@@ -180,7 +180,7 @@ def _branching(
         left=nodes["left"].astype(np.intp),
         right=nodes["right"].astype(np.intp),
         value=np.where(leaf, nodes["value"], 0.0)[:, None],
-        column=score,
+        scores=slice(score, score + 1),
         missing_left=nodes["missing_go_to_left"].astype(bool),
         sides=sides,
     )

@@ -202,7 +202,7 @@ def _branching(fields: Mapping[str, str], output: int, divided: int) -> Branchin
         left=np.concatenate([left, nowhere]),
         right=np.concatenate([right, nowhere]),
         value=(values / divided)[:, None],
-        column=output,
+        scores=slice(output, output + 1),
         missing_left=np.concatenate([_missing_left(kinds, thresholds), np.zeros(leaves, bool)]),
         sides=_sides(kinds, thresholds, fields),
     )

@@ -24,7 +24,8 @@ from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.trees.branching import Branching, as_thresholds, largest_values, last_left
 from milp_verix.models.trees.registry import BOOSTED, SINGLE, ReadTrees, one_row_each, ranks_of
-from verix_encodings.arrays import FloatArray, IntArray, relative_error, thinned
+from verix_encodings.arrays import FloatArray, IntArray, dense, relative_error
+from verix_encodings.kinds.tree import numbers_in, thinned
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +87,24 @@ def _fitted(model: Any) -> bool:
 def _averaged(model: Any, classifier: bool) -> ReadTrees:
     """Read a tree or a forest: the mean of its trees."""
     members = [model] if name_of(model) in SINGLE else list(model.estimators_)
-    count, size = len(members), members[0].tree_.value.shape[2]
-    # ranks are exact, and order all classes as the shares do; equal shares have one rank
-    ranked = classifier and count == 1
-    # a regressor's scores are its values
-    divisor, divided = (float(count), 1) if classifier else (1.0, count)
-    whole = size * sum(member.tree_.node_count for member in members)
-    trees = [_tree(member.tree_, divided, whole, ranked=ranked) for member in members]
-    votes = ranked or (classifier and all(map(_votes, trees)))
+    trees = [_tree(member.tree_) for member in members]
+    count = len(trees)
+    size = trees[0].value.shape[1]
+    divisor, link = float(count), "identity"
+    if classifier and count == 1:
+        # ranks are exact, and order all classes as the shares do; equal shares have one rank
+        trees, link = [replace(trees[0], value=ranks_of(dense(trees[0].value)))], "largest"
+    if not classifier:
+        # a regressor's scores are its values
+        trees = [replace(tree, value=tree.value / count) for tree in trees]
+        divisor = 1.0
+    leaves = np.concatenate([numbers_in(tree.value[tree.feature < 0]) for tree in trees])
+    votes = link == "largest" or (classifier and bool(np.isin(leaves, (0.0, 1.0)).all()))
     rounding = np.zeros(size)
     if not votes:  # the sum and the division; equal sums give equal quotients
-        each = (np.abs(member.tree_.value[:, 0, :]).max(axis=0) for member in members)
-        rounding = relative_error(count + 2) * np.sum([one / divided for one in each], axis=0)
+        each = [np.abs(one.tree_.value[:, 0, :]).max(axis=0) for one in members]
+        scaled = np.stack(each) / (count / divisor)
+        rounding = relative_error(count + 2) * scaled.sum(axis=0)
     return _parts(
         model,
         trees,
@@ -105,7 +112,7 @@ def _averaged(model: Any, classifier: bool) -> ReadTrees:
         rounding,
         "predict_proba" if classifier else "predict",
         divisor=divisor,
-        link="largest" if ranked else "identity",
+        link=link,
     )
 
 
@@ -123,16 +130,17 @@ def _boosted(model: Any) -> ReadTrees:
     for stage in model.estimators_:
         for k, member in enumerate(stage):
             tree = _tree(member.tree_)
-            trees.append(replace(tree, value=model.learning_rate * tree.value, column=k))
+            trees.append(
+                replace(tree, value=model.learning_rate * tree.value, scores=slice(k, k + 1))
+            )
     each = [np.abs(tree.value).max(axis=0) for tree in trees]
     # one score is rounded in pairs
     sums = np.sum(each, axis=0) if scores == 1 else largest_values(trees, scores)
-    largest = np.abs(base) + sums
     return _parts(
         model,
         trees,
         base,
-        relative_error(len(model.estimators_) + 2) * largest,
+        relative_error(len(model.estimators_) + 2) * (np.abs(base) + sums),
         "decision_function" if classifier else "predict",
         upper_at_tie=classifier,
     )
@@ -162,27 +170,15 @@ def _parts(
     )
 
 
-def _votes(tree: Branching) -> bool:
-    """Return whether each leaf's shares are 0 and 1."""
-    value = tree.value
-    shares = value[tree.feature < 0] if isinstance(value, np.ndarray) else value.data
-    return bool(((shares == 0.0) | (shares == 1.0)).all())
-
-
-def _tree(stored: Any, divided: int = 1, whole: int = 0, *, ranked: bool = False) -> Branching:
-    """Return a tree of scikit-learn in the normal form; values have shape (n, m).
-
-    They are ``divided``, or ``ranked`` among those of their leaf; all trees have ``whole`` of them.
-    """
+def _tree(stored: Any) -> Branching:
+    """Return a tree of scikit-learn in the normal form; values have shape (n, m)."""
     leaf = stored.children_left < 0
-    value = np.asarray(stored.value[:, 0, :], dtype=np.float64)
-    value = ranks_of(value) if ranked else value if divided == 1 else value / divided
     places = np.arange(stored.node_count)
     return Branching(
         np.where(leaf, -1, stored.feature).astype(np.intp),
         np.where(leaf, np.inf, last_left(stored.threshold)),
         np.where(leaf, places, stored.children_left).astype(np.intp),
         np.where(leaf, places, stored.children_right).astype(np.intp),
-        thinned(value, np.flatnonzero(leaf), whole),
+        thinned(np.asarray(stored.value[:, 0, :], dtype=np.float64), leaf),
         np.asarray(stored.missing_go_to_left, dtype=bool),
     )

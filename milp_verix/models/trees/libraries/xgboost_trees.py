@@ -263,7 +263,7 @@ def _branching(tree: Mapping[str, Any], weight: float, group: int) -> Branching:
         left=left,
         right=np.asarray(tree["right_children"], dtype=np.int64),
         value=values[:, None],
-        column=group,
+        scores=slice(group, group + 1),
         missing_left=np.asarray(tree["default_left"], dtype=bool) & inner,
         sides=_sides(tree),
     )
