@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dense, placed
 
-MOST_DENSE = 2**24
-"""Entries, 128 MB, up to which rows are dense."""
+MOST_DENSE = 2**22
+"""Entries, 32 MB, up to which rows are dense."""
 _SEVERAL = 64
 """Trees of a size at which rows may be sparse that are large together."""
 

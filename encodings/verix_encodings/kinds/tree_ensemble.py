@@ -28,6 +28,9 @@ from verix_encodings.kinds.tree import Tree, joined, numbers_in, product, sums_o
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries
 
+_MOST_ENTRIES = 2**23
+"""Values of leaves, 64 MB, up to which those of all boxes or points are taken at once."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeEnsemble(OneSource):
@@ -156,11 +159,10 @@ class TreeEnsemble(OneSource):
         x = values[self.source]
         flat = x.ndim == 1
         at = self.leaves_at(x[:, None] if flat else x)
-        rows = self.value_of
-        if isinstance(rows, np.ndarray):
-            sums = rows[at].sum(axis=0)
+        if self._is_large(at.size):
+            sums = np.stack([self.value_of[leaves].sum(axis=0) for leaves in at.T])
         else:
-            sums = np.stack([rows[leaves].sum(axis=0) for leaves in at.T])
+            sums = dense(self.value_of)[at].sum(axis=0)
         total = self.base[:, None] + sums.T
         return np.asarray(total[:, 0] if flat else total)
 
@@ -169,21 +171,37 @@ class TreeEnsemble(OneSource):
         lower, upper = of(self.source)
         boxes = np.atleast_2d(lower), np.atleast_2d(upper)
         count, trees = boxes[0].shape[0], self.tree_count
-        shape = (count, trees, self.base.size)
-        least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
-        box, tree, leaf = self.reachable(*boxes)
-        if trees and leaf.size:
-            key = box * trees + tree
-            by_tree = np.argsort(key, kind="stable")
-            starts = np.flatnonzero(np.diff(key[by_tree], prepend=-1))
-            found, values = key[by_tree[starts]], dense(self.value_of[leaf[by_tree]])
-            flat = -1, self.base.size
-            least.reshape(flat)[found] = np.minimum.reduceat(values, starts, axis=0)
-            most.reshape(flat)[found] = np.maximum.reduceat(values, starts, axis=0)
-        reach = np.maximum(np.abs(least), np.abs(most)).sum(axis=1) + np.abs(self.base)
-        off = self.error + relative_error(trees + 2) * (reach + self.error)
-        low, high = self.base + least.sum(axis=1) - off, self.base + most.sum(axis=1) + off
+        if self._is_large(count * trees):
+            ends = np.array([self._ends(*box) for box in zip(*boxes, strict=True)])
+            low, high, reach = np.swapaxes(ends, 0, 1)
+        else:
+            shape = (count, trees, self.base.size)
+            least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
+            box, tree, leaf = self.reachable(*boxes)
+            if trees and leaf.size:
+                by_tree = np.argsort(key := box * trees + tree, kind="stable")
+                starts = np.flatnonzero(np.diff(key[by_tree], prepend=-1))
+                found, values = key[by_tree[starts]], dense(self.value_of[leaf[by_tree]])
+                flat = -1, self.base.size
+                least.reshape(flat)[found] = np.minimum.reduceat(values, starts, axis=0)
+                most.reshape(flat)[found] = np.maximum.reduceat(values, starts, axis=0)
+            reach = np.maximum(np.abs(least), np.abs(most)).sum(axis=1)
+            low, high = least.sum(axis=1), most.sum(axis=1)
+        off = self.error + relative_error(trees + 2) * (reach + np.abs(self.base) + self.error)
+        low, high = self.base + low - off, self.base + high + off
         return low.reshape(*lower.shape[:-1], -1), high.reshape(*lower.shape[:-1], -1)
+
+    def _ends(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the sums of the ends of each tree's values in one box, :func:`.sums_of_ends`."""
+        _, tree, leaf = self.reachable(lower[None, :], upper[None, :])
+        by_tree = np.argsort(tree, kind="stable")
+        starts = np.flatnonzero(np.diff(tree[by_tree], prepend=-1))
+        return sums_of_ends(self.value_of[leaf[by_tree]], starts)
+
+    def _is_large(self, leaves: int) -> bool:
+        """Return whether values of so many leaves, but those of one score, are not taken at once."""
+        dense_ones = isinstance(self.value_of, np.ndarray)
+        return not dense_ones or leaves * (self.base.size - 1) > _MOST_ENTRIES
 
     def reachable(
         self, lower: FloatArray, upper: FloatArray

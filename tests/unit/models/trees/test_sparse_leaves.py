@@ -10,7 +10,7 @@ from milp_verix import Problem, certify, load_network
 from milp_verix.models.trees.tree_network import TreeNetwork
 from tests.support.tree_models import Array
 from verix_encodings.arrays import dense
-from verix_encodings.kinds import tree
+from verix_encodings.kinds import tree, tree_ensemble
 from verix_encodings.kinds.tree import Tree
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 
@@ -76,6 +76,9 @@ def test_sparse_leaves_give_the_answers_of_dense_ones(
     model = MODELS[name]().fit(X, y)
     read, told = answers(model, X[0])
     assert isinstance(read.ensemble.value_of, np.ndarray)
+    with monkeypatch.context() as some_at_a_time:
+        some_at_a_time.setattr(tree_ensemble, "_MOST_ENTRIES", 0)
+        assert answers(model, X[0])[1] == told
     monkeypatch.setattr(tree, "MOST_DENSE", 0)
     thin, same = answers(model, X[0])
     assert not isinstance(thin.ensemble.value_of, np.ndarray)
