@@ -199,7 +199,7 @@ class TreeEnsemble(OneSource):
         return sums_of_ends(self.value_of[leaf[by_tree]], starts)
 
     def _is_large(self, leaves: int) -> bool:
-        """Return whether values of so many leaves, but those of one score, are not taken at once."""
+        """Return whether values of so many leaves are taken some at a time; never one score."""
         dense_ones = isinstance(self.value_of, np.ndarray)
         return not dense_ones or leaves * (self.base.size - 1) > _MOST_ENTRIES
 
