@@ -51,7 +51,7 @@ class ReadTrees:
     """A model of a library: its trees, and how they lead to a prediction.
 
     Attributes:
-        trees: the trees, in the normal form of :class:`~verix_encodings.kinds.Tree`:
+        trees: the trees, in the normal form of :class:`~verix_encodings.kinds.tree.Tree`:
             ``x <= threshold`` in float64 (:func:`~milp_verix.models.trees.branching.last_left`).
             Values of leaves are exact, as far as float64 holds them; a factor such as a learning
             rate is multiplied into them, and its rounding counted in ``rounding``.
