@@ -40,8 +40,9 @@ from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.results.records.explanation import Explanation
 from verix_checker.forms import Form
 from verix_checker.trees import TreeClaim
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, relative_error
 from verix_encodings.kinds.leaf_boxes import Cells, LeafBoxes, cells_of
+from verix_encodings.kinds.tree import entries_of, numbers_in
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 
 _MOST_LEAVES = 200_000
@@ -59,18 +60,21 @@ def trees_file(network: TreeNetwork) -> bytes:
     if network.step and not trees.error.any():
         single = "upper" if network.upper_at_tie else "lower"
         tied = single if trees.base.size == 1 else "first"
+    scores: list[dict[str, Any]] = [{} for _ in range(trees.feature.size)]
+    for at, k, value in zip(*(part.tolist() for part in entries_of(trees.value_of)), strict=True):
+        scores[at] |= {str(k): exact(value)} if value else {}
     data = {
         "inputs": network.input_size,
         "base": list(map(exact, trees.base.tolist())),
         "rounding": list(map(exact, trees.error.tolist())),
         "ties": tied,
-        "trees": [_nodes(trees, root) for root in trees.roots.tolist()],
+        "trees": [_nodes(trees, root, scores) for root in trees.roots.tolist()],
     }
     return json.dumps(data, separators=(",", ":")).encode()
 
 
-def _nodes(trees: TreeEnsemble, root: int) -> list[Any]:
-    """Return the nodes of a tree, each before its children."""
+def _nodes(trees: TreeEnsemble, root: int, scores: list[dict[str, Any]]) -> list[Any]:
+    """Return the nodes of a tree, each before its children; ``scores`` are those of leaves."""
     nodes: list[Any] = []
     places, open_ = count(1), [(root, 0)]
     while open_:
@@ -79,8 +83,7 @@ def _nodes(trees: TreeEnsemble, root: int) -> list[Any]:
             at = int((trees.left if trees.threshold[at] > 0 else trees.right)[at])
         nodes += [None] * (place + 1 - len(nodes))
         if trees.feature[at] < 0:
-            values = enumerate(trees.value_of[at].tolist())
-            nodes[place] = {str(k): exact(value) for k, value in values if value}
+            nodes[place] = scores[at]
             continue
         left, right = next(places), next(places)
         nodes[place] = [int(trees.feature[at]), exact(float(trees.threshold[at])), left, right]
@@ -109,7 +112,7 @@ def cases_of(claim: TreeClaim, trees: TreeEnsemble, deadline: Deadline) -> list[
 
 
 def _weighed(
-    claim: TreeClaim, margin: Form, scores: FloatArray, tree: IntArray
+    claim: TreeClaim, margin: Form, scores: Matrix, tree: IntArray
 ) -> tuple[FloatArray, float]:
     """Return what leaves with ``scores``, (N, m), add to a margin, and what it may add up to."""
     net = claim.net
@@ -301,7 +304,7 @@ def _claim(explanation: Explanation, network: TreeNetwork, model: bytes) -> dict
     del claim["output"]
     trees = network.ensemble
     inner = trees.feature >= 0
-    numbers = (trees.threshold[inner], trees.value_of, trees.base, trees.error)
+    numbers = (trees.threshold[inner], numbers_in(trees.value_of), trees.base, trees.error)
     bits = max(question_bits(explanation), *map(bits_of, numbers))
     found = {"sha256": hashlib.sha256(model).hexdigest(), "source": explanation.model.sha256}
     return {**claim, **found, "bits": bits + 1}  # whole numbers are split at halves

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from verix_encodings.kinds.tree_ensemble import Tree
+from verix_encodings.kinds.tree import Tree
 
 Array = NDArray[np.float64]
 Made = tuple[Any, Array]
@@ -126,7 +126,7 @@ def leaf_sums(trees: Sequence[Tree], base: Array, x: Array) -> Array:
         while tree.feature[node] >= 0:
             left = x[tree.feature[node]] <= tree.threshold[node]
             node = int((tree.left if left else tree.right)[node])
-        total += tree.value[node]
+        total[tree.scores] += tree.value[node]
     return total
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import FloatArray, IntArray, relative_error
+from verix_encodings.arrays import FloatArray, IntArray, Matrix, relative_error
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions
@@ -40,7 +40,7 @@ class Splits:
     """
 
     tree: IntArray
-    value: FloatArray
+    value: Matrix
     feature: IntArray
     threshold: FloatArray
     first: IntArray

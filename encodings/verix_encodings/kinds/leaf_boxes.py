@@ -189,14 +189,6 @@ class LeafBoxes:
             np.minimum(self.hi[kept], most).astype(self.hi.dtype),
         )
 
-    def highest(self, values: FloatArray) -> FloatArray:
-        """Return the sum of the largest value of each tree, for each column of ``values``, (N, m).
-
-        It is rounded like any sum of so many numbers.
-        """
-        starts = np.flatnonzero(np.diff(self.tree, prepend=-1))
-        return np.asarray(np.maximum.reduceat(values, starts, axis=0).sum(axis=0))
-
     def only(self, rows: IntArray) -> "LeafBoxes":
         """Return the leaves at these ascending places."""
         parts = (self.tree, self.leaf, self.lo, self.hi)

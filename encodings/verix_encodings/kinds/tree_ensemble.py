@@ -20,29 +20,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from verix_encodings.arrays import FloatArray, IntArray, Matrix, frozen, relative_error
+from verix_encodings.arrays import FloatArray, IntArray, Matrix, dense, frozen, relative_error
 from verix_encodings.blocks.tree_ensemble import Splits, tree_ensemble_rows
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, never
 from verix_encodings.kinds.node import EncodingContext, Node, OneSource, Ranges, Rounded
+from verix_encodings.kinds.tree import Tree, joined, numbers_in, product, sums_of_ends
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tree:
-    """A decision tree with ``n`` nodes; node 0 is the root.
-
-    ``feature``, shape (n,), is -1 for a leaf. An inner node ``i`` sends ``x`` to the node
-    ``left[i]`` where ``x[feature[i]] <= threshold[i]``, else to ``right[i]``. ``value``, (n, m), is
-    what a leaf adds to each score; that of inner nodes does not count. Every node but the root has
-    one parent.
-    """
-
-    feature: IntArray
-    threshold: FloatArray
-    left: IntArray
-    right: IntArray
-    value: FloatArray
+_MOST_ENTRIES = 2**23
+"""Values of leaves, 64 MB, up to which those of all boxes or points are taken at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,8 +38,9 @@ class TreeEnsemble(OneSource):
 
     ``feature``, ``threshold``, ``left``, ``right``, ``value`` are those of the trees one after the
     other, with the numbers of nodes counted through; ``roots``, shape (T,), are the trees' first
-    nodes. ``base`` has shape (m,), and the model that runs computes within ``error``, (m,), of the
-    sum in real arithmetic, of sources that are within ``blur``. Built by :meth:`of`.
+    nodes. ``value_of``, (n, m), may be sparse, see :mod:`verix_encodings.kinds.tree`. ``base`` has
+    shape (m,), and the model that runs computes within ``error``, (m,), of the sum in real
+    arithmetic, of sources that are within ``blur``. Built by :meth:`of`.
     """
 
     plural: ClassVar[str] = "trees' scores"
@@ -65,7 +53,7 @@ class TreeEnsemble(OneSource):
     threshold: FloatArray
     left: IntArray
     right: IntArray
-    value_of: FloatArray
+    value_of: Matrix
     base: FloatArray
     error: FloatArray
     blur: float = field(default=0.0, kw_only=True)
@@ -93,26 +81,26 @@ class TreeEnsemble(OneSource):
         starts = np.cumsum([0, *sizes])
         none = np.zeros(0, dtype=np.intp)
 
-        def joined(parts: Sequence[IntArray]) -> IntArray:
+        def counted(parts: Sequence[IntArray]) -> IntArray:
             return np.concatenate([none, *parts]).astype(np.int32)
 
-        feature = joined([tree.feature for tree in trees])
+        feature = counted([tree.feature for tree in trees])
         inner = feature >= 0
         places = np.arange(starts[-1], dtype=np.int32)
-        left = joined([t.left + s for t, s in zip(trees, starts, strict=False)])
-        right = joined([t.right + s for t, s in zip(trees, starts, strict=False)])
+        left = counted([t.left + s for t, s in zip(trees, starts, strict=False)])
+        right = counted([t.right + s for t, s in zip(trees, starts, strict=False)])
         left, right = np.where(inner, left, places), np.where(inner, right, places)
         threshold = np.concatenate([np.zeros(0), *(tree.threshold for tree in trees)])
-        value = np.concatenate([np.zeros((0, base.size)), *(tree.value for tree in trees)])
-        if value.shape != (starts[-1], base.size):
-            raise ValueError(f"the values of leaves have shape {value.shape}")
+        value = joined(trees, base.size)
         # a child stands in its parent's tree
         ends = np.repeat(starts[1:], sizes)
         for child in (left, right):
             if np.any(child < np.repeat(starts[:-1], sizes)) or np.any(child >= ends):
                 raise ValueError("a node of a tree has a child outside of it")
-        if not np.isfinite(value).all() or np.isnan(threshold).any():
+        if not np.isfinite(numbers_in(value)).all() or np.isnan(threshold).any():
             raise ValueError("a tree has a value that is no finite number")
+        if isinstance(value, np.ndarray):
+            value[inner] = 0.0
         node = cls(
             source,
             starts[:-1].astype(np.intp),
@@ -120,7 +108,7 @@ class TreeEnsemble(OneSource):
             np.where(inner, threshold, np.inf),
             left,
             right,
-            np.where(inner[:, None], 0.0, value),
+            value,
             base,
             frozen(np.broadcast_to(error, base.shape)),
             blur=blur,
@@ -171,7 +159,11 @@ class TreeEnsemble(OneSource):
         x = values[self.source]
         flat = x.ndim == 1
         at = self.leaves_at(x[:, None] if flat else x)
-        total = self.base[:, None] + self.value_of[at].sum(axis=0).T
+        if self._is_large(at.size):
+            sums = np.stack([self.value_of[leaves].sum(axis=0) for leaves in at.T])
+        else:
+            sums = dense(self.value_of)[at].sum(axis=0)
+        total = self.base[:, None] + sums.T
         return np.asarray(total[:, 0] if flat else total)
 
     def enclosure(self, of: Ranges) -> Range:
@@ -179,21 +171,37 @@ class TreeEnsemble(OneSource):
         lower, upper = of(self.source)
         boxes = np.atleast_2d(lower), np.atleast_2d(upper)
         count, trees = boxes[0].shape[0], self.tree_count
-        shape = (count, trees, self.base.size)
-        least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
-        box, tree, leaf = self.reachable(*boxes)
-        if trees and leaf.size:
-            key = box * trees + tree
-            by_tree = np.argsort(key, kind="stable")
-            starts = np.flatnonzero(np.diff(key[by_tree], prepend=-1))
-            found, values = key[by_tree[starts]], self.value_of[leaf[by_tree]]
-            flat = -1, self.base.size
-            least.reshape(flat)[found] = np.minimum.reduceat(values, starts, axis=0)
-            most.reshape(flat)[found] = np.maximum.reduceat(values, starts, axis=0)
-        reach = np.maximum(np.abs(least), np.abs(most)).sum(axis=1) + np.abs(self.base)
-        off = self.error + relative_error(trees + 2) * (reach + self.error)
-        low, high = self.base + least.sum(axis=1) - off, self.base + most.sum(axis=1) + off
+        if self._is_large(count * trees):
+            ends = np.array([self._ends(*box) for box in zip(*boxes, strict=True)])
+            low, high, reach = np.swapaxes(ends, 0, 1)
+        else:
+            shape = (count, trees, self.base.size)
+            least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
+            box, tree, leaf = self.reachable(*boxes)
+            if trees and leaf.size:
+                by_tree = np.argsort(key := box * trees + tree, kind="stable")
+                starts = np.flatnonzero(np.diff(key[by_tree], prepend=-1))
+                found, values = key[by_tree[starts]], dense(self.value_of[leaf[by_tree]])
+                flat = -1, self.base.size
+                least.reshape(flat)[found] = np.minimum.reduceat(values, starts, axis=0)
+                most.reshape(flat)[found] = np.maximum.reduceat(values, starts, axis=0)
+            reach = np.maximum(np.abs(least), np.abs(most)).sum(axis=1)
+            low, high = least.sum(axis=1), most.sum(axis=1)
+        off = self.error + relative_error(trees + 2) * (reach + np.abs(self.base) + self.error)
+        low, high = self.base + low - off, self.base + high + off
         return low.reshape(*lower.shape[:-1], -1), high.reshape(*lower.shape[:-1], -1)
+
+    def _ends(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the sums of the ends of each tree's values in one box, :func:`.sums_of_ends`."""
+        _, tree, leaf = self.reachable(lower[None, :], upper[None, :])
+        by_tree = np.argsort(tree, kind="stable")
+        starts = np.flatnonzero(np.diff(tree[by_tree], prepend=-1))
+        return sums_of_ends(self.value_of[leaf[by_tree]], starts)
+
+    def _is_large(self, leaves: int) -> bool:
+        """Return whether values of so many leaves are taken some at a time; never one score."""
+        dense_ones = isinstance(self.value_of, np.ndarray)
+        return not dense_ones or leaves * (self.base.size - 1) > _MOST_ENTRIES
 
     def reachable(
         self, lower: FloatArray, upper: FloatArray
@@ -226,9 +234,8 @@ class TreeEnsemble(OneSource):
         if not self.tree_count:
             return np.abs(self.base)
         if not self._reach:  # values of leaves may be gigabytes
-            most = np.maximum.reduceat(self.value_of, self.roots, axis=0)
-            largest = np.maximum(most, -np.minimum.reduceat(self.value_of, self.roots, axis=0))
-            self._reach.append(frozen((np.abs(self.base) + largest.sum(axis=0)) * (1 + 1e-9)))
+            _, _, largest = sums_of_ends(self.value_of, self.roots)
+            self._reach.append(frozen((np.abs(self.base) + largest) * (1 + 1e-9)))
         return self._reach[0]
 
     def followed(self, matrix: Matrix, bias: FloatArray, error: FloatArray) -> "TreeEnsemble":
@@ -238,7 +245,7 @@ class TreeEnsemble(OneSource):
         off = weight @ (self.error + gamma * self.magnitude) + gamma * np.abs(bias) + error
         return replace(
             self,
-            value_of=np.asarray((matrix @ self.value_of.T).T),
+            value_of=product(self.value_of, matrix),
             base=frozen(matrix @ self.base + bias),
             error=frozen(off),
         )

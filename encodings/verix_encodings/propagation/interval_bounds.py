@@ -24,6 +24,7 @@ from verix_encodings.arrays import BoolArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Bounds, Interval, Region
 from verix_encodings.kinds.leaf_boxes import cells_of
 from verix_encodings.kinds.node import Cut, Node
+from verix_encodings.kinds.tree import sums_of_ends
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network.network import Network
 
@@ -74,8 +75,8 @@ def leaf_bounds(network: Network, region: Region, integral: BoolArray | None = N
         return interval_bounds(network, region)
     box = region.box
     boxes = cells_of(trees, network.input_size, integral).reached(box.lower, box.upper)
-    values = trees.value_of[boxes.leaf]
-    high, low = boxes.highest(values), -boxes.highest(-values)
+    starts = np.flatnonzero(np.diff(boxes.tree, prepend=-1))
+    low, high, _ = sums_of_ends(trees.value_of[boxes.leaf], starts)
     off = trees.error + relative_error(trees.tree_count + 2) * (trees.magnitude + trees.error)
     return box, Interval(trees.base + low - off, trees.base + high + off)
 

@@ -30,7 +30,7 @@ from milp_verix.models.trees.branching import (
 from milp_verix.models.trees.registry import ReadTrees, Runner, reader_of
 from milp_verix.models.trees.table_columns import TableColumns
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.kinds.tree_ensemble import Tree
+from verix_encodings.kinds.tree import Tree
 
 
 class Conditions:

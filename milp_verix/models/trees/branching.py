@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from milp_verix.base.errors import UnsupportedOperatorError
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.kinds.tree_ensemble import Tree
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dense
+from verix_encodings.kinds.tree import Tree
 
 
 def last_left(threshold: ArrayLike, *, strict: bool = False) -> FloatArray:
@@ -82,17 +82,18 @@ class Words:
 class Branching:
     """One tree: ``x[feature] <= threshold`` goes left, but for nodes in ``sides``.
 
-    ``feature`` is -1 at leaves; all arrays have an entry for each node, ``value`` a row; node 0 is
-    the root. ``missing_left`` says where a missing value goes.
+    ``feature`` is -1 at leaves; all arrays have an entry for each node, ``value`` a row for
+    ``scores``; node 0 is the root. ``missing_left`` says where a missing value goes.
     """
 
     feature: IntArray
     threshold: FloatArray
     left: IntArray
     right: IntArray
-    value: FloatArray
+    value: Matrix
     missing_left: BoolArray
     sides: Mapping[int, Sides | Words] = field(default_factory=dict)
+    scores: slice = field(default_factory=lambda: slice(None))
 
 
 def as_thresholds(tree: Branching) -> Tree:
@@ -101,7 +102,7 @@ def as_thresholds(tree: Branching) -> Tree:
     Raises ``UnsupportedOperatorError`` where it would have more than 200,000 nodes.
     """
     if not tree.sides:
-        return Tree(tree.feature, tree.threshold, tree.left, tree.right, tree.value)
+        return Tree(tree.feature, tree.threshold, tree.left, tree.right, tree.value, tree.scores)
     return _Unfolded(tree).result()
 
 
@@ -129,6 +130,7 @@ class _Unfolded:
             children[:, 0],
             children[:, 1],
             self._tree.value[np.array(self._origin)],
+            self._tree.scores,
         )
 
     def _build(self, node: int, known: _Known) -> int:
@@ -231,13 +233,6 @@ def reached(left: IntArray, right: IntArray, told: str) -> IntArray:
     return np.concatenate(found)
 
 
-def in_column(values: FloatArray, column: int, columns: int) -> FloatArray:
-    """Return ``values``, shape (n,), as one column among zeros, shape (n, columns)."""
-    placed = np.zeros((len(values), columns))
-    placed[:, column] = values
-    return placed
-
-
 _UNIT = 2.0**-24
 
 
@@ -249,7 +244,12 @@ def single_precision(operations: int) -> float:
     return operations * _UNIT / (1.0 - operations * _UNIT) * (1.0 + 1e-9)
 
 
-def largest_values(trees: Sequence[Tree], scores: int) -> FloatArray:
+def largest_values(trees: Sequence[Tree | Branching], scores: int) -> FloatArray:
     """Return the sum over trees of the largest magnitude of a leaf's value, shape (scores,)."""
-    each = [np.abs(tree.value).max(axis=0) for tree in trees]
-    return np.asarray(np.sum([*each, np.zeros(scores)], axis=0))
+    each = [np.abs(numbers).max(axis=0) for numbers in (dense(tree.value) for tree in trees)]
+    if scores == 1:  # rounded in pairs
+        return np.asarray(np.sum([*each, np.zeros(1)], axis=0))
+    total = np.zeros(scores)
+    for tree, largest in zip(trees, each, strict=True):
+        total[tree.scores] += largest
+    return total

@@ -7,20 +7,25 @@ reader has declared, and by ours; a class may not differ where scores decide it.
 """
 
 import hashlib
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import ModelError, refusing
 from milp_verix.models.trees.registry import ReadTrees, ranks_of
 from milp_verix.models.trees.tree_network import TreeNetwork
-from verix_encodings.arrays import FloatArray, IntArray, relative_error
+from verix_encodings.arrays import FloatArray, IntArray, Matrix, relative_error
+from verix_encodings.kinds.tree import numbers_in
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network.network import Network
 
 _THRESHOLDS = 128
 _RANDOM = 64
 _SPREAD = 1.0
+_BLOCK = 2**17
 
 
 def tree_network(read: ReadTrees) -> TreeNetwork:
@@ -62,7 +67,7 @@ def exact_step(node: TreeEnsemble) -> float:
 
     0 where sums may be rounded.
     """
-    numbers = np.concatenate([node.value_of.reshape(-1), node.base])
+    numbers = np.concatenate([numbers_in(node.value_of), node.base])
     numbers = numbers[numbers != 0]
     if not numbers.size:
         return 1.0
@@ -81,8 +86,21 @@ def _content_hash(read: ReadTrees, node: TreeEnsemble) -> str:
         hashed.update(read.before.content_sha256.encode())
     parts = (node.roots, node.feature, node.threshold, node.left, node.right, node.value_of)
     for part in (*parts, node.base, node.error):
-        hashed.update(np.ascontiguousarray(part).tobytes())
+        for block in _blocks(part):
+            hashed.update(block.reshape(-1).data)
     return hashed.hexdigest()
+
+
+def _blocks(part: Matrix) -> Iterator[NDArray[Any]]:
+    """Yield ``part`` as dense arrays of the same bits; the rows of a sparse one some at a time."""
+    if isinstance(part, np.ndarray):
+        yield np.ascontiguousarray(part)
+        return
+    # as numbers, entries would lose the sign of -0.0
+    bits = sp.csr_array((part.data.view(np.int64), part.indices, part.indptr), shape=part.shape)
+    step = max(1, _BLOCK // part.shape[1])
+    for start in range(0, part.shape[0], step):
+        yield bits[start : start + step].toarray()
 
 
 def require_equal(model: TreeNetwork, points: FloatArray | None = None) -> None:

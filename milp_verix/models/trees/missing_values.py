@@ -27,7 +27,8 @@ from milp_verix.models.trees.registry import Runner, reader_of
 from milp_verix.models.trees.table_columns import TableColumns
 from milp_verix.models.trees.tree_network import TreeNetwork
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.kinds.tree_ensemble import Tree, TreeEnsemble
+from verix_encodings.kinds.tree import Tree
+from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network.network import Network
 
 

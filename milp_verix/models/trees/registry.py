@@ -21,7 +21,7 @@ from milp_verix.models.loaded_model import KnownFacts, LoadedModel
 from milp_verix.models.trees.branching import Branching
 from milp_verix.models.trees.model_files import beginning_of
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.kinds.tree_ensemble import Tree
+from verix_encodings.kinds.tree import Tree
 
 Link: TypeAlias = Literal["identity", "softmax", "sigmoid", "largest"]
 
@@ -57,7 +57,7 @@ class ReadTrees:
     """A model of a library: its trees, and how they lead to a prediction.
 
     Attributes:
-        trees: the trees, in the normal form of :class:`~verix_encodings.kinds.Tree`:
+        trees: the trees, in the normal form of :class:`~verix_encodings.kinds.tree.Tree`:
             ``x <= threshold`` in float64 (:func:`~milp_verix.models.trees.branching.last_left`).
             Values of leaves are exact, as far as float64 holds them; a factor such as a learning
             rate is multiplied into them, and its rounding counted in ``rounding``.
@@ -116,7 +116,10 @@ class ReadTrees:
 
 def ranks_of(values: NDArray[np.floating]) -> FloatArray:
     """Return how many values of its row each value is above, for ``values`` of shape (n, m)."""
-    ranks: FloatArray = np.sum(values[:, None, :] < values[:, :, None], axis=2, dtype=np.float64)
+    order = np.argsort(values, axis=1)
+    ordered, ranks = np.take_along_axis(values, order, axis=1), np.zeros(values.shape)
+    above = np.where(ordered[:, 1:] > ordered[:, :-1], np.arange(1, values.shape[1]), 0)
+    np.put_along_axis(ranks, order[:, 1:], np.maximum.accumulate(above, axis=1), axis=1)
     return ranks
 
 

@@ -29,7 +29,7 @@ from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.problem.ball import Ball
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Interval
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relative_error
 from verix_encodings.kinds.leaf_boxes import Cells, LeafBoxes, cells_of
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network.network import Network
@@ -248,7 +248,7 @@ def cut_of(reach: Reach, trees: TreeEnsemble, margin: int, needed: float) -> tup
 
     A sum below the cut proves that the margin, as the model computes it, is below ``-needed``.
     """
-    values, base = trees.value_of[reach.boxes.leaf, margin], float(trees.base[margin])
+    values, base = dense(trees.value_of[reach.boxes.leaf, margin]), float(trees.base[margin])
     starts = np.flatnonzero(np.diff(reach.boxes.tree, prepend=-1))
     largest = float(np.maximum.reduceat(np.abs(values), starts).sum()) if values.size else 0.0
     off = relative_error(trees.tree_count + 4) * (largest + abs(base) + needed)
@@ -280,7 +280,7 @@ class _Asked:
 
     def __post_init__(self) -> None:
         boxes, blocks = self.reach.boxes, self.reach.blocks
-        values = self.trees.value_of[boxes.leaf, self.margin]
+        values = dense(self.trees.value_of[boxes.leaf, self.margin])
         cut, self._off = cut_of(self.reach, self.trees, self.margin, self.needed)
         self.search = LeafSearch(
             boxes, values, cut, self._take, self.reach.limit, blocks, self.every_tree

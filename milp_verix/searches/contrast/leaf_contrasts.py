@@ -18,7 +18,7 @@ from milp_verix.oracle.verdict import Effort, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.searches.contrast.change_measure import EQUAL, ChangeMeasure
 from milp_verix.searches.contrast.contrast_search import ContrastSearch
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 
 _UNDECIDED = "no input was found that satisfies the rules where a cheaper change may be"
 _MOST_LIMITS = 12
@@ -81,7 +81,7 @@ class LeafContrasts(ContrastSearch):
             once=limit is not None,
         )
         cut, _ = cut_of(reach, trees, rival, self._needed[rival])
-        values = trees.value_of[reach.boxes.leaf, rival]
+        values = dense(trees.value_of[reach.boxes.leaf, rival])
         search = LeafSearch(
             reach.boxes, values, cut, bounded.take, bounded.near, reach.blocks, keep_constant=True
         )

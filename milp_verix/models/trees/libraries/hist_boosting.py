@@ -24,7 +24,6 @@ from milp_verix.models.trees.branching import (
     Branching,
     Sides,
     as_thresholds,
-    in_column,
     largest_values,
 )
 from milp_verix.models.trees.registry import ReadTrees, one_row_each
@@ -122,7 +121,7 @@ def read(model: Any) -> ReadTrees:
     base = np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)
     places, categories = _columns(model)
     stored = tuple(
-        _branching(predictor, places, categories, score, base.size)
+        _branching(predictor, places, categories, score)
         for stage in model._predictors
         for score, predictor in enumerate(stage)
     )
@@ -167,7 +166,7 @@ def _columns(model: Any) -> tuple[IntArray, dict[int, _Categories]]:
 
 
 def _branching(
-    predictor: Any, places: IntArray, categories: Mapping[int, _Categories], score: int, scores: int
+    predictor: Any, places: IntArray, categories: Mapping[int, _Categories], score: int
 ) -> Branching:
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
@@ -184,7 +183,8 @@ def _branching(
         threshold=np.where(leaf, 0.0, nodes["num_threshold"]),
         left=nodes["left"].astype(np.intp),
         right=nodes["right"].astype(np.intp),
-        value=in_column(np.where(leaf, nodes["value"], 0.0), score, scores),
+        value=np.where(leaf, nodes["value"], 0.0)[:, None],
+        scores=slice(score, score + 1),
         missing_left=nodes["missing_go_to_left"].astype(bool),
         sides=sides,
     )

@@ -25,7 +25,6 @@ from milp_verix.models.trees.branching import (
     Branching,
     Sides,
     as_thresholds,
-    in_column,
     largest_values,
 )
 from milp_verix.models.trees.libraries.lightgbm_files import (
@@ -78,7 +77,7 @@ def read(source: Any) -> ReadTrees:
     classifies = name in _LINKS
     divided = 1 if classifies else rounds
     stored = tuple(
-        _branching(fields_of(text.split("\n")), place % scores, scores, divided)
+        _branching(fields_of(text.split("\n")), place % scores, divided)
         for place, text in enumerate(texts)
     )
     trees = tuple(as_thresholds(tree) for tree in stored)
@@ -191,7 +190,7 @@ def _indistinct(objective: str, slope: float, largest: FloatArray, rounds: int) 
     return np.full(largest.size, _LINKED * rounds * flat / slope)
 
 
-def _branching(fields: Mapping[str, str], output: int, outputs: int, divided: int) -> Branching:
+def _branching(fields: Mapping[str, str], output: int, divided: int) -> Branching:
     require_constant_leaves(fields)
     leaves = int(fields["num_leaves"])
     inner = leaves - 1
@@ -209,7 +208,8 @@ def _branching(fields: Mapping[str, str], output: int, outputs: int, divided: in
         threshold=np.concatenate([_with_zeros(thresholds), np.zeros(leaves)]),
         left=np.concatenate([left, nowhere]),
         right=np.concatenate([right, nowhere]),
-        value=in_column(values / divided, output, outputs),
+        value=(values / divided)[:, None],
+        scores=slice(output, output + 1),
         missing_left=np.concatenate([_missing_left(kinds, thresholds), np.zeros(leaves, bool)]),
         sides=_sides(kinds, thresholds, fields),
     )

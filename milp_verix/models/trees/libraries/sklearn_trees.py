@@ -22,9 +22,10 @@ from milp_verix.base.errors import InputError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import name_of, names_of, not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.models.loaded_model import KnownFacts
-from milp_verix.models.trees.branching import Branching, as_thresholds, last_left
+from milp_verix.models.trees.branching import Branching, as_thresholds, largest_values, last_left
 from milp_verix.models.trees.registry import BOOSTED, SINGLE, ReadTrees, one_row_each, ranks_of
-from verix_encodings.arrays import FloatArray, IntArray, relative_error
+from verix_encodings.arrays import FloatArray, IntArray, dense, relative_error
+from verix_encodings.kinds.tree import numbers_in, thinned
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +97,18 @@ def _averaged(model: Any, classifier: bool) -> ReadTrees:
     divisor, link = float(count), "identity"
     if classifier and count == 1:
         # ranks are exact, and order all classes as the shares do; equal shares have one rank
-        trees, link = [replace(trees[0], value=ranks_of(trees[0].value))], "largest"
+        trees, link = [replace(trees[0], value=ranks_of(dense(trees[0].value)))], "largest"
     if not classifier:
         # a regressor's scores are its values
         trees = [replace(tree, value=tree.value / count) for tree in trees]
         divisor = 1.0
-    largest = np.sum([np.abs(tree.value).max(axis=0) for tree in trees], axis=0)
-    leaves = np.concatenate([tree.value[tree.feature < 0] for tree in trees])
+    leaves = np.concatenate([numbers_in(tree.value[tree.feature < 0]) for tree in trees])
     votes = link == "largest" or (classifier and bool(np.isin(leaves, (0.0, 1.0)).all()))
-    # the sum and the division; equal sums give equal quotients
-    rounding = np.zeros(size) if votes else relative_error(count + 2) * largest
+    rounding = np.zeros(size)
+    if not votes:  # the sum and the division; equal sums give equal quotients
+        each = [np.abs(one.tree_.value[:, 0, :]).max(axis=0) for one in members]
+        scaled = np.stack(each) / (count / divisor)
+        rounding = relative_error(count + 2) * scaled.sum(axis=0)
     return _parts(
         model,
         trees,
@@ -131,15 +134,17 @@ def _boosted(model: Any) -> ReadTrees:
     for stage in model.estimators_:
         for k, member in enumerate(stage):
             tree = _tree(member.tree_)
-            value = np.zeros((tree.feature.size, scores))
-            value[:, k] = model.learning_rate * tree.value[:, 0]
-            trees.append(replace(tree, value=value))
-    largest = np.abs(base) + np.sum([np.abs(tree.value).max(axis=0) for tree in trees], axis=0)
+            trees.append(
+                replace(tree, value=model.learning_rate * tree.value, scores=slice(k, k + 1))
+            )
+    each = [np.abs(tree.value).max(axis=0) for tree in trees]
+    # one score is rounded in pairs
+    sums = np.sum(each, axis=0) if scores == 1 else largest_values(trees, scores)
     return _parts(
         model,
         trees,
         base,
-        relative_error(len(model.estimators_) + 2) * largest,
+        relative_error(len(model.estimators_) + 2) * (np.abs(base) + sums),
         "decision_function" if classifier else "predict",
         upper_at_tie=classifier,
     )
@@ -178,6 +183,6 @@ def _tree(stored: Any) -> Branching:
         np.where(leaf, np.inf, last_left(stored.threshold)),
         np.where(leaf, places, stored.children_left).astype(np.intp),
         np.where(leaf, places, stored.children_right).astype(np.intp),
-        np.asarray(stored.value[:, 0, :], dtype=np.float64),
+        thinned(np.asarray(stored.value[:, 0, :], dtype=np.float64), leaf),
         np.asarray(stored.missing_go_to_left, dtype=bool),
     )

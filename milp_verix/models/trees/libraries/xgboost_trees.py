@@ -25,7 +25,6 @@ from milp_verix.models.trees.branching import (
     Branching,
     Sides,
     as_thresholds,
-    in_column,
     largest_values,
     last_left,
     single_precision,
@@ -79,7 +78,7 @@ def read(source: Any) -> ReadTrees:
     outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
     count = _trees_used(model, learner, len(trees)) if wrapped else len(trees)
     stored = tuple(
-        _branching(tree, weight, group, outputs)
+        _branching(tree, weight, group)
         for tree, group, weight in zip(trees[:count], groups, weights, strict=False)
     )
     read_trees = tuple(as_thresholds(tree) for tree in stored)
@@ -258,7 +257,7 @@ def _trees_used(model: Any, learner: Mapping[str, Any], count: int) -> int:
     return int(ends[min(rounds, len(ends) - 1)])
 
 
-def _branching(tree: Mapping[str, Any], weight: float, group: int, outputs: int) -> Branching:
+def _branching(tree: Mapping[str, Any], weight: float, group: int) -> Branching:
     left = np.asarray(tree["left_children"], dtype=np.int64)
     inner = left >= 0
     conditions = np.asarray(tree["split_conditions"], dtype=np.float32)
@@ -268,7 +267,8 @@ def _branching(tree: Mapping[str, Any], weight: float, group: int, outputs: int)
         threshold=np.where(inner, last_left(conditions, strict=True), 0.0),
         left=left,
         right=np.asarray(tree["right_children"], dtype=np.int64),
-        value=in_column(values, group, outputs),
+        value=values[:, None],
+        scores=slice(group, group + 1),
         missing_left=np.asarray(tree["default_left"], dtype=bool) & inner,
         sides=_sides(tree),
     )
