@@ -10,19 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import onnx
 
 from milp_verix.base.errors import InputError, ModelError, first_line
-from milp_verix.base.names import listed
-from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.onnx.sources.estimators import refuse_trees
-from milp_verix.models.onnx.sources.model_file import FACTS_KEY, ModelSource, write_facts
+from milp_verix.models.onnx.sources.model_file import FACTS_KEY, ModelSource
 from milp_verix.models.onnx.sources.table_model import table_model
 
-Notes: TypeAlias = tuple[str, ...]
 _ACCEPTED = (
     "the path of an ONNX file, its bytes, an onnx.ModelProto, a torch.nn.Module, a fitted "
     "scikit-learn estimator, a Keras model, or trees of XGBoost or LightGBM"
@@ -50,7 +47,7 @@ def as_onnx(source: Any, example: Any = None) -> ModelSource:
     with tempfile.TemporaryDirectory() as folder, _quiet():
         file = Path(folder) / "model.onnx"
         try:
-            notes = export(source, example, file)
+            export(source, example, file)
             model = onnx.load(file)
         except (InputError, ModelError):
             raise
@@ -63,10 +60,7 @@ def as_onnx(source: Any, example: Any = None) -> ModelSource:
             raise ModelError(
                 f"{library} cannot export this {type(source).__name__} to ONNX: {first_line(error)}"
             ) from error
-    model = _without_remarks(model)
-    if notes:
-        write_facts(model, KnownFacts(notes=notes))
-    return model
+    return _without_remarks(model)
 
 
 def _kind(source: Any) -> str | None:
@@ -81,7 +75,7 @@ def _kind(source: Any) -> str | None:
     return None
 
 
-def _export_torch(module: Any, example: Any, file: Path) -> Notes:
+def _export_torch(module: Any, example: Any, file: Path) -> None:
     import torch
 
     if example is None:
@@ -104,30 +98,19 @@ def _export_torch(module: Any, example: Any, file: Path) -> Notes:
     finally:
         for part, training in modes.items():
             part.training = training
-    parts = torch.nn.modules
-    acting: tuple[type, ...] = (parts.dropout._DropoutNd, parts.batchnorm._NormBase)
-    acting += (torch.nn.RReLU, torch.nn.MultiheadAttention, torch.nn.RNNBase)
-    others = sorted({type(p).__name__ for p, on in modes.items() if on and isinstance(p, acting)})
-    told = (
-        f"the module was in training mode, where {listed(others)} may act otherwise: it was read "
-        "as in evaluation, so compare it after module.eval()"
-    )
-    return (told,) if others else ()
 
 
-def _export_sklearn(estimator: Any, example: Any, file: Path) -> Notes:
+def _export_sklearn(estimator: Any, example: Any, file: Path) -> None:
     file.write_bytes(table_model(estimator, example).SerializeToString())
-    return ()  # the model has its facts
 
 
-def _export_keras(model: Any, _example: Any, file: Path) -> Notes:
+def _export_keras(model: Any, _example: Any, file: Path) -> None:
     # the exporter takes the shapes of the last call
     model(np.zeros([1 if size is None else size for size in model.input_shape], np.float32))
     model.export(str(file), format="onnx", verbose=False)
-    return ()
 
 
-_EXPORTERS: dict[str, tuple[str, str, Callable[[Any, Any, Path], Notes]]] = {
+_EXPORTERS: dict[str, tuple[str, str, Callable[[Any, Any, Path], None]]] = {
     "torch": ("PyTorch", "pip install 'milp-verix[torch]'", _export_torch),
     "sklearn": ("scikit-learn", "pip install 'milp-verix[sklearn]'", _export_sklearn),
     "keras": ("Keras", "install the packages that its model.export asks for", _export_keras),
