@@ -131,7 +131,7 @@ class PosedProblem:
     def within(self, ball: Ball, radii: tuple[float, ...] | None = None) -> Self:
         """Return this problem over another ball around the same input."""
         other = copy(self)
-        if self.network.rounds_scores:  # otherwise the margins are the same
+        if "margins" in vars(other) and self.network.rounds_scores:  # else they are the same
             vars(other).pop("margins", None)
         for name, value in {"ball": ball, "radii": radii or self.radii}.items():
             object.__setattr__(other, name, value)
