@@ -201,11 +201,8 @@ class LoadedModel(ABC):
 
     @property
     def rounds_scores(self) -> bool:
-        """True if a final Sigmoid over several scores was left out, which rounds large ones.
-
-        Of trees, the error of the scores allows for their link.
-        """
-        return False
+        """True if a final Sigmoid over several scores was left out, which rounds large ones."""
+        return self.sigmoid_stripped and self.output_size > 1
 
     @property
     def words(self) -> Mapping[int, tuple[str, ...]]:

@@ -132,7 +132,7 @@ class PosedProblem:
         """Return this problem over another ball around the same input."""
         other = copy(self)
         if "margins" in vars(other) and self.network.rounds_scores:  # else they are the same
-            vars(other).pop("margins", None)
+            del vars(other)["margins"]
         for name, value in {"ball": ball, "radii": radii or self.radii}.items():
             object.__setattr__(other, name, value)
         vars(other).pop("_identity", None)
@@ -147,9 +147,8 @@ class PosedProblem:
         question, network = self.question, self.network
         if not (network.rounds_scores and isinstance(question, Classification)):
             return question.margins(network.ir)
-        precision = max(float(np.finfo(kind).eps) for kind in (network.dtype, np.float32))
-        box, rivals = self.ball.outer, question.rivals
-        return rounded_margins(network.ir, box, question.label, rivals, precision)
+        box, label, rivals = self.ball.outer, question.label, question.rivals
+        return rounded_margins(network.ir, box, label, rivals, network.dtype)
 
     def holding(self, features: Sequence[int]) -> Self:
         """Return the same problem with ``features`` held at the input, whatever a check frees."""

@@ -13,6 +13,7 @@ with ``R`` alone are left out where bounds over the ball prove them; such bounds
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,18 +26,20 @@ ROUNDED = (
     "that their outputs differ"
 )
 _UNITS = 8
-"""``δ`` in units of ``precision``; onnxruntime's own ``σ`` is within one or two of them."""
+"""``δ`` in units of the last place of 1; onnxruntime's own ``σ`` is within one or two of them."""
 _LARGEST = 9.0
 """``R``, so that ``a_j`` is 0.016 at most in float32; ``σ(9)`` is 0.9999."""
 
 
 def rounded_margins(
-    network: Network, box: Interval, label: int, rivals: Sequence[int], precision: float
+    network: Network, box: Interval, label: int, rivals: Sequence[int], dtype: np.dtype[Any]
 ) -> Network:
     """Return the margins of the class ``label`` and its ``rivals`` for inputs in a box.
 
-    The first ones are those of the rivals. Outputs have the relative ``precision``.
+    The first ones are those of the rivals. Outputs have the precision of ``dtype``, of float32 at
+    most.
     """
+    precision = max(float(np.finfo(kind).eps) for kind in (dtype, np.float32))
     chosen, every = list(rivals), np.eye(network.output_size)
     try:
         scores = crown_bounds(network, box)[-1]

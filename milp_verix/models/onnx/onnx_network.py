@@ -81,11 +81,6 @@ class OnnxNetwork(LoadedModel):
             f"{self.scores_name!r}, the scores that they are made from",
         )
 
-    @property
-    def rounds_scores(self) -> bool:
-        """True if a final Sigmoid over several scores was left out, which rounds large ones."""
-        return self.sigmoid_stripped and self.output_size > 1
-
     def outputs_at(self, x: ArrayLike) -> NDArray[np.floating]:
         """Run the file in onnxruntime at ``x`` and return its scores, shape (m,).
 

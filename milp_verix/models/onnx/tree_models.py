@@ -257,12 +257,13 @@ def _runner(
     labels: tuple[str, ...],
 ) -> OnnxTreesRunner:
     names = (node.output[1], node.output[0]) if labels else (node.output[0],)
-    linked, unlinked = cut(model, names), cut(model, names)
-    for other in unlinked.graph.node:
-        for attribute in other.attribute if other.op_type in NODES_OF_TREES else ():
-            if attribute.name == "post_transform":
-                attribute.s = b"NONE"
-    plain = _Session(unlinked, signature)
     # sigmoids of several classes keep their order
-    run = plain if link == "identity" else _Session(linked, signature)
+    removed = (b"LOGISTIC",) if link == "identity" else (b"LOGISTIC", b"SOFTMAX")
+    copy = cut(model, names)
+    for other in copy.graph.node:
+        for attribute in other.attribute if other.op_type in NODES_OF_TREES else ():
+            if attribute.name == "post_transform" and attribute.s in removed:
+                attribute.s = b"NONE"
+    plain = _Session(copy, signature)
+    run = plain if link == "identity" else _Session(cut(model, names), signature)
     return OnnxTreesRunner(run, plain, names, link, labels)

@@ -198,10 +198,9 @@ class PipelineRunner:
         """Return the classes that ``predict`` gives."""
         table, made = self._made(rows)
         known, found = getattr(self.pipeline, "classes_", None), self.inner.classes(made)
-        if known is None or found is None:
+        # a pipeline of scikit-learn predicts by its last step
+        if known is None or found is None or type(self.pipeline).__module__ == "sklearn.pipeline":
             return found
-        if type(self.pipeline).__module__ == "sklearn.pipeline":  # that predicts by its last step
-            return np.asarray(np.searchsorted(known, self.pipeline[-1].predict(made)))
         return np.asarray(np.searchsorted(known, self.pipeline.predict(table)))
 
     def _made(self, rows: FloatArray) -> tuple[Any, Any]:

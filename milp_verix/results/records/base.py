@@ -209,14 +209,8 @@ class Result(Remembering):
     def refuse_other(self, network: LoadedModel) -> None:
         """Raise ``InputError`` where ``network`` is not the one explained, or was fitted again."""
         network.require_unchanged(wholly=True)
-        pairs = (
-            (network.sha256, self.model.sha256),
-            (
-                network.content_sha256,
-                self.model.content_sha256,
-            ),
-        )
-        for seen, known in pairs:
+        for digest in ("sha256", "content_sha256"):
+            seen, known = getattr(network, digest), getattr(self.model, digest)
             if seen != known:
                 raise InputError(
                     f"{network.path or network.name} is not the network explained: its SHA-256 is "

@@ -61,10 +61,10 @@ def test_a_rounded_tie_far_inside_is_not_claimed() -> None:
 
 def test_margins_tell_outputs_of_float32_apart() -> None:
     loaded = mv.load_network(network(0.0, 0.0, 1.0))
-    eps, seen = float(np.finfo(np.float32).eps), []
+    seen = []
     for top in np.linspace(-10.0, 13.0, 24):
         box = Interval(np.full(SIZE, (top - 1) / SIZE), np.full(SIZE, top / SIZE))
-        margins = rounded_margins(loaded.ir, box, 1, [0], eps)
+        margins = rounded_margins(loaded.ir, box, 1, [0], loaded.dtype)
         seen.append(margins.output_size)
         apart = margins.evaluate(box.upper)[0]  # both scores are ``top``
         assert 0 < apart < 0.02
