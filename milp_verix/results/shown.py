@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from milp_verix.results.records.explanation import Explanation
     from milp_verix.results.records.json_format import StoredResult
     from milp_verix.results.records.ranges import Ranges
-    from milp_verix.views.figures.parts.sheet import Drawing
+    from milp_verix.views.figures.sheet import Drawing
 
 
 class Told:
@@ -107,7 +107,7 @@ class Drawn(Told):
         Raises ``InputError`` for an ``image_shape`` that does not fit the input, a suffix that
         names no format that there is, and a file that cannot be written.
         """
-        from milp_verix.views.figures.any_result import plot
+        from milp_verix.views.figures.plot import plot
 
         return plot(cast("StoredResult", self), path, image_shape=image_shape)
 
@@ -190,7 +190,7 @@ def comparison_table(found: "Comparison") -> "Table":
 
 def comparison_plot(found: "Comparison", path: str | Path | None) -> "Figure":
     """Draw how long each run of a comparison took, and on what."""
-    from milp_verix.views.figures.comparison_plot import plot_comparison
+    from milp_verix.views.figures.solver_plots import plot_comparison
 
     return plot_comparison(found, path)
 

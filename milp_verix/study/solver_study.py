@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from milp_verix.views.figures.parts.sheet import Drawing
+    from milp_verix.views.figures.sheet import Drawing
 
 ABOUT = ("instance", "model", "index", "epsilon", "norm", "check_time_limit")
 CLOCKS = {"wall": "seconds", "cpu": "cpu_seconds"}
@@ -85,7 +85,7 @@ class SolverStudy(Compared):
 
         Raises ``InputError`` where no check has an answer, and for a path that cannot be written.
         """
-        from milp_verix.views.figures.solver_study_plot import plot_solver_study
+        from milp_verix.views.figures.solver_plots import plot_solver_study
 
         return plot_solver_study(self.times, path)
 

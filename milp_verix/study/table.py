@@ -39,7 +39,7 @@ from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.wording import norm_told, restrictions
 
 if TYPE_CHECKING:
-    from milp_verix.views.figures.parts.sheet import Drawing
+    from milp_verix.views.figures.sheet import Drawing
     from milp_verix.views.words.columns import TableUse
 
 COLUMNS = (
@@ -263,6 +263,6 @@ class StudyFrame(pd.DataFrame):  # type: ignore[misc]
         self, path: str | Path | None = None, *, results: str | Path | None = None
     ) -> "Drawing":
         """Draw :meth:`columns_used`; write the picture to ``path`` if given."""
-        from milp_verix.views.figures.columns_plot import plot_columns
+        from milp_verix.views.figures.tabular_plot import plot_columns
 
         return plot_columns(self.columns_used(results), path)

@@ -10,7 +10,7 @@ from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.comparison_files import COLUMNS, CSV_COLUMNS, told
-from milp_verix.views.figures.parts.style import typeset
+from milp_verix.views.figures.sheet import typeset
 from milp_verix.views.pages.rendering import PageTable, rendered
 from milp_verix.views.words.comparison import narrowed
 from milp_verix.views.words.wording import norm_text

@@ -17,8 +17,8 @@ from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.enumeration import Enumeration
 from milp_verix.results.records.explanation import Explanation
-from milp_verix.views.figures.parts.described_rows import chosen
-from milp_verix.views.figures.parts.image_view import (
+from milp_verix.views.figures.feature_status import Status, chosen, sensitivity_label
+from milp_verix.views.figures.image_view import (
     ImageView,
     greys,
     image_view,
@@ -27,7 +27,7 @@ from milp_verix.views.figures.parts.image_view import (
     sensitivity_map,
     status_masks,
 )
-from milp_verix.views.figures.parts.style import Status, colour_scale, sensitivity_label, typeset
+from milp_verix.views.figures.sheet import colour_scale, typeset
 from milp_verix.views.pages.rendering import Picture, png
 from milp_verix.views.words.labels import FeatureLabels, labels_of
 from milp_verix.views.words.wording import changed_text, prediction_text

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.base.version import version
-from milp_verix.views.figures.parts.image_view import MARK
-from milp_verix.views.figures.parts.sheet import Drawing
-from milp_verix.views.figures.parts.style import FREED, INK, MUTED, Status, typeset
+from milp_verix.views.figures.feature_status import FREED, Status
+from milp_verix.views.figures.image_view import MARK
+from milp_verix.views.figures.sheet import INK, MUTED, Drawing, typeset
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -16,7 +16,7 @@ import pytest
 from milp_verix import Enumeration, Explanation, InputError, explain
 from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.json_format import dump, load
-from milp_verix.views.figures.any_result import plot
+from milp_verix.views.figures.plot import plot
 from milp_verix.views.words.explanation import facts
 from tests.support.described_results import described
 from tests.support.digits_example import explained, images, network

@@ -1,59 +1,46 @@
-"""Inputs as images: pure arithmetic, no drawing.
+"""Inputs as images, their pixels by status, and a row of pictures on a sheet."""
 
-Outline the feature that a counterfactual freed.
-"""
-
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.colors import Colormap, Normalize
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.errors import InputError
 from milp_verix.base.image_shape import image_layout
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.explanation import Explanation
-from milp_verix.views.figures.parts.style import Status, statuses
+from milp_verix.views.figures.feature_status import Coloured, Status, statuses
+from milp_verix.views.figures.sheet import (
+    HEADER,
+    INK,
+    MARGIN,
+    Sheet,
+    colour_bar,
+    colour_scale,
+    frame,
+)
 from verix_encodings.arrays import BoolArray, FloatArray
+
+Shape: TypeAlias = tuple[int, ...] | None
+Scale: TypeAlias = tuple[Colormap, Normalize]
+Own = TypeVar("Own", bound=Coloured)
 
 MARK = "#e0218a"
 """Far from the colours of statuses, and rare in images."""
-_RIM = "white"
-
-
-def mark(axes: Axes, mask: BoolArray) -> None:
-    """Outline the cells in ``mask`` of the picture in ``axes``, with a rim that sets it off."""
-    sides = outline(mask)
-    for colour, width in ((_RIM, 2.8), (MARK, 1.4)):
-        axes.add_collection(
-            LineCollection(sides, colors=colour, linewidths=width, capstyle="round", zorder=4)
-        )
-
-
-def outline(mask: BoolArray) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    """Return the sides of the pixels in ``mask`` that face pixels outside it, as (x, y) pairs.
-
-    Pixel (row, column) is the unit square around (x, y) = (column, row).
-    """
-    padded = np.pad(mask, 1)
-    rows, columns = np.nonzero(padded[1:, 1:-1] != padded[:-1, 1:-1])
-    sides = [
-        ((column - 0.5, row - 0.5), (column + 0.5, row - 0.5))
-        for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
-    ]
-    rows, columns = np.nonzero(padded[1:-1, 1:] != padded[1:-1, :-1])
-    sides += [
-        ((column - 0.5, row - 0.5), (column - 0.5, row + 0.5))
-        for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
-    ]
-    return sides
-
-
-EXPLANATION_RGB = (0.0, 0.80, 0.36)
-UNDECIDED_RGB = (1.0, 0.60, 0.0)
-_STILL_RGB = (0.78, 0.72, 0.60)
+PANEL, GAP = 2.9, 0.25
+_RIM, _CAPTION = "white", 0.25
+_FLATTEST, _TALLEST = 0.1, 1.3
+"""Height of a box in terms of its width; an image beyond that is drawn narrower."""
+_EXPLANATION_RGB, _UNDECIDED_RGB, _STILL_RGB = (
+    (0.0, 0.80, 0.36),
+    (1.0, 0.60, 0.0),
+    (0.78, 0.72, 0.60),
+)
 _TINT = 0.6
 _LUMA = (0.299, 0.587, 0.114)
 _RGBA = 4
@@ -113,6 +100,14 @@ class ImageView:
         pixels: BoolArray = np.any(self.arranged(mask), axis=2)
         return pixels
 
+    def pixels(self, result: Result, features: Iterable[int]) -> BoolArray:
+        """Return the pixels, shape (height, width), of some ``features``."""
+        return self.covered([one for feature in features for one in result.groups[feature]])
+
+    def filled(self, value: float) -> FloatArray:
+        """Return an array of shape (height, width)."""
+        return np.full((self.height, self.width), value)
+
 
 def image_view(result: Result, image_shape: tuple[int, ...] | None = None) -> ImageView | None:
     """Return how to see the input of ``result`` as an image, or None if it is not one.
@@ -140,21 +135,15 @@ def image_view(result: Result, image_shape: tuple[int, ...] | None = None) -> Im
         )
     height, width, axis = layout
     channels = size // (height * width)
-    unscaled = ImageView(height, width, channels, axis == 0, np.zeros(channels), np.ones(channels))
+    view = ImageView(height, width, channels, axis == 0, np.zeros(channels), np.ones(channels))
     low, high = (
         np.broadcast_to(np.asarray(end, dtype=np.float64), (size,)) for end in result.domain
     )
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         values = result.input.astype(np.float64)
         low, high = np.full(size, values.min()), np.full(size, values.max())
-    return ImageView(
-        height,
-        width,
-        channels,
-        axis == 0,
-        unscaled.arranged(low).min(axis=(0, 1)),
-        unscaled.arranged(high).max(axis=(0, 1)),
-    )
+    darkest, lightest = view.arranged(low).min(axis=(0, 1)), view.arranged(high).max(axis=(0, 1))
+    return replace(view, low=darkest, high=lightest)
 
 
 def status_masks(view: ImageView, explanation: Explanation) -> dict[Status, BoolArray]:
@@ -163,17 +152,18 @@ def status_masks(view: ImageView, explanation: Explanation) -> dict[Status, Bool
     A pixel with several features is in the explanation if any of them is, else undecided if any
     of them is.
     """
-    masks: dict[Status, BoolArray] = {}
+    return masks_of(view, explanation, statuses(explanation), list(Status))
+
+
+def masks_of(
+    view: ImageView, result: Result, known: Sequence[Own], every: Sequence[Own]
+) -> dict[Own, BoolArray]:
+    """Return the pixels of each status in ``every``: the first that a feature of a pixel has."""
+    masks: dict[Own, BoolArray] = {}
     taken = np.zeros((view.height, view.width), dtype=bool)
-    known = statuses(explanation)
-    for status in Status:
-        coordinates = [
-            coordinate
-            for group, own in zip(explanation.groups, known, strict=True)
-            if own is status
-            for coordinate in group
-        ]
-        masks[status] = view.covered(coordinates) & ~taken
+    for status in every:
+        own = [feature for feature, found in enumerate(known) if found is status]
+        masks[status] = view.pixels(result, own) & ~taken
         taken |= masks[status]
     return masks
 
@@ -186,17 +176,19 @@ def overlay(
 ) -> FloatArray:
     """Return an image in greys with the ``explained`` pixels tinted green, ``undecided`` orange.
 
-    Pixels that stay as they are get the colour of their status if ``still`` marks them.
-
-    Greys, so that no colour of the image itself passes for a status. ``colours`` and the result
-    have shape (height, width, 3), the masks (height, width).
+    Pixels that stay as they are get the colour of their status if ``still`` marks them. ``colours``
+    and the result have shape (height, width, 3), the masks (height, width).
     """
-    tinted = greys(colours)
-    tints = [(explained, EXPLANATION_RGB), (undecided, UNDECIDED_RGB)]
-    tints += [] if still is None else [(still, _STILL_RGB)]
+    tints = [(explained, _EXPLANATION_RGB), (undecided, _UNDECIDED_RGB)]
+    return tinted(colours, tints if still is None else [*tints, (still, _STILL_RGB)])
+
+
+def tinted(colours: FloatArray, tints: Iterable[tuple[BoolArray, tuple[float, ...]]]) -> FloatArray:
+    """Return an image in greys with tints: no colour of the image itself passes for a status."""
+    found = greys(colours)
     for mask, colour in tints:
-        tinted[mask] = (1.0 - _TINT) * tinted[mask] + _TINT * np.array(colour)
-    return tinted
+        found[mask] = (1.0 - _TINT) * found[mask] + _TINT * np.array(colour)
+    return found
 
 
 def greys(colours: FloatArray) -> FloatArray:
@@ -216,3 +208,77 @@ def sensitivity_map(view: ImageView, explanation: Explanation) -> FloatArray | N
     for group, score in zip(explanation.groups, explanation.sensitivity, strict=True):
         scores[list(group)] = score
     return view.strongest(scores)
+
+
+def outline(mask: BoolArray) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Return the sides of the pixels in ``mask`` that face pixels outside it, as (x, y) pairs.
+
+    Pixel (row, column) is the unit square around (x, y) = (column, row).
+    """
+    padded = np.pad(mask, 1)
+    above = np.argwhere(padded[1:, 1:-1] != padded[:-1, 1:-1]).tolist()
+    before = np.argwhere(padded[1:-1, 1:] != padded[1:-1, :-1]).tolist()
+    return [
+        *(((x - 0.5, y - 0.5), (x + 0.5, y - 0.5)) for y, x in above),
+        *(((x - 0.5, y - 0.5), (x - 0.5, y + 0.5)) for y, x in before),
+    ]
+
+
+def mark(axes: Axes, mask: BoolArray) -> None:
+    """Outline the cells in ``mask`` of the picture in ``axes``, with a rim that sets it off."""
+    sides = outline(mask)
+    for colour, width in ((_RIM, 2.8), (MARK, 1.4)):
+        axes.add_collection(
+            LineCollection(sides, colors=colour, linewidths=width, capstyle="round", zorder=4)
+        )
+
+
+class PictureRow:
+    """A sheet with room for ``count`` pictures side by side, and ``below`` inches below them.
+
+    ``beside`` inches to their right are free, ``height`` is that of a picture, ``top`` and
+    ``bottom`` are its ends.
+    """
+
+    def __init__(self, view: ImageView, count: int, below: float, beside: float = 0.0) -> None:
+        self.ratio = min(_TALLEST, max(_FLATTEST, view.height / view.width))
+        self.height, self.top = PANEL * self.ratio, HEADER + _CAPTION
+        self.bottom = self.top + self.height
+        self.content = count * PANEL + (count - 1) * GAP
+        self.sheet = Sheet(self.content + beside + 2 * MARGIN, self.bottom + below)
+
+    def left(self, place: int) -> float:
+        """Return the left edge of a picture."""
+        return MARGIN + place * (PANEL + GAP)
+
+    def picture(self, place: int, colours: FloatArray, title: str) -> Axes:
+        """Show ``colours``, shape (height, width, 3), under a ``title``."""
+        axes = self._box(place, title)
+        axes.imshow(colours, interpolation="nearest")
+        return axes
+
+    def mapped(
+        self, place: int, values: FloatArray, title: str, label: str, scale: Scale | None = None
+    ) -> Axes:
+        """Show ``values``, shape (height, width), over a colour bar if there is a ``label``.
+
+        The ``scale`` is that of :func:`.colour_scale` for the values, if none is given.
+        """
+        colours, norm = scale or colour_scale(values)
+        axes = self._box(place, title)
+        image = axes.imshow(values, cmap=colours, norm=norm, interpolation="nearest")
+        if label:
+            bar = self.sheet.axes(self.left(place), self.bottom + 0.09, PANEL, 0.1)
+            colour_bar(image, bar, label)
+        return axes
+
+    def _box(self, place: int, title: str) -> Axes:
+        axes = self.sheet.axes(self.left(place), self.top, PANEL, self.height)
+        titled(axes, title)
+        return axes
+
+
+def titled(axes: Axes, title: str, size: float = 10.0) -> None:
+    """Give a picture a title and a thin frame."""
+    axes.set_title(title, fontsize=size, pad=4, color=INK, parse_math=False)
+    frame(axes)
