@@ -53,7 +53,7 @@ class Told:
     def summary(self) -> "Table":
         """Return the facts as a rich table."""
         from milp_verix.views.words.any_result import facts_of
-        from milp_verix.views.words.fact_table import table_of
+        from milp_verix.views.words.text_tables import table_of
 
         return table_of(facts_of(cast("StoredResult", self)))
 
@@ -138,8 +138,8 @@ def counterfactual_sentence(result: "Result", found: "Counterfactual") -> str:
 
 def explanation_facts(found: "Explanation") -> str:
     """Return how far an explanation is proven, and in which ball."""
-    from milp_verix.views.words.explanation import ball_text
-    from milp_verix.views.words.wording import outcome_text
+    from milp_verix.views.words.explanation import outcome_text
+    from milp_verix.views.words.facts import ball_text
 
     return f"{outcome_text(found)}, {ball_text(found)}"
 
@@ -153,15 +153,15 @@ def audit_title(found: "Audit") -> str:
 
 def check_sentence(about: "Result", verdict: "Verdict", free: FeatureSet) -> str:
     """Return the claim of a check in words, or what refutes it."""
-    from milp_verix.views.words.check import check_sentence as told
+    from milp_verix.views.words.audit import check_sentence as told
 
     return told(about, verdict, free)
 
 
 def check_summary(about: "Result", verdict: "Verdict", free: FeatureSet) -> "Table":
     """Return the facts of a check as a rich table."""
-    from milp_verix.views.words.check import check_facts
-    from milp_verix.views.words.fact_table import table_of
+    from milp_verix.views.words.audit import check_facts
+    from milp_verix.views.words.text_tables import table_of
 
     return table_of(check_facts(about, verdict, free))
 
@@ -175,15 +175,15 @@ def rules_sentence(rules: "Sequence[Ranges]", covered: Sequence[int], rows: int)
 
 def rules_summary(rules: "Sequence[Ranges]", covered: Sequence[int], rows: int) -> "Table":
     """Return a rich table with a row for each rule."""
-    from milp_verix.views.words.fact_table import table_of
     from milp_verix.views.words.ranges import rules_facts
+    from milp_verix.views.words.text_tables import table_of
 
     return table_of(rules_facts(rules, covered, rows))
 
 
 def comparison_table(found: "Comparison") -> "Table":
     """Return a rich table with a row for each run of a comparison."""
-    from milp_verix.views.words.comparison import table
+    from milp_verix.views.words.text_tables import comparison_table as table
 
     return table(found)
 

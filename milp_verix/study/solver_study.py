@@ -76,9 +76,9 @@ class SolverStudy(Compared):
 
     def table(self) -> "Table":
         """Return a rich table with a row for each pair."""
-        from milp_verix.views.words.solver_study import table
+        from milp_verix.views.words.text_tables import study_table
 
-        return table(self.times)
+        return study_table(self.times)
 
     def plot(self, path: str | Path | None = None) -> "Drawing":
         """Draw performance profiles, a cactus plot, and the best two pairs side by side.

@@ -33,14 +33,14 @@ from milp_verix.results.records.json_format import load
 from milp_verix.results.records.question import difference_of
 from milp_verix.study.journal import Record, best_records
 from milp_verix.study.page.gallery import StoredTask, radius_text, read_rows, stored_results
-from milp_verix.views.words.columns import ColumnUse, TableUse
-from milp_verix.views.words.explanation import domain_parts
+from milp_verix.views.words.facts import domain_parts
 from milp_verix.views.words.labels import labels_of
+from milp_verix.views.words.text_tables import ColumnUse, TableUse
 from milp_verix.views.words.wording import norm_told, restrictions
 
 if TYPE_CHECKING:
     from milp_verix.views.figures.sheet import Drawing
-    from milp_verix.views.words.columns import TableUse
+    from milp_verix.views.words.text_tables import TableUse
 
 COLUMNS = (
     *("key", "index", "name", "task", "epsilon", "status", "size", "explanation", "unknown"),

@@ -11,7 +11,7 @@ from milp_verix.cli.options import PlotPath, Quiet
 from milp_verix.cli.terminal import Terminal
 from milp_verix.study.table import use_of_columns
 from milp_verix.views.figures.writing import plot_format
-from milp_verix.views.words.columns import columns_sentence, columns_table
+from milp_verix.views.words.text_tables import columns_sentence, columns_table
 
 EXIT_CODES = "Exit codes: 0 the columns are shown; 2 the study cannot be used."
 

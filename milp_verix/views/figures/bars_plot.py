@@ -40,7 +40,7 @@ from milp_verix.views.figures.sheet import (
     width_of,
 )
 from milp_verix.views.words.any_result import words_of
-from milp_verix.views.words.explanation import domain_parts
+from milp_verix.views.words.facts import domain_parts
 from milp_verix.views.words.importance import NAMES, bracket_of
 from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.radius import bracket_text, feature_ends, single_feature, unit_of

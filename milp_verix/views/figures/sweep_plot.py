@@ -29,7 +29,7 @@ from milp_verix.views.figures.sheet import (
     typeset,
 )
 from milp_verix.views.words.any_result import words_of
-from milp_verix.views.words.explanation import domain_parts
+from milp_verix.views.words.facts import domain_parts
 from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.wording import norm_text, one_radius, radius_text, shortened
 from verix_encodings.arrays import FloatArray

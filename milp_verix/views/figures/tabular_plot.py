@@ -39,13 +39,13 @@ from milp_verix.views.figures.sheet import (
     typeset,
 )
 from milp_verix.views.figures.writing import drawn
-from milp_verix.views.words.columns import (
+from milp_verix.views.words.labels import labels_of
+from milp_verix.views.words.text_tables import (
     TableUse,
     columns_headline,
     columns_sentence,
     share_text,
 )
-from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.wording import changed_text, shortened
 from verix_encodings.arrays import FloatArray
 

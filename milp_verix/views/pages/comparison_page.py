@@ -12,7 +12,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.comparison_files import COLUMNS, CSV_COLUMNS, told
 from milp_verix.views.figures.sheet import typeset
 from milp_verix.views.pages.rendering import PageTable, rendered
-from milp_verix.views.words.comparison import narrowed
+from milp_verix.views.words.text_tables import narrowed
 from milp_verix.views.words.wording import norm_text
 
 _TEXTS = 3

@@ -27,7 +27,6 @@ from milp_verix.views.pages.feature_rows import feature_view
 from milp_verix.views.pages.pictures import pictures
 from milp_verix.views.pages.rendering import View, drawn, png, rendered
 from milp_verix.views.words.any_result import facts_of, outcome, title
-from milp_verix.views.words.comparison import TEXTS, headings, remarks, rows
 from milp_verix.views.words.labels import marked_words
 from milp_verix.views.words.notice import (
     LIMITS,
@@ -40,6 +39,7 @@ from milp_verix.views.words.notice import (
     reasons_of,
 )
 from milp_verix.views.words.sentences import compared, decided
+from milp_verix.views.words.text_tables import TEXTS, comparison_heads, comparison_rows, remarks
 
 
 def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> View:
@@ -159,8 +159,8 @@ def comparison_html(comparison: Comparison) -> str:
     """Return a row for each run of ``comparison``, and the remarks."""
     return rendered(
         "notebook_comparison.html",
-        heads=headings(comparison),
-        rows=rows(comparison),
+        heads=comparison_heads(comparison),
+        rows=comparison_rows(comparison),
         texts=TEXTS,
         remarks=remarks(comparison),
     )

@@ -9,9 +9,10 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.records.solver_study import SolverTimes
 from milp_verix.views.figures.solver_plots import plot_solver_study
 from milp_verix.views.pages.rendering import PageTable, drawn, rendered
-from milp_verix.views.words.solver_study import HEADS, TEXTS, meaning, rows
+from milp_verix.views.words.text_tables import STUDY_HEADS, TEXTS, meaning, study_rows
 
 _MOST = 2000
+_EACH = "A line for each pair"
 
 
 def solver_study_page(
@@ -43,7 +44,9 @@ def solver_study_page(
         ],
         question=facts,
         meaning=meaning(times),
-        summary=PageTable("A line for each pair", HEADS, rows(times), TEXTS, "sortable"),
+        summary=PageTable(
+            "A line for each pair", STUDY_HEADS, study_rows(times), TEXTS, "sortable"
+        ),
         picture=figure,
         checks=_checks(times),
         remarks=remarks or ["No two definite answers contradict each other."],

@@ -15,40 +15,34 @@ from milp_verix.results.records.radius import RobustnessRadii
 from milp_verix.results.records.ranges import Ranges
 from milp_verix.results.records.relevance import Relevance
 from milp_verix.results.records.sweep import EpsilonSweep
-from milp_verix.views.words import (
-    audit,
-    contrast,
-    explanation,
-    importance,
-    importance as relevance,
-    radius,
-    ranges,
-    sentences,
-    wording,
-)
+from milp_verix.views.words import audit, contrast, explanation, importance, radius, ranges
+from milp_verix.views.words.facts import Facts, about_facts, effort_facts, question_facts
 
 
 class Words(NamedTuple):
-    """What is said of one kind of result: its headline, what is proven, the claim, the facts."""
+    """What is said of one kind of result: its headline, what is proven, the claim, own facts."""
 
     title: Callable[[Any], str]
     outcome: Callable[[Any], str]
     sentence: Callable[[Any], str]
-    facts: Callable[[Any], list[tuple[str, str]]]
+    facts: Callable[[Any], Facts]
 
 
 _WORDS: dict[type[StoredResult], Words] = {
     Explanation: Words(
-        wording.headline, wording.outcome_text, sentences.explanation_sentence, explanation.facts
+        explanation.headline,
+        explanation.outcome_text,
+        explanation.explanation_sentence,
+        explanation.explanation_facts,
     ),
     ContrastiveExplanation: Words(
-        wording.contrast_headline,
-        wording.contrast_outcome,
+        contrast.contrast_headline,
+        contrast.contrast_outcome,
         contrast.contrast_sentence,
         contrast.contrast_facts,
     ),
     Enumeration: Words(
-        wording.enumeration_headline,
+        contrast.enumeration_headline,
         lambda _: "",
         contrast.enumeration_sentence,
         contrast.enumeration_facts,
@@ -72,10 +66,10 @@ _WORDS: dict[type[StoredResult], Words] = {
         importance.importance_facts,
     ),
     Relevance: Words(
-        relevance.relevance_headline,
-        relevance.relevance_outcome,
-        relevance.relevance_sentence,
-        relevance.relevance_facts,
+        importance.relevance_headline,
+        importance.relevance_outcome,
+        importance.relevance_sentence,
+        importance.relevance_facts,
     ),
 }
 
@@ -103,6 +97,20 @@ def sentence(result: StoredResult) -> str:
     return printable(words_of(result).sentence(result))
 
 
-def facts_of(result: StoredResult) -> list[tuple[str, str]]:
-    """Return the facts about ``result``, as pairs of a name and a text."""
-    return words_of(result).facts(result)
+def facts_of(result: StoredResult) -> Facts:
+    """Return the facts about ``result``, as pairs of a name and a text.
+
+    The sentence is among them if the input is described.
+    """
+    words = words_of(result)
+    about = result.levels[0] if isinstance(result, EpsilonSweep) else result
+    in_words = about.inputs is not None or isinstance(result, Importance)
+    no_ball = isinstance(result, EpsilonSweep | RobustnessRadii)
+    told = [
+        *([("in words", words.sentence(result))] if in_words else []),
+        *(question_facts(about) if no_ball else about_facts(about)),
+        *words.facts(result),
+    ]
+    if isinstance(result, Explanation):
+        return [(name, text.strip()) for name, text in told]
+    return told if isinstance(result, EpsilonSweep) else [*told, *effort_facts(result)]

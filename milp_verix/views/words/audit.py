@@ -1,24 +1,26 @@
-"""Audits in words, and the facts about them."""
+"""Audits and single checks in words, and the facts about them."""
 
 from milp_verix.base.number_text import counted, up
+from milp_verix.base.stored_kinds import FeatureSet
+from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.records.audit import Audit, Minimum
-from milp_verix.views.words.explanation import (
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.views.words.facts import (
+    Facts,
     about_facts,
+    change_facts,
     effort_facts,
     features_facts,
     to_try,
-    words_facts,
 )
 from milp_verix.views.words.labels import labels_of
+from milp_verix.views.words.limits import limit_parts, rules_told, scope_sentences
 from milp_verix.views.words.sentences import (
     change_told,
     held_told,
     kept_values,
-    limit_parts,
     open_claim,
     open_told,
-    rules_told,
-    scope_sentences,
     set_claim,
 )
 from milp_verix.views.words.wording import becomes_text, predicted_text
@@ -36,43 +38,15 @@ def audit_headline(audit: Audit) -> str:
 
 def audit_outcome(audit: Audit) -> str:
     """Return how far the set is from a minimal one, or from a sound one, in words."""
-    if audit.sound:
-        spare, held = _without_room(audit)
-        undecided = f", {len(audit.unknown)} undecided" if audit.unknown else ""
-        if spare:
-            return f"too large by {counted(len(spare), 'feature')}{undecided}"
-        if audit.unknown:
-            return f"minimality is not known{undecided}"
-        return f"minimal: no feature{' with room to change' if held else ''} can be left out"
-    if not audit.completed:
-        return "no completion is known"
-    return f"sound with {_more(audit)}"
-
-
-def soundness_text(audit: Audit) -> str:
-    """Return the answer on soundness with its proof, its witness or the obstacle."""
-    if audit.sound:
-        proof = "" if audit.bound is None else f": no margin is above {up(audit.bound)}"
-        return f"yes, proven{proof}"
-    if audit.counterexample is not None:
-        changed = becomes_text(audit, audit.counterexample)
-        return f"no: a counterexample ({changed}), run by the model itself"
-    return f"not known: {audit.unknown_reason}"
-
-
-def completion_text(audit: Audit) -> str:
-    """Return how many features make a set sound that is not."""
-    if not audit.completed:
-        reasons = ", ".join(sorted(set(audit.unknown_reasons.values())))
-        return f"none found: {reasons}"
-    return f"sound with {_more(audit)}, {len(audit.sound_set)} in all"
-
-
-def minimum_text(found: Minimum) -> str:
-    """Return the size of the smallest set, or the range that it is known to be in."""
-    if found.proven:
-        return f"{counted(found.size, 'feature')}, proven"
-    return f"{found.lower_bound} to {counted(found.size, 'feature')}"
+    if not audit.sound:
+        return f"sound with {_more(audit)}" if audit.completed else "no completion is known"
+    spare, held = _without_room(audit)
+    undecided = f", {len(audit.unknown)} undecided" if audit.unknown else ""
+    if spare:
+        return f"too large by {counted(len(spare), 'feature')}{undecided}"
+    if audit.unknown:
+        return f"minimality is not known{undecided}"
+    return f"minimal: no feature{' with room to change' if held else ''} can be left out"
 
 
 def _without_room(audit: Audit) -> tuple[list[int], list[int]]:
@@ -99,7 +73,11 @@ def audit_sentence(audit: Audit) -> str:
     if kept:
         told = [f"It is not enough that {kept_values(audit, kept, 'of the set')}."]
     told.append(change_told(audit, audit.counterexample))
-    return " ".join([*told, *_missing(audit), *scope_sentences(audit)])
+    if audit.completed:
+        missing = kept_values(audit, audit.added, "that are missing")
+        told.append(f"It is enough if {missing}{' as well' if kept else ''}.")
+        told += open_told(audit, audit.unknown, " for that")
+    return " ".join([*told, *scope_sentences(audit)])
 
 
 def _spare(audit: Audit) -> list[str]:
@@ -114,42 +92,78 @@ def _spare(audit: Audit) -> list[str]:
         limits = "".join(f", {part}" for part in limit_parts(audit, free))
         told.append(f"It does so without {labels_of(audit).named(spare)}, too{together}{limits}.")
     elif kept and not audit.unknown and held:
-        others = "None of the others" if len(kept) > 1 else "The other one"
-        told.append(f"{others} can{'' if len(kept) > 1 else '’t'} be left out.")
+        others = "None of the others can" if len(kept) > 1 else "The other one can’t"
+        told.append(f"{others} be left out.")
     elif kept and not audit.unknown:
         told.append("None of them can be left out." if len(kept) > 1 else "It can’t be left out.")
     return [*told, *open_told(audit, audit.unknown)]
 
 
-def _missing(audit: Audit) -> list[str]:
-    """Return a sentence on the features that make a set sound that is not."""
-    if not audit.completed:
-        return []
-    as_well = " as well" if audit.explanation else ""
-    missing = kept_values(audit, audit.added, "that are missing")
-    return [f"It is enough if {missing}{as_well}.", *open_told(audit, audit.unknown, " for that")]
-
-
-def audit_facts(audit: Audit) -> list[tuple[str, str]]:
-    """Return the facts about ``audit``, as pairs of a name and a text."""
+def audit_facts(audit: Audit) -> Facts:
+    """Return the facts about ``audit`` that others have not."""
     labels = labels_of(audit)
     told = [
-        *words_facts(audit, audit_sentence),
-        *about_facts(audit),
         ("audited", f"{audit.size} of {counted(len(audit.groups), 'feature')}"),
         *features_facts(audit, audit.explanation),
-        ("sound", soundness_text(audit)),
     ]
     if audit.sound:
-        told.append(("minimality", audit_outcome(audit)))
+        proof = "" if audit.bound is None else f": no margin is above {up(audit.bound)}"
+        told += [("sound", f"yes, proven{proof}"), ("minimality", audit_outcome(audit))]
         spare, _ = _without_room(audit)
         told += [("left out", labels.listed(spare))] if spare else []
     else:
-        told.append(("completion", completion_text(audit)))
+        sound = f"not known: {audit.unknown_reason}"
+        if audit.counterexample is not None:
+            changed = becomes_text(audit, audit.counterexample)
+            sound = f"no: a counterexample ({changed}), run by the model itself"
+        completion = f"none found: {', '.join(sorted(set(audit.unknown_reasons.values())))}"
+        if audit.completed:
+            completion = f"sound with {_more(audit)}, {len(audit.sound_set)} in all"
+        told += [("sound", sound), ("completion", completion)]
         told += [("added", labels.listed(audit.added))] if audit.completed else []
     told += to_try(audit, [audit.unknown_reason, *audit.unknown_reasons.values()])
-    if audit.minimum is not None:
-        told.append(("smallest sound set", minimum_text(audit.minimum)))
-    if audit.completion is not None:
-        told.append(("smallest that holds it", minimum_text(audit.completion)))
-    return told + effort_facts(audit)
+    smallest = {"smallest sound set": audit.minimum, "smallest that holds it": audit.completion}
+    told += [(name, _minimum(one)) for name, one in smallest.items() if one is not None]
+    return told
+
+
+def _minimum(found: Minimum) -> str:
+    """Return the size of the smallest set, or the range that it is known to be in."""
+    if found.proven:
+        return f"{counted(found.size, 'feature')}, proven"
+    return f"{found.lower_bound} to {counted(found.size, 'feature')}"
+
+
+def check_sentence(about: Result, verdict: Verdict, free: FeatureSet) -> str:
+    """Return the claim that the features ``free`` may change, or what refutes it."""
+    if (point := _point(verdict)) is not None:
+        return " ".join([change_told(about, point), *scope_sentences(about)])
+    kept = tuple(feature for feature in range(len(about.groups)) if feature not in free)
+    claim = set_claim(about, kept, "that are fixed")
+    claim = claim if verdict.holds else open_claim(claim, verdict.reason)
+    return " ".join([claim, *rules_told(about)])
+
+
+def check_facts(about: Result, verdict: Verdict, free: FeatureSet) -> Facts:
+    """Return the facts about a check, as pairs of a name and a text."""
+    answer, point = verdict.answer.name, _point(verdict)
+    if verdict.bound is not None:
+        answer += f", proven: no margin is above {up(verdict.bound)}"
+    elif point is not None:
+        answer += f": {becomes_text(about, point)}, run by the model itself"
+    else:
+        answer += f": {verdict.reason}"
+    return [
+        ("in words", check_sentence(about, verdict, free)),
+        *about_facts(about),
+        ("free", f"{counted(len(free), 'feature')}: {labels_of(about).listed(free)}"),
+        ("answer", answer),
+        *([] if point is None else change_facts(about, point)),
+        *effort_facts(about),
+    ]
+
+
+def _point(verdict: Verdict) -> Counterfactual | None:
+    if verdict.witness is None or verdict.prediction is None:
+        return None
+    return Counterfactual(verdict.witness, verdict.prediction, verdict.rival)

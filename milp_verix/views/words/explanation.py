@@ -1,203 +1,150 @@
-"""Facts about explanations, as pairs of a name and a text."""
+"""Explanations in words, and the facts about them alone."""
 
-from collections.abc import Callable, Iterable
-from math import inf
-from typing import TypeVar
-
-from milp_verix.base.number_text import counted, down, exact, nearest
-from milp_verix.base.stored_kinds import DomainEnd
-from milp_verix.oracle.statistics import (
-    BOUNDS_ALONE,
-    INTERRUPTED,
-    MEMORY_LIMIT,
-    TIME_LIMIT,
-    Statistics,
-)
-from milp_verix.results.records.base import Result
+from milp_verix.base.number_text import counted, down, nearest, up
+from milp_verix.oracle.statistics import Statistics
 from milp_verix.results.records.explanation import Explanation
-from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
-from milp_verix.views.words.sentences import explanation_sentence
+from milp_verix.views.words.facts import Facts, features_facts, to_try
+from milp_verix.views.words.labels import SHOWN, change_texts, labels_of, message_claim
+from milp_verix.views.words.limits import rules_told
+from milp_verix.views.words.sentences import open_told, set_claim
 from milp_verix.views.words.wording import (
-    asked_text,
-    bracket_text,
+    change_text,
     changed_text,
-    described,
     joined,
     named_prediction,
-    norm_text,
-    one_radius,
-    outcome_text,
-    prediction_text,
-    radius_text,
-    restrictions,
+    predicted_text,
     seconds_text,
     tally,
 )
 
-AnyResult = TypeVar("AnyResult", bound=Result)
+_NAMED, _CHANGES = 3, 4
+_MASTERS = {
+    "tree": "our own branch and bound on linear programs of HiGHS",
+    "program": "mixed-integer programs of the solver",
+    "hitting sets": "cheapest hitting sets of contrastive sets",
+}
 
-_CHANGES = 4
-DEEPER = {"interval": "crown", "crown": "branched", "alpha": "branched", "branched": "lp"}
-"""The bounds that are the next tighter ones, for a reader with time."""
+
+def headline(explanation: Explanation) -> str:
+    """Return the result in a line: ``"Prediction 7, explained by 191 of 784 features"``."""
+    size = f"{explanation.size} of {counted(len(explanation.groups), 'feature')}"
+    return f"{predicted_text(explanation)}, explained by {size}"
 
 
-def facts(explanation: Explanation) -> list[tuple[str, str]]:
-    """Return the facts about ``explanation``, as pairs of a name and a text."""
-    count = len(explanation.groups)
+def outcome_text(explanation: Explanation) -> str:
+    """Return how small the explanation is, as far as that is proven.
+
+    ``"globally minimum, proven"``; ``"locally minimal, at most 3 features above the minimum"``
+    where only a lower bound is proven; ``"locally minimal"``, ``"2 undecided, between 4 and 9
+    needed"`` or ``"2 undecided, at most 9 needed"`` without a bound.
+    """
+    gap, asked = explanation.gap, _asked_text(explanation)
+    if not explanation.explanation:
+        return f"robust: no input in the ball {change_text(explanation)}"
+    if explanation.proven:
+        which = " in cost" if explanation.costs is not None else ""
+        return f"globally minimum{which}{asked}, proven"
+    undecided = [] if explanation.minimal else [f"{len(explanation.unknown)} undecided"]
+    told = undecided or ["locally minimal"]
+    if gap is None:
+        told += [f"{_bracket(explanation)} needed"] if undecided else []
+    elif not explanation.lower_bound:
+        told.append("no lower bound proven")
+    elif explanation.costs is not None:
+        told.append(f"cost at most {up(gap)} above the minimum{asked}")
+    else:
+        told.append(f"at most {counted(int(gap), 'feature')} above the minimum{asked}")
+    return ", ".join(told)
+
+
+def _bracket(explanation: Explanation) -> str:
+    """Return how many features the smallest explanation has: ``"between 41 and 212"``."""
+    least, most = explanation.needed, explanation.size
+    if not least:
+        return f"at most {most}"
+    return str(most) if least == most else f"between {least} and {most}"
+
+
+def _asked_text(explanation: Explanation) -> str:
+    """Return which explanations a minimum is the least of, where not all were asked for."""
+    asked = [
+        f"{word} {counted(len(features), 'given feature')}"
+        for word, features in (("with", explanation.must), ("without", explanation.must_not))
+        if features
+    ]
+    return f" {' and '.join(asked)}" if asked else ""
+
+
+def explanation_sentence(explanation: Explanation) -> str:
+    """Return the claim: ``"The decision “yes” stays, whatever age is, as long as sex is male."``.
+
+    Features that were not decided, features that were asked for and the number of rules are in
+    sentences of their own.
+    """
+    claim = message_claim(explanation) or set_claim(explanation, explanation.explanation)
+    told, labels = [claim, *open_told(explanation, explanation.unknown)], labels_of(explanation)
+    asked = [
+        f"{word} {labels.named(features, _NAMED)}"
+        for word, features in (("with", explanation.must), ("without", explanation.must_not))
+        if features
+    ]
+    told += [f"Only explanations {joined(asked)} were sought."] if asked else []
+    return " ".join([*told, *rules_told(explanation)])
+
+
+def explanation_facts(explanation: Explanation) -> Facts:
+    """Return the facts about ``explanation`` that others have not."""
+    count, statistics = len(explanation.groups), explanation.statistics
     share = f" ({100 * explanation.size / count:.0f} %)" if count else ""
-    found = [
-        *words_facts(explanation, explanation_sentence),
-        *about_facts(explanation),
+    reasons = explanation.unknown_reasons
+    undecided = f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
+    spent = f"{seconds_text(statistics.seconds)}, {seconds_text(statistics.check_seconds)} of it"
+    stopped = f"; stopped: {statistics.stopped}" if statistics.stopped else ""
+    options = ("traversal", "bounds", "formulation")
+    traversal, bounds, formulation = (
+        [(name, getattr(explanation, name))] * (getattr(explanation, name) is not None)
+        for name in options
+    )
+    return [
         ("explanation", f"{explanation.size} of {counted(count, 'feature')}{share}"),
         *features_facts(explanation, explanation.explanation),
         ("outcome", outcome_text(explanation)),
         ("irrelevant", counted(len({*explanation.irrelevant} - {*explanation.still}), "feature")),
-        ("undecided", _undecided(explanation)),
+        ("undecided", undecided if reasons else "none"),
         *_needed(explanation),
-        *to_try(explanation, explanation.unknown_reasons.values(), explanation.bounds),
+        *to_try(explanation, reasons.values(), explanation.bounds),
         *_claims(explanation),
         ("counterfactuals", _counterfactuals(explanation)),
         *_changes(explanation),
         ("order", explanation.order),
-        *([] if explanation.traversal is None else [("traversal", explanation.traversal)]),
+        *traversal,
         ("solver", f"{explanation.solver} {explanation.versions.get(explanation.solver, '')}"),
-        *([] if explanation.bounds is None else [("bounds", explanation.bounds)]),
-        *([] if explanation.formulation is None else [("formulation", explanation.formulation)]),
-        *_effort(explanation.statistics),
-        ("time", _time(explanation)),
+        *bounds,
+        *formulation,
+        *_effort(statistics),
+        ("time", f"{spent} in checks{stopped}"),
         *(("note", note) for note in explanation.notes),
     ]
-    return [(name, text.strip()) for name, text in found]
 
 
-def words_facts(result: AnyResult, sentence: Callable[[AnyResult], str]) -> list[tuple[str, str]]:
-    """Return the ``sentence`` that tells a result about a described input, if it is one."""
-    return [("in words", sentence(result))] if result.inputs is not None else []
-
-
-def about_facts(result: Result) -> list[tuple[str, str]]:
-    """Return the network, the prediction, the ball, and what stays as it is all over it."""
-    return [
-        ("model", f"{result.model.file} (SHA-256 {result.model.sha256[:12]}…)"),
-        ("prediction", _prediction(result)),
-        ("ball", ball_text(result)),
-        *still_facts(result),
-    ]
-
-
-def still_facts(result: Result) -> list[tuple[str, str]]:
-    """Return the features that have no room to change, if there are any."""
-    still = result.still
-    if not still:
-        return []
-    those = f"{counted(len(still), 'feature')} without room: {labels_of(result).listed(still)}"
-    return [("stays as it is" if len(still) == 1 else "stay as they are", those)]
-
-
-def question_facts(result: Result) -> list[tuple[str, str]]:
-    """Return the network, the prediction and what narrows the question, without a ball."""
-    norm = [] if result.inputs else [f"norm {norm_text(result.norm)}"]
-    asked = ", ".join([*norm, *domain_parts(result), *restrictions(result)])
-    return [*about_facts(result)[:2], *([("question", asked)] if asked else [])]
-
-
-def _prediction(result: Result) -> str:
-    if isinstance(result.prediction, int):
-        number_, named = f"class {result.prediction}", named_prediction(result, result.prediction)
-        return number_ if named == number_ else f"{named} ({number_})"
-    text = prediction_text(result.prediction)
-    if result.output is not None:
-        return f"{text} of output {result.output}"
-    return text if len(result.prediction) == 1 else f"{text}, the outputs"
-
-
-def ball_text(result: Result) -> str:
-    """Return ``"ε = 0.1 (L∞), domain 0 to 1"``, with what narrows the question."""
-    norm = f" ({norm_text(result.norm)})" if one_radius(result) else ""
-    return ", ".join([radius_text(result) + norm, *restrictions(result), *domain_parts(result)])
-
-
-def domain_parts(result: Result) -> list[str]:
-    """Return the domain of an array, none for inputs that are described."""
-    if described(result):
-        return []
-    if result.domain == (-inf, inf):
-        return ["unlimited domain"]
-    low, high = (_end(end) for end in result.domain)
-    return [f"domain {low} to {high}"]
-
-
-def _end(end: DomainEnd) -> str:
-    if isinstance(end, tuple):
-        return f"({exact(min(end))} … {exact(max(end))} by coordinate)"
-    return exact(end)
-
-
-def to_try(
-    result: Result, reasons: Iterable[str | None], bounds: str | None = None
-) -> list[tuple[str, str]]:
-    """Return what may decide more, where ``reasons`` say why something is open; else nothing.
-
-    ``bounds`` are those that the search used, None where it takes none.
-    """
-    known = {*reasons} - {None}
-    if not known:
-        return []
-    ways = {
-        "more time": known & {TIME_LIMIT, INTERRUPTED},
-        "more memory": MEMORY_LIMIT in known,
-        'exactness="exact"': BOUNDS_ALONE in known,
-        "a smaller ε": True,
-        f'bounds="{DEEPER.get(bounds or "")}"': bounds in DEEPER,
-        "features in groups": True,
-    }
-    return [("to try", joined([way for way, helps in ways.items() if helps], "or"))]
-
-
-def _undecided(explanation: Explanation) -> str:
-    reasons = explanation.unknown_reasons
-    told = f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
-    return told if reasons else "none"
-
-
-def _needed(explanation: Explanation) -> list[tuple[str, str]]:
+def _needed(explanation: Explanation) -> Facts:
     """Return how many features are needed where that is not known exactly."""
     if not explanation.unknown or explanation.gap is not None:
         return []
-    unit = counted(explanation.size, "feature").split()[-1]
-    verb = "is" if explanation.size == 1 else "are"
-    return [("needed", f"{bracket_text(explanation)} {unit} {verb} needed")]
+    are = "feature is" if explanation.size == 1 else "features are"
+    return [("needed", f"{_bracket(explanation)} {are} needed")]
 
 
-def features_facts(result: Result, features: tuple[int, ...]) -> list[tuple[str, str]]:
-    """Return which ``features`` these are, the first dozen of them, if there are any."""
-    if not features:
-        return []
-    labels = labels_of(result)
-    axes = f"{labels.axes} from 0: " if labels.axes else ""
-    return [(labels.unit, f"{axes}{labels.listed(features)}")]
-
-
-def _claims(explanation: Explanation) -> list[tuple[str, str]]:
+def _claims(explanation: Explanation) -> Facts:
     """Return the claims about the size; no local claim where a global one is proven."""
     if not explanation.explanation:
         return []
     minimal = "no: a feature that is undecided might be left out"
     if explanation.minimal:
         minimal = "yes (locally: no single feature can be left out)"
-    claims = [] if _needs_all(explanation) else [("minimal", minimal)]
-    if explanation.lower_bound is not None:
-        claims.append(("minimum", _minimum(explanation)))
-    return claims
-
-
-def _needs_all(explanation: Explanation) -> bool:
-    """Return True for a proven minimum none of whose features might be left out.
-
-    Without a feature that costs more than the gap the set would be below the lower bound.
-    """
     gap, costs = explanation.gap, explanation.costs
-    return (
+    # without a feature that costs more than the gap the set would be below the lower bound
+    all_needed = (
         explanation.proven
         and gap is not None
         and all(
@@ -205,13 +152,17 @@ def _needs_all(explanation: Explanation) -> bool:
             for feature in explanation.unknown
         )
     )
+    claims = [] if all_needed else [("minimal", minimal)]
+    if explanation.lower_bound is not None:
+        claims.append(("minimum", _minimum(explanation)))
+    return claims
 
 
 def _minimum(explanation: Explanation) -> str:
     least = explanation.lower_bound or 0
     if not least and not explanation.proven:
         return "not proven: no lower bound above 0 was found"
-    asked = asked_text(explanation)
+    asked = _asked_text(explanation)
     if explanation.costs is not None:
         cost = f"cost {nearest(explanation.cost, 6)}"
         if explanation.proven:
@@ -224,9 +175,9 @@ def _minimum(explanation: Explanation) -> str:
 
 def _counterfactuals(explanation: Explanation) -> str:
     found = [point.prediction for point in explanation.counterfactuals.values()]
+    original = explanation.prediction
     if not found:
         return "none"
-    original = explanation.prediction
     if isinstance(original, int):
         return f"{len(found)}, to {tally([named_prediction(explanation, one) for one in found])}"
     moves = [
@@ -237,26 +188,26 @@ def _counterfactuals(explanation: Explanation) -> str:
     return f"{len(found)}, moving an output by {nearest(min(moves))} to {nearest(max(moves))}"
 
 
-def _changes(explanation: Explanation) -> list[tuple[str, str]]:
+def _changes(explanation: Explanation) -> Facts:
     """Return the changes that each counterfactual of a described input makes, in words."""
-    told = []
+    told, labels = [], labels_of(explanation)
     for feature, found in [*explanation.counterfactuals.items()][:SHOWN]:
-        name = labels_of(explanation)[feature]
-        if changes := change_texts(explanation, found, name):
+        if changes := change_texts(explanation, found, labels[feature]):
             more = f", … and {len(changes) - _CHANGES} more" if len(changes) > _CHANGES else ""
             outcome = changed_text(explanation, found)
             if isinstance(found.prediction, int):
                 outcome = named_prediction(explanation, found.prediction)
             text = f"{', '.join(changes[:_CHANGES])}{more}: {outcome}"
-            told.append((f"if {name} is free", text))
+            told.append((f"if {labels[feature]} is free", text))
     return told
 
 
-def _effort(statistics: Statistics) -> list[tuple[str, str]]:
-    checks = (
-        f"{counted(statistics.checks, 'check')}, {counted(statistics.solves, 'solve')}, "
-        f"{counted(statistics.nodes, 'node')}, "
-        f"{counted(statistics.iterations, 'simplex iteration')}"
+def _effort(statistics: Statistics) -> Facts:
+    checks = _counts(
+        (statistics.checks, "check"),
+        (statistics.solves, "solve"),
+        (statistics.nodes, "node"),
+        (statistics.iterations, "simplex iteration"),
     )
     search = statistics.search
     if search is None:
@@ -266,22 +217,28 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
             if stage.features or stage.seconds >= 0.005  # else it says 0 twice
         )
         told = [("effort", checks), *([("decided", decided)] if decided else [])]
-        return [*told, *_solvers(statistics)]
-    master = {
-        "tree": "our own branch and bound on linear programs of HiGHS",
-        "program": "mixed-integer programs of the solver",
-        "hitting sets": "cheapest hitting sets of contrastive sets",
-    }[search.master]
-    known = "contrastive set" if search.master == "hitting sets" else "scenario"
-    program = "linear program" if search.master == "tree" else "program"
-    sought = (
-        f"{counted(search.rounds, 'round')}, {counted(search.scenarios, known)}, "
-        f"{counted(search.nodes, 'node')}, {counted(search.programs, program)}, "
-        f"{counted(search.iterations, 'simplex iteration')}"
+    else:
+        known = "contrastive set" if search.master == "hitting sets" else "scenario"
+        program = "linear program" if search.master == "tree" else "program"
+        sought = _counts(
+            (search.rounds, "round"),
+            (search.scenarios, known),
+            (search.nodes, "node"),
+            (search.programs, program),
+            (search.iterations, "simplex iteration"),
+        )
+        stages = ", ".join(f"{stage} {seconds_text(seconds)}" for stage, seconds in search.stages)
+        told = [("master", _MASTERS[search.master]), ("search", sought)]
+        told += [("checks", checks), ("stages", stages)]
+    solvers = ", ".join(
+        f"{counted(solver.checks, 'check')} by {solver.solver} ({seconds_text(solver.seconds)})"
+        for solver in statistics.solvers
     )
-    stages = ", ".join(f"{stage} {seconds_text(seconds)}" for stage, seconds in search.stages)
-    told = [("master", master), ("search", sought), ("checks", checks), ("stages", stages)]
-    return [*told, *_solvers(statistics)]
+    return [*told, *([("solvers", solvers)] if len(statistics.solvers) > 1 else [])]
+
+
+def _counts(*counts: tuple[int, str]) -> str:
+    return ", ".join(counted(count, noun) for count, noun in counts)
 
 
 def trace_lines(statistics: Statistics) -> list[str]:
@@ -293,32 +250,3 @@ def trace_lines(statistics: Statistics) -> list[str]:
         for seconds, best, bound in statistics.search.trace
     )
     return [f"{'seconds':>9} {'best':>8} {'bound':>8}", *lines]
-
-
-def _solvers(statistics: Statistics) -> list[tuple[str, str]]:
-    """Return the share of each solver in the checks, if there were several."""
-    told = ", ".join(
-        f"{counted(solver.checks, 'check')} by {solver.solver} ({seconds_text(solver.seconds)})"
-        for solver in statistics.solvers
-    )
-    return [("solvers", told)] if len(statistics.solvers) > 1 else []
-
-
-def _time(explanation: Explanation) -> str:
-    statistics = explanation.statistics
-    checks = seconds_text(statistics.check_seconds)
-    spent = f"{seconds_text(statistics.seconds)}, {checks} of it in checks"
-    return f"{spent}; stopped: {statistics.stopped}" if statistics.stopped else spent
-
-
-def effort_facts(found: Result) -> list[tuple[str, str]]:
-    """Return the solver, checks, time and notes of ``found``."""
-    statistics = found.statistics
-    checks, solves = counted(statistics.checks, "check"), counted(statistics.solves, "solve")
-    stopped = f"; stopped: {statistics.stopped}" if statistics.stopped else ""
-    return [
-        ("solver", f"{found.solver} {found.versions.get(found.solver, '')}".strip()),
-        ("effort", f"{checks}, {solves}"),
-        ("time", seconds_text(statistics.seconds) + stopped),
-        *(("note", note) for note in found.notes),
-    ]

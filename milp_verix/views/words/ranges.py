@@ -10,17 +10,10 @@ from math import inf
 from milp_verix.base.number_text import counted, exact, percent_of, range_end
 from milp_verix.inputs.features import Feature
 from milp_verix.results.records.ranges import FeatureRange, Ranges
-from milp_verix.views.words.explanation import about_facts, effort_facts, words_facts
+from milp_verix.views.words.facts import Facts
 from milp_verix.views.words.labels import SHOWN, FeatureLabels, labels_of
-from milp_verix.views.words.sentences import (
-    bounds_told,
-    claim_text,
-    compared,
-    kept_parts,
-    room_parts,
-    rules_told,
-    stays_text,
-)
+from milp_verix.views.words.limits import bounds_told, room_parts, rules_told
+from milp_verix.views.words.sentences import claim_text, compared, kept_parts, stays_text
 from milp_verix.views.words.wording import (
     joined,
     named_prediction,
@@ -82,22 +75,16 @@ def _claim(found: Ranges, *, values: bool = False) -> str:
     return claim_text([*([f"as long as {joined(conditions)}"] if conditions else []), *parts])
 
 
-def ranges_facts(found: Ranges) -> list[tuple[str, str]]:
-    """Return the facts about ``found``: a row for each range."""
-    labels = labels_of(found)
-    shown = found.ranges[:_LISTED]
-    told = [
-        *words_facts(found, ranges_sentence),
-        *about_facts(found),
-        *((labels[one.feature], _fact(found, one)) for one in shown),
-    ]
-    if len(found.ranges) > len(shown):
-        told.append(("…", counted(len(found.ranges) - len(shown), "other range")))
+def ranges_facts(found: Ranges) -> Facts:
+    """Return the facts about ``found`` that others have not: a row for each range."""
+    labels, left = labels_of(found), len(found.ranges) - _LISTED
+    told = [(labels[one.feature], _fact(found, one)) for one in found.ranges[:_LISTED]]
+    told += [("…", counted(left, "other range"))] if left > 0 else []
     told.append(("outcome", ranges_outcome(found)))
     if found.rows is not None and found.coverage is not None:
         share = f"{found.inside} of {counted(found.rows, 'row')}"
         told.append(("coverage", f"{share} ({percent_of(found.inside or 0, found.rows)} %)"))
-    return told + effort_facts(found)
+    return told
 
 
 def range_text(found: Ranges, one: FeatureRange) -> str:
@@ -136,22 +123,13 @@ def rules_sentence(rules: Sequence[Ranges], covered: Sequence[int], rows: int) -
     return f"{which} {share} % of the {what}{compared(rules[0])} on {counted(rows, 'row')}."
 
 
-def rules_facts(
-    rules: Sequence[Ranges], covered: Sequence[int], rows: int
-) -> list[tuple[str, str]]:
+def rules_facts(rules: Sequence[Ranges], covered: Sequence[int], rows: int) -> Facts:
     """Return a fact for each rule: its share of the rows, what it adds, and its claim."""
     told = [("rules", rules_sentence(rules, covered, rows))]
-    before = 0
-    for place, (rule, after) in enumerate(zip(rules, covered, strict=True), 1):
-        added = f"adds {percent_of(after - before, rows)} %"
-        decision = named_prediction(rule, rule.prediction)
-        told.append(
-            (
-                f"{place}: {decision}",
-                " ".join([_claim(rule, values=True), *bounds_told(rule), f"({added})"]),
-            )
-        )
-        before = after
+    for place, (rule, before, after) in enumerate(zip(rules, [0, *covered], covered, strict=False)):
+        added = f"(adds {percent_of(after - before, rows)} %)"
+        name = f"{place + 1}: {named_prediction(rule, rule.prediction)}"
+        told.append((name, " ".join([_claim(rule, values=True), *bounds_told(rule), added])))
     return told
 
 
