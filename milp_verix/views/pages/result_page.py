@@ -41,6 +41,15 @@ from milp_verix.views.words.notice import (
 from milp_verix.views.words.sentences import compared, decided
 from milp_verix.views.words.text_tables import TEXTS, comparison_heads, comparison_rows, remarks
 
+_TASKS = {
+    Enumeration: "enumeration",
+    Audit: "audit",
+    RobustnessRadii: "radius",
+    Ranges: "ranges",
+    Relevance: "relevance",
+    Importance: "importance",
+}
+
 
 def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> View:
     """Return the pictures of ``result``, or the table of its features, called ``name``.
@@ -81,12 +90,8 @@ def result_page(result: StoredResult, *, counterfactuals: int) -> str:
         grounds=grounds,
         tasks=tasks,
         tolerances=Tolerances(),
-        versions=_versions(first),
+        versions=[*sorted(first.versions.items()), ("SHA-256 of the network", first.model.sha256)],
     )
-
-
-def _versions(result: Result) -> list[tuple[str, str]]:
-    return [*sorted(result.versions.items()), ("SHA-256 of the network", result.model.sha256)]
 
 
 def _tasks(result: Result) -> list[str]:
@@ -95,15 +100,7 @@ def _tasks(result: Result) -> list[str]:
         return ["contrastive" if result.scales is None else "nearest"]
     if isinstance(result, Explanation):
         return ["explain", "minimum"] if result.lower_bound is not None else ["explain"]
-    kinds = {
-        Enumeration: "enumeration",
-        Audit: "audit",
-        RobustnessRadii: "radius",
-        Ranges: "ranges",
-        Relevance: "relevance",
-        Importance: "importance",
-    }
-    return [name for kind, name in kinds.items() if isinstance(result, kind)]
+    return [name for kind, name in _TASKS.items() if isinstance(result, kind)]
 
 
 def notice_page(
@@ -117,8 +114,7 @@ def notice_page(
     shown = ranked[:MOST_REASONS]
     decision = f"{decided(found)}{compared(found)}"
     order = "in the order of the importance given"
-    if importance is None:
-        order = "the one with the least room first"
+    order = "the one with the least room first" if importance is None else order
     count = counted(len(shown), "reason") if len(shown) == len(ranked) else "main reasons"
     versions = [f"{name} {version}" for name, version in sorted(found.versions.items())]
     return rendered(
