@@ -135,7 +135,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
         4,
     ),
     "no limits in a sentence": (
-        {"milp_verix.views.words.limits.limit_parts": _always([])},
+        {"milp_verix.views.words.sentences.limit_parts": _always([])},
         3,
     ),
     "no limits of a contrast": (
@@ -149,13 +149,13 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     "held columns that count as free": (
         {
             "milp_verix.results.records.base.still_features": _always(()),
-            "milp_verix.views.words.limits._move": _always(np.inf),
+            "milp_verix.views.words.sentences._move": _always(np.inf),
         },
         13,
     ),
     "the name of another class": (
         {
-            "milp_verix.views.words.sentences.named_prediction": lambda right: (
+            "milp_verix.views.words.wording.named_prediction": lambda right: (
                 lambda found, label, *more: (
                     right(found, label ^ 1, *more)
                     if isinstance(label, int)
@@ -179,22 +179,22 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "no domain of an array": (
         {
-            "milp_verix.views.words.limits._in_domain": _always(""),
+            "milp_verix.views.words.sentences._in_domain": _always(""),
             "milp_verix.views.words.radius.bounds_told": _always([]),
         },
         100,
     ),
     "no link of a regressor": (
-        {"milp_verix.views.words.limits._link_told": _always([])},
+        {"milp_verix.views.words.sentences._link_told": _always([])},
         40,
     ),
     "another norm": (
-        {"milp_verix.views.words.limits.norm_text": _always("L2")},
+        {"milp_verix.views.words.sentences.norm_text": _always("L2")},
         336,
     ),
     "the radius of another coordinate": (
         {
-            "milp_verix.views.words.limits._move": lambda right: (
+            "milp_verix.views.words.sentences._move": lambda right: (
                 lambda result, feature: right(result, (feature + 1) % len(result.groups))
             )
         },

@@ -24,6 +24,7 @@ from milp_verix.views.figures.described_rows import (
 )
 from milp_verix.views.figures.feature_status import (
     AuditStatus,
+    Coloured,
     Status,
     audit_statuses,
     statuses,
@@ -54,18 +55,8 @@ _LONGEST_CHANGE = 34
 _STYLE: dict[str, Any] = {"va": "center", "parse_math": False}
 
 
-class _Line(NamedTuple):
-    """A row with its colour, whether it stands out, the text beside its arrow, and its bar."""
-
-    row: DescribedRow
-    colour: str
-    strong: bool
-    beside: str
-    bar: bool = True
-
-
 class _Key(NamedTuple):
-    """An entry of the legend: a marker, with the bar behind it or not, and its meaning."""
+    """The look of a row, and an entry of the legend: a marker, its meaning, a bar behind it."""
 
     marker: str
     colour: str
@@ -73,8 +64,32 @@ class _Key(NamedTuple):
     bar: bool = False
 
 
+class _Line(NamedTuple):
+    """A row, its look, the text beside its arrow, and whether it may have a bar."""
+
+    row: DescribedRow
+    key: _Key
+    beside: str
+    bar: bool = True
+
+    @property
+    def strong(self) -> bool:
+        return self.key.marker == "s"
+
+
 _STILL = _Key("o", Status.STILL.colour, Status.STILL.value)
 _MOVES = _Key("o", _DIM, "may change within the bar", bar=True)
+_CHANGES, _STAYS = _Key("s", INK, "changes"), _Key("o", _DIM, "stays as it is")
+_KEYS: dict[Coloured, _Key] = {
+    Status.EXPLANATION: _Key("s", Status.EXPLANATION.colour, "must stay"),
+    Status.UNDECIDED: _Key("s", Status.UNDECIDED.colour, "not decided"),
+    Status.IRRELEVANT: _MOVES,
+    Status.STILL: _STILL,
+    **{status: _Key("s", status.colour, status.value) for status in AuditStatus},
+    AuditStatus.REMOVABLE: _Key("o", AuditStatus.REMOVABLE.colour, AuditStatus.REMOVABLE.value),
+    AuditStatus.OUTSIDE: _Key("o", _DIM, AuditStatus.OUTSIDE.value, bar=True),
+    AuditStatus.STILL: _STILL,
+}
 
 
 class _Columns(NamedTuple):
@@ -97,20 +112,12 @@ def explanation_rows(explanation: Explanation) -> Drawing:
     lines = []
     for feature in ranked[:_MOST]:
         row = described_row(explanation, feature, found.get(feature))
-        status, beside = known[feature], ""
+        beside = "not decided" if known[feature] is Status.UNDECIDED else ""
         if feature in found:
             beside = _beside(explanation, row, found[feature], named=one is None)
-        elif status is Status.UNDECIDED:
-            beside = "not decided"
-        colour = _DIM if status is Status.IRRELEVANT else status.colour
-        lines.append(_Line(row, colour, status.kept, beside, bar=status is not Status.STILL))
-    every = {
-        Status.EXPLANATION: _Key("s", Status.EXPLANATION.colour, "must stay"),
-        Status.UNDECIDED: _Key("s", Status.UNDECIDED.colour, "not decided"),
-        Status.IRRELEVANT: _MOVES,
-        Status.STILL: _STILL,
-    }
-    keys = [key for status, key in every.items() if status in known]
+        key = _KEYS[known[feature]]
+        lines.append(_Line(row, key, beside, key is not _STILL))
+    keys = [_KEYS[status] for status in Status if status in known]
     return _figure(explanation, lines, _heading(explanation, one) if found else "", keys)
 
 
@@ -120,11 +127,11 @@ def contrast_rows(found: ContrastiveExplanation) -> Drawing:
     others = [feature for feature in range(len(found.groups)) if feature not in contrast]
     lines, held = [], {*found.must_not, *found.still}
     for feature in [*contrast, *others][:_MOST]:
-        strong, free = feature in contrast, found.robust and feature not in held
-        row = _one_way(found, described_row(found, feature, point if strong else None))
-        colour = INK if strong else _DIM if free or not found.robust else Status.STILL.colour
-        lines.append(_Line(row, colour, strong, row.becomes or "", bar=free))
-    keys = [_Key("s", INK, "changes"), _Key("o", _DIM, "stays as it is")] if contrast else []
+        changes, free = feature in contrast, found.robust and feature not in held
+        row = _one_way(found, described_row(found, feature, point if changes else None))
+        key = _STILL if found.robust and not free else _STAYS
+        lines.append(_Line(row, _CHANGES if changes else key, row.becomes or "", free))
+    keys = [_CHANGES, _STAYS] if contrast else []
     if found.robust:
         keys = [_MOVES, _STILL] if held else [_MOVES]
     return _figure(found, lines, "" if point is None else _heading(found, point), keys)
@@ -145,16 +152,9 @@ def audit_rows(audit: Audit) -> Drawing:
     ranked = sorted(range(len(audit.groups)), key=lambda f: [*AuditStatus].index(known[f]))
     lines = []
     for feature in ranked[:_MOST]:
-        status, row = known[feature], described_row(audit, feature, point)
-        strong = status in (AuditStatus.KEPT, AuditStatus.ADDED, AuditStatus.UNDECIDED)
-        colour = _DIM if status is AuditStatus.OUTSIDE else status.colour
-        bar = status is not AuditStatus.STILL
-        lines.append(_Line(row, colour, strong, row.becomes or "", bar))
-    every = {status: _Key("s", status.colour, status.value) for status in AuditStatus}
-    every[AuditStatus.REMOVABLE] = _Key("o", AuditStatus.REMOVABLE.colour, "can be left out")
-    every[AuditStatus.OUTSIDE] = _Key("o", _DIM, AuditStatus.OUTSIDE.value, bar=True)
-    every[AuditStatus.STILL] = _STILL
-    keys = [key for status, key in every.items() if status in known]
+        row, key = described_row(audit, feature, point), _KEYS[known[feature]]
+        lines.append(_Line(row, key, row.becomes or "", key is not _STILL))
+    keys = [_KEYS[status] for status in AuditStatus if status in known]
     heading = "" if point is None else _heading(audit, point)
     if freed is not None:
         heading = f"without {labels_of(audit)[freed]} {heading}"
@@ -261,8 +261,8 @@ def _draw(axes: Axes, y: int, line: _Line, columns: _Columns) -> None:
     axes.text(columns.track - 0.09, y, track.ends[0], ha="right", **small)
     axes.text(columns.high - 0.07, y, track.ends[1], **small)
     _draw_track(axes, y, line, columns.track)
-    marker = "s" if line.strong else "o"
-    axes.plot(columns.track + _TRACK * track.at, y, marker, color=line.colour, ms=7, zorder=5)
+    at, key = columns.track + _TRACK * track.at, line.key
+    axes.plot(at, y, key.marker, color=key.colour, ms=7, zorder=5)
     beside = typeset(f"→ {line.beside}" if row.becomes else line.beside)
     colour = MARK if row.becomes else INK
     axes.text(columns.beside, y, beside, fontsize=9.5, color=colour, **_STYLE)

@@ -30,7 +30,6 @@ from milp_verix.views.figures.image_view import (
     PANEL,
     ImageView,
     PictureRow,
-    Shape,
     mark,
     masks_of,
     overlay,
@@ -91,7 +90,7 @@ class _Gallery:
         return _HEADING + rows * self.row_height + _TILE_BAR if rows else 0.0
 
 
-def explanation_images(explanation: Explanation, view: ImageView, shape: Shape) -> Drawing:
+def explanation_images(explanation: Explanation, view: ImageView) -> Drawing:
     """Draw the input, its sensitivity, the explanation, and what some counterfactuals change.
 
     A counterfactual by itself looks like the input where the ball is small.
@@ -100,7 +99,7 @@ def explanation_images(explanation: Explanation, view: ImageView, shape: Shape) 
     # below the panels a colour bar and the legend, or the legend alone
     panels, below = (2, 0.5) if scores is None else (3, 0.78)
     row = PictureRow(view, panels, below)
-    gallery = _gallery(explanation, view, labels_of(explanation, shape), row)
+    gallery = _gallery(explanation, view, labels_of(explanation, view.shape), row)
     row = PictureRow(view, panels, below + gallery.height + MARGIN / 3)
     row.sheet.titled(explanation)
     colours, masks = view.rgb(explanation.input), status_masks(view, explanation)
@@ -159,7 +158,7 @@ def _tiles(
     colour_bar(image, bar, "change, in input units")
 
 
-def contrast_images(found: ContrastiveExplanation, view: ImageView, _: Shape) -> Drawing:
+def contrast_images(found: ContrastiveExplanation, view: ImageView) -> Drawing:
     """Draw the input with the contrast outlined, the change, and the counterfactual."""
     row, after = PictureRow(view, 3, 0.6), found.counterfactual
     row.sheet.titled(found)
@@ -176,7 +175,7 @@ def _predicted(found: Result | Counterfactual) -> str:
     return typeset(prediction_text(found.prediction, 3))
 
 
-def audit_images(audit: Audit, view: ImageView, shape: Shape) -> Drawing:
+def audit_images(audit: Audit, view: ImageView) -> Drawing:
     """Draw the input, the set, and an input that changes the prediction, with its change."""
     flip = flip_of(audit)
     row = PictureRow(view, 2 if flip is None else 4, 0.75)
@@ -194,7 +193,7 @@ def audit_images(audit: Audit, view: ImageView, shape: Shape) -> Drawing:
     feature, point = flip
     title, kind = "Change", "Counterexample"
     if feature is not None:
-        title = f"Without {labels_of(audit, shape).fitting(feature, 24)}: change"
+        title = f"Without {labels_of(audit, view.shape).fitting(feature, 24)}: change"
         kind = "Counterfactual"
     change = row.mapped(2, view.change(audit.input, point.input), title, "in input units")
     changed = f"{kind} {typeset(changed_text(audit, point))}"
@@ -205,7 +204,7 @@ def audit_images(audit: Audit, view: ImageView, shape: Shape) -> Drawing:
     return row.sheet.figure
 
 
-def importance_images(found: Importance, view: ImageView, _: Shape) -> Drawing:
+def importance_images(found: Importance, view: ImageView) -> Drawing:
     """Draw the input, and beside it both ends of the importance of each pixel's features."""
     ends = [("Importance", found.lower)]
     if not found.exact:
@@ -222,7 +221,7 @@ def importance_images(found: Importance, view: ImageView, _: Shape) -> Drawing:
     return row.sheet.figure
 
 
-def radii_images(found: RobustnessRadii, view: ImageView, _: Shape) -> Drawing:
+def radii_images(found: RobustnessRadii, view: ImageView) -> Drawing:
     """Draw the input, and the map of radii or the counterfactual with its difference."""
     row = PictureRow(view, 2 if found.each else 3, 0.85)
     radii_titled(row.sheet, found)
@@ -249,7 +248,7 @@ def radii_images(found: RobustnessRadii, view: ImageView, _: Shape) -> Drawing:
     return row.sheet.figure
 
 
-def ranges_images(found: Ranges, view: ImageView, _: Shape) -> Drawing:
+def ranges_images(found: Ranges, view: ImageView) -> Drawing:
     """Draw the input, and how far each kept pixel may fall and rise."""
     row, x = PictureRow(view, 3, 0.6), found.input.reshape(-1)
     ranges_titled(row.sheet, found)

@@ -26,7 +26,6 @@ from milp_verix.views.figures.sheet import (
 )
 from verix_encodings.arrays import BoolArray, FloatArray
 
-Shape: TypeAlias = tuple[int, ...] | None
 Scale: TypeAlias = tuple[Colormap, Normalize]
 Own = TypeVar("Own", bound=Coloured)
 
@@ -50,7 +49,8 @@ _RGBA = 4
 class ImageView:
     """The image that a flat input of ``height · width · channels`` values is.
 
-    ``low`` and ``high``, shape (channels,), are the values drawn darkest and lightest.
+    ``low`` and ``high``, shape (channels,), are the values drawn darkest and lightest; ``shape`` is
+    the one that was asked for, if any.
     """
 
     height: int
@@ -59,6 +59,7 @@ class ImageView:
     channels_first: bool
     low: FloatArray
     high: FloatArray
+    shape: tuple[int, ...] | None = None
 
     def arranged(self, values: ArrayLike) -> NDArray[Any]:
         """Return one value per coordinate as an array of shape (height, width, channels)."""
@@ -143,7 +144,7 @@ def image_view(result: Result, image_shape: tuple[int, ...] | None = None) -> Im
         values = result.input.astype(np.float64)
         low, high = np.full(size, values.min()), np.full(size, values.max())
     darkest, lightest = view.arranged(low).min(axis=(0, 1)), view.arranged(high).max(axis=(0, 1))
-    return replace(view, low=darkest, high=lightest)
+    return replace(view, low=darkest, high=lightest, shape=image_shape)
 
 
 def status_masks(view: ImageView, explanation: Explanation) -> dict[Status, BoolArray]:

@@ -70,5 +70,5 @@ def figure_of(result: StoredResult, image_shape: ImageShape = None) -> "Drawing"
     if about.inputs is not None and described_ is not None and not pixels:
         drawing = described_(result)
     else:
-        drawing = rows(result) if view is None else images(result, view, image_shape)
+        drawing = rows(result) if view is None else images(result, view)
     return drawing

@@ -201,9 +201,9 @@ def _few_ticks() -> MaxNLocator:
     return MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
 
 
-def short_names(names: Sequence[str], most: int = LONGEST_NAME) -> list[str]:
-    """Return names as the labels of rows, none longer than ``most`` characters."""
-    return [typeset(shortened(name, most)) for name in names]
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return names as the labels of rows."""
+    return [typeset(shortened(name, LONGEST_NAME)) for name in names]
 
 
 def width_of(texts: Sequence[str]) -> float:

@@ -14,7 +14,7 @@ from matplotlib.colors import ListedColormap, to_rgb
 from milp_verix.base.number_text import counted
 from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.views.figures.feature_status import Status
-from milp_verix.views.figures.image_view import GAP, ImageView, PictureRow, Shape, greys
+from milp_verix.views.figures.image_view import GAP, ImageView, PictureRow, greys
 from milp_verix.views.figures.sheet import (
     FRAME,
     HEADER,
@@ -118,7 +118,7 @@ def sweep_rows(sweep: EpsilonSweep) -> Drawing:
     return sheet.figure
 
 
-def sweep_images(sweep: EpsilonSweep, view: ImageView, _: Shape) -> Drawing:
+def sweep_images(sweep: EpsilonSweep, view: ImageView) -> Drawing:
     """Draw the input, and its irrelevant pixels in the colours of the radii."""
     keys = (len(sweep.levels) + 2) * _LINE
     row = PictureRow(view, 2, MARGIN, GAP + _LEGEND)

@@ -38,8 +38,8 @@ from milp_verix.views.words.notice import (
     reason_text,
     reasons_of,
 )
-from milp_verix.views.words.sentences import compared, decided
 from milp_verix.views.words.text_tables import TEXTS, comparison_heads, comparison_rows, remarks
+from milp_verix.views.words.wording import compared, decided
 
 _TASKS = {
     Enumeration: "enumeration",

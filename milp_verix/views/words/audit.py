@@ -14,13 +14,15 @@ from milp_verix.views.words.facts import (
     to_try,
 )
 from milp_verix.views.words.labels import labels_of
-from milp_verix.views.words.limits import limit_parts, rules_told, scope_sentences
 from milp_verix.views.words.sentences import (
     change_told,
     held_told,
     kept_values,
+    limit_parts,
     open_claim,
     open_told,
+    rules_told,
+    scope_sentences,
     set_claim,
 )
 from milp_verix.views.words.wording import becomes_text, predicted_text
@@ -121,7 +123,7 @@ def audit_facts(audit: Audit) -> Facts:
             completion = f"sound with {_more(audit)}, {len(audit.sound_set)} in all"
         told += [("sound", sound), ("completion", completion)]
         told += [("added", labels.listed(audit.added))] if audit.completed else []
-    told += to_try(audit, [audit.unknown_reason, *audit.unknown_reasons.values()])
+    told += to_try([audit.unknown_reason, *audit.unknown_reasons.values()])
     smallest = {"smallest sound set": audit.minimum, "smallest that holds it": audit.completion}
     told += [(name, _minimum(one)) for name, one in smallest.items() if one is not None]
     return told

@@ -14,7 +14,7 @@ from milp_verix.results.records.enumeration import Enumeration
 from milp_verix.views.words import sentences, wording
 from milp_verix.views.words.facts import Facts, axes_facts, change_facts, features_facts, to_try
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
-from milp_verix.views.words.limits import limit_parts, room_parts, rules_told, scope_sentences
+from milp_verix.views.words.sentences import limit_parts, room_parts, rules_told, scope_sentences
 from milp_verix.views.words.wording import change_text, joined
 
 _SETS, _NAMED = 3, 3
@@ -84,7 +84,7 @@ def contrast_sentence(found: ContrastiveExplanation) -> str:
     if found.robust:
         one_way = _one_way(found, "up") + _one_way(found, "down")
         limits = _limits(found, room_parts, one_way=one_way)
-        told = [sentences.claim_text([sentences.stays_text(found), *limits])]
+        told = [sentences.claim_text([wording.stays_text(found), *limits])]
     elif found.counterfactual is None:
         none = f"No change was found that {change_text(found)}{limits_told(found)}"
         told = [f"{none}; there may be one."]
@@ -167,7 +167,7 @@ def contrast_facts(found: ContrastiveExplanation) -> Facts:
     told.append(("minimum", contrast_outcome(found)))
     told += [("or", _alternative(found, other)) for other in found.alternatives]
     if not found.proven:
-        told += to_try(found, [found.statistics.stopped, found.unknown_reason])
+        told += to_try([found.statistics.stopped, found.unknown_reason])
     return told
 
 
@@ -195,7 +195,7 @@ def enumeration_sentence(found: Enumeration) -> str:
     """Return the minimal sets of both kinds in words, and whether there may be others."""
     if found.abductive == ((),):
         return " ".join([sentences.set_claim(found, ()), *rules_told(found)])
-    told, explained = [], f"{sentences.decided(found)}{sentences.compared(found)}"
+    told, explained = [], f"{wording.decided(found)}{wording.compared(found)}"
     if sets := found.abductive:
         which = "This minimal set" if len(sets) == 1 else f"Each of these {len(sets)} minimal sets"
         told.append(f"{which} of features explains {explained}: {_told_sets(found, sets)}.")
@@ -245,7 +245,7 @@ def enumeration_facts(found: Enumeration) -> Facts:
     complete = "yes, proven: there are no others" if found.complete else f"no: {_reason(found)}"
     told += [("smallest", smallest), ("complete", complete)]
     if not found.complete and found.statistics.stopped != "limit":
-        told += to_try(found, [found.statistics.stopped, found.unknown_reason])
+        told += to_try([found.statistics.stopped, found.unknown_reason])
     return told
 
 

@@ -5,8 +5,7 @@ from milp_verix.oracle.statistics import Statistics
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.words.facts import Facts, features_facts, to_try
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of, message_claim
-from milp_verix.views.words.limits import rules_told
-from milp_verix.views.words.sentences import open_told, set_claim
+from milp_verix.views.words.sentences import open_told, rules_told, set_claim
 from milp_verix.views.words.wording import (
     change_text,
     changed_text,
@@ -112,7 +111,7 @@ def explanation_facts(explanation: Explanation) -> Facts:
         ("irrelevant", counted(len({*explanation.irrelevant} - {*explanation.still}), "feature")),
         ("undecided", undecided if reasons else "none"),
         *_needed(explanation),
-        *to_try(explanation, reasons.values(), explanation.bounds),
+        *to_try(reasons.values(), explanation.bounds),
         *_claims(explanation),
         ("counterfactuals", _counterfactuals(explanation)),
         *_changes(explanation),

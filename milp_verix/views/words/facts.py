@@ -103,7 +103,7 @@ def change_facts(result: Result, found: Counterfactual) -> Facts:
     return [("change", text) for text in change_texts(result, found)]
 
 
-def to_try(result: Result, reasons: Iterable[str | None], bounds: str | None = None) -> Facts:
+def to_try(reasons: Iterable[str | None], bounds: str | None = None) -> Facts:
     """Return what may decide more, where ``reasons`` say why something is open; else nothing.
 
     ``bounds`` are those that the search used, None where it takes none.

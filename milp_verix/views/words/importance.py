@@ -3,12 +3,13 @@
 from milp_verix.base.number_text import counted, down, nearest, up
 from milp_verix.results.records.importance import Importance
 from milp_verix.results.records.relevance import Relevance
-from milp_verix.views.words import sentences
+from milp_verix.views.words import sentences, wording
 from milp_verix.views.words.facts import Facts, axes_facts, change_facts, to_try
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
-from milp_verix.views.words.limits import scope_sentences
-from milp_verix.views.words.sentences import compared, decided, held_told
+from milp_verix.views.words.sentences import held_told, scope_sentences
 from milp_verix.views.words.wording import (
+    compared,
+    decided,
     joined,
     kept_text,
     listed_texts,
@@ -117,7 +118,7 @@ def importance_facts(found: Importance) -> Facts:
     told.append(("known", f"sufficient for the prediction: {kept}; able to change it: {changed}"))
     told.append(("exact", "yes, proven" if found.exact else f"no: {found.unknown_reason}"))
     if not found.exact:
-        told += to_try(found, [found.statistics.stopped, found.unknown_reason])
+        told += to_try([found.statistics.stopped, found.unknown_reason])
     return told
 
 
@@ -169,7 +170,7 @@ def _part(found: Relevance) -> str:
         return f"{where}, {names} {play} no part: no minimal explanation contains {them}."
     if found.necessary:
         return sentences.change_told(found, point, " alone")
-    decide = f"{'decide' if several else 'decides'}{sentences.between_told(found)}"
+    decide = f"{'decide' if several else 'decides'}{wording.between_told(found)}"
     told = f"Together with other changes, {names} {decide}. "
     if found.unchanged is None or found.inputs is None:
         return told + sentences.change_told(found, point)
@@ -179,10 +180,8 @@ def _part(found: Relevance) -> str:
     others, own = (
         [text for name, text in pairs if (name in protected) is kind] for kind in (False, True)
     )
-    with_others = f"With {sentences.changes_listed(others)}, {sentences.stays_text(found)}."
-    return (
-        f"{told}{with_others} With {joined(own)} as well, {sentences.becomes_told(found, point)}."
-    )
+    with_others = f"With {sentences.changes_listed(others)}, {wording.stays_text(found)}."
+    return f"{told}{with_others} With {joined(own)} as well, {wording.becomes_told(found, point)}."
 
 
 def relevance_outcome(found: Relevance) -> str:
@@ -202,7 +201,7 @@ def relevance_facts(found: Relevance) -> Facts:
         ("part", f"{role}; {relevance_outcome(found)}"),
     ]
     if not found.settled:
-        told += to_try(found, [found.statistics.stopped, found.unknown_reason])
+        told += to_try([found.statistics.stopped, found.unknown_reason])
     if found.free:
         free = labels.listed(found.free)
         told.append(("others that may change", f"{free}: proven that {kept_text(found)}"))

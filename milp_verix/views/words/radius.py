@@ -11,22 +11,25 @@ from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.views.words.explanation import outcome_text
 from milp_verix.views.words.facts import Facts, axes_facts, change_facts, still_facts, to_try
 from milp_verix.views.words.labels import SHOWN, labels_of
-from milp_verix.views.words.limits import bounds_told, limit_parts, room_parts, rules_told
 from milp_verix.views.words.sentences import (
+    bounds_told,
     change_told,
     claim_text,
-    compared,
-    decided,
     held_told,
-    stays_text,
+    limit_parts,
+    room_parts,
+    rules_told,
 )
 from milp_verix.views.words.wording import (
+    compared,
+    decided,
     kept_text,
     norm_told,
     own_radii,
     predicted_text,
     radius_text,
     seconds_text,
+    stays_text,
     tally,
 )
 
@@ -265,7 +268,7 @@ def radii_facts(found: RobustnessRadii) -> Facts:
     open_ = [b.unknown_reason for b in found.brackets if b.unknown_reason is not None]
     if open_:
         told.append(("wider than asked", f"{counted(len(open_), 'bracket')}: {tally(open_)}"))
-    return told + to_try(found, open_)
+    return told + to_try(open_)
 
 
 def _together(found: RobustnessRadii, bracket: RadiusBracket) -> Facts:

@@ -12,13 +12,20 @@ from milp_verix.inputs.features import Feature
 from milp_verix.results.records.ranges import FeatureRange, Ranges
 from milp_verix.views.words.facts import Facts
 from milp_verix.views.words.labels import SHOWN, FeatureLabels, labels_of
-from milp_verix.views.words.limits import bounds_told, room_parts, rules_told
-from milp_verix.views.words.sentences import claim_text, compared, kept_parts, stays_text
+from milp_verix.views.words.sentences import (
+    bounds_told,
+    claim_text,
+    kept_parts,
+    room_parts,
+    rules_told,
+)
 from milp_verix.views.words.wording import (
+    compared,
     joined,
     named_prediction,
     one_radius,
     predicted_text,
+    stays_text,
     tally,
 )
 

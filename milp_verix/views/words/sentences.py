@@ -1,33 +1,36 @@
-"""Claims and changes as sentences that need no other knowledge than that of the features' names."""
+"""Claims as sentences that need no other knowledge than that of the features' names.
 
-from collections.abc import Sequence
+A sentence claims no more than its result: features that stay, the room that all others have, the
+rules that hold, and what was left undecided.
+"""
 
-from milp_verix.base.number_text import counted, exact
+from collections.abc import Collection, Sequence
+from math import inf
+from typing import cast
+
+import numpy as np
+
+from milp_verix.base.number_text import counted, down, exact, percent
 from milp_verix.base.stored_kinds import FeatureSet
+from milp_verix.inputs.radii import common_share, radii_of_coordinates
+from milp_verix.models.loaded_model import BEFORE_LINK
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
-from milp_verix.views.words.limits import room_parts, rules_told
 from milp_verix.views.words.wording import (
+    becomes_told,
+    described,
     joined,
     listed_texts,
-    most_moved,
-    named_prediction,
-    rivals_text,
+    norm_text,
+    one_radius,
+    radius_digits,
+    stays_text,
 )
 
+_NAMED = 3
+"""So many free features are called by their names, more are counted."""
 _CHANGES = 6
-
-
-def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
-    """Return the change: ``"With sex: male → female, the decision becomes “no”."``."""
-    return " ".join([change_told(result, found), *rules_told(result)])
-
-
-def held_told(result: Result, features: Sequence[int]) -> str:
-    """Return ``"sex stays as it is: no input in question changes it"``."""
-    names = labels_of(result).named(features, len(features))
-    stay, them = ("stay as they are", "them") if len(features) > 1 else ("stays as it is", "it")
-    return f"{names} {stay}: no input in question changes {them}"
+_LONGEST_RULE = 60
 
 
 def set_claim(result: Result, kept: FeatureSet, which: str = "of the explanation") -> str:
@@ -49,17 +52,11 @@ def claim_text(parts: list[str]) -> str:
 
 
 def change_told(result: Result, found: Counterfactual, beside: str = "") -> str:
-    """Return ``"With age: 39 → 45 years, the decision becomes “no”."``.
-
-    ``beside`` stands behind the changes.
-    """
-    if result.inputs is not None:
-        told = changes_listed(change_texts(result, found))
-    else:
-        moved = sum(
-            bool((found.input != result.input).reshape(-1)[list(group)].any())
-            for group in result.groups
-        )
+    """Return ``"With age: 39 → 45 years`` and ``beside``, ``the decision becomes “no”."``."""
+    told = changes_listed(change_texts(result, found))
+    if result.inputs is None:
+        different = (found.input != result.input).reshape(-1)
+        moved = sum(bool(different[list(group)].any()) for group in result.groups)
         told = f"a change of {counted(moved, 'feature')}"
     return f"With {told}{beside}, {becomes_told(result, found)}."
 
@@ -69,101 +66,35 @@ def changes_listed(texts: list[str]) -> str:
     return listed_texts(texts, "other change", _CHANGES)
 
 
-def becomes_told(result: Result, found: Counterfactual) -> str:
-    """Return ``"the decision becomes “no”"``; before it, the class that was asked about.
-
-    That class overtakes the predicted one: it scores above it, or wins a tie by the model's rule.
-    Of a regression ``"the output becomes 3.2 instead of 1.5"``, for the output that moved most.
-    """
-    if not isinstance(result.prediction, int) and not isinstance(found.prediction, int):
-        most, was, becomes = most_moved(result, result.prediction, found.prediction)
-        subject = f"output {most}" if len(result.prediction) > 1 else _subject(result)
-        return f"{subject} becomes {becomes} instead of {was}"
-    told = named_prediction(result, found.prediction)
-    becomes = f"{_subject(result)} becomes {told}"
-    if result.against is None:
-        return becomes
-    label = named_prediction(result, result.prediction)
-    if found.rival is None:
-        return f"{told} overtakes {label}"
-    return f"{named_prediction(result, found.rival)} overtakes {label} and {becomes}"
+def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
+    """Return the change: ``"With sex: male → female, the decision becomes “no”."``."""
+    return " ".join([change_told(result, found), *rules_told(result)])
 
 
-def compared(result: Result) -> str:
-    """Return ``" against “maybe” alone"``, or nothing if the prediction is kept from all others."""
-    if result.delta is not None:
-        return f" within ±{exact(result.delta)}"
-    return "" if result.against is None else f" against {rivals_text(result, 'and')} alone"
-
-
-def between_told(result: Result) -> str:
-    """Return what features decide: ``" between “no” and “maybe”"``, nothing if it is all."""
-    if result.delta is not None:
-        verb = "stay" if _several(result) else "stays"
-        return f" if {_subject(result)} {verb} within ±{exact(result.delta)}"
-    if result.against is None:
-        return ""
-    return f" between {named_prediction(result, result.prediction)} and {rivals_text(result)}"
-
-
-def _several(result: Result) -> bool:
-    """Return whether a regression is about several outputs."""
-    return not isinstance(result.prediction, int) and len(result.prediction) > 1
-
-
-def _subject(result: Result) -> str:
-    if result.class_names:
-        return "the decision"
-    if isinstance(result.prediction, int):
-        return "the prediction"
-    if result.output is not None:
-        return f"output {result.output}"
-    return "the output" if len(result.prediction) == 1 else "the outputs"
-
-
-def decided(result: Result) -> str:
-    """Return ``"the decision “yes”"``, ``"the prediction of class 2"`` or ``"the output 1.5"``."""
-    told = named_prediction(result, result.prediction)
-    if result.output is not None:
-        return f"the value {told} of output {result.output}"
-    return f"{_subject(result)} {'of ' * told.startswith('class ')}{told}"
-
-
-def stays_text(result: Result) -> str:
-    """Return ``"the decision “yes” stays"``."""
-    told = decided(result)
-    if not isinstance(result.prediction, int):
-        each = "each of " if _several(result) else ""
-        return f"{each}{told} moves by at most {exact(result.delta or 0.0)}"
-    if result.against is None:
-        return f"{told} stays"
-    return f"{told} is not overtaken by {rivals_text(result)}"
-
-
-def kept_values(
-    result: Result, features: tuple[int, ...], which: str = "of the explanation"
-) -> str:
+def kept_values(result: Result, features: FeatureSet, which: str) -> str:
     """Return ``"age is 39 years and sex is male"``; many features without values are counted."""
     return joined(kept_parts(result, features, which))
 
 
 def kept_parts(
-    result: Result, features: tuple[int, ...], which: str = "of the explanation"
+    result: Result, features: FeatureSet, which: str = "of the explanation"
 ) -> list[str]:
     """Return ``["age is 39 years", "sex is male"]``; features without values are in one part."""
-    labels = labels_of(result)
+    labels, keep = labels_of(result), ("keep their values", "keeps its value")
     if labels.values is not None:
         told = [f"{labels[f]} is {labels.values[f]}" for f in features[:SHOWN]]
         left = len(features) - len(told)
-        rest = f"{counted(left, 'other feature')} {_keep(left)}"
-        return [*told, *([rest] if left > 0 else [])]
+        return [*told, *([f"{counted(left, 'other feature')} {keep[left == 1]}"] if left else [])]
     if len(features) <= SHOWN:
-        return [f"{joined([labels[f] for f in features])} {_keep(len(features))}"]
-    return [f"the {len(features)} {labels.unit} {which} keep their values"]
+        return [f"{joined([labels[f] for f in features])} {keep[len(features) == 1]}"]
+    return [f"the {len(features)} {labels.unit} {which} {keep[False]}"]
 
 
-def _keep(count: int) -> str:
-    return "keeps its value" if count == 1 else "keep their values"
+def held_told(result: Result, features: Sequence[int]) -> str:
+    """Return ``"sex stays as it is: no input in question changes it"``."""
+    names = labels_of(result).named(features, len(features))
+    stay, them = ("stay as they are", "them") if len(features) > 1 else ("stays as it is", "it")
+    return f"{names} {stay}: no input in question changes {them}"
 
 
 def open_told(result: Result, unknown: FeatureSet, aim: str = "") -> list[str]:
@@ -172,3 +103,205 @@ def open_told(result: Result, unknown: FeatureSet, aim: str = "") -> list[str]:
         return []
     are = "is" if len(unknown) == 1 else "are"
     return [f"It is open if {labels_of(result).named(unknown)} {are} needed{aim}."]
+
+
+def room_parts(
+    result: Result,
+    free: Sequence[int],
+    others: bool,
+    *,
+    one_way: Collection[int] = (),
+    centres: bool = False,
+) -> list[str]:
+    """Return how far the features ``free`` may move, as parts of a sentence.
+
+    Those that change ``one_way`` alone are not told to take any value. With ``centres`` each radius
+    is told with the value that it is around.
+    """
+    still = {*result.still, *one_way}
+    anything = [f for f in free if f not in still and _move(result, f) == inf]
+    parts = []
+    if anything:
+        among = others or len(anything) < len(free)
+        verb = "is" if len(anything) == 1 else "are"
+        parts.append(f"whatever {_counted_free(result, anything, among)} {verb}")
+    return [*parts, *limit_parts(result, free, others, centres)]
+
+
+def limit_parts(
+    result: Result, free: Sequence[int], others: bool = False, centres: bool = False
+) -> list[str]:
+    """Return the rooms that end of the features ``free``, and which of these stay as they are.
+
+    They are parts of a sentence, none where each may take any value of the description.
+    """
+    everywhere, names = {*result.still}, labels_of(result)
+    still = [f for f in free if f in everywhere]
+    near = [f for f in free if f not in everywhere and _move(result, f) < inf]
+    others = others or 0 < len(still) < len(free)
+    parts = []
+    if near:
+        told = _in_ball if one_radius(result) else _near
+        parts.append(told(result, near, others, centres))
+    if still:
+        counts = names.names is None and len(still) > SHOWN
+        which = _counted_free(result, still, others) if counts else names.named(still)
+        parts.append(f"while {which} {'stays as it is' if len(still) == 1 else 'stay as they are'}")
+    return parts
+
+
+def _in_ball(result: Result, features: Sequence[int], others: bool, centres: bool) -> str:
+    """Return ``"while the 4 features stay within ±0.1 of their values and between 0 and 1"``.
+
+    With ``centres``, ``"with age within ±5 of 39"`` for few numbers; the domain is told elsewhere.
+    """
+    groups, one = [result.groups[feature] for feature in features], len(features) == 1
+    radius = down(result.epsilon, radius_digits(result))
+    if centres and len(groups) <= SHOWN and max(map(len, groups)) == 1:
+        x, labels = result.input.reshape(-1).astype(np.float64), labels_of(result)
+        near = [
+            f"{labels[f]} within ±{radius} of {exact(float(x[group[0]]))}"
+            for f, group in zip(features, groups, strict=True)
+        ]
+        return f"with {joined(near)}"
+    reach = f"within ±{radius} of {'its value' if one else 'their values'}"
+    if result.norm != "linf":
+        reach = f"within {radius} of the input ({norm_text(result.norm)})"
+    reach += " in the rule’s input" * centres + _in_domain(result, features)
+    return f"while {_counted_free(result, features, others)} {'stays' if one else 'stay'} {reach}"
+
+
+def _in_domain(result: Result, features: Sequence[int]) -> str:
+    """Return ``" and between 0 and 1"``; nothing if the ball stays inside the domain."""
+    at = [i for feature in features for i in result.groups[feature]]
+    x = result.input.reshape(-1)[at].astype(np.float64)
+    low, high = (np.broadcast_to(end, result.input.size)[at] for end in result.domain)
+    if np.all((x - result.epsilon >= low) & (x + result.epsilon <= high)):
+        return ""
+    return f" and {_domain_text(result)}"
+
+
+def _domain_text(result: Result) -> str:
+    """Return ``"between 0 and 1"``; empty for a domain without ends."""
+    if _by_coordinate(result):
+        return "in the domain"
+    least, most = cast(tuple[float, float], result.domain)
+    return "" if (least, most) == (-inf, inf) else _between(least, most)
+
+
+def _by_coordinate(result: Result) -> bool:
+    """Return whether the ends of the domain differ by coordinate."""
+    return any(isinstance(end, tuple) for end in result.domain)
+
+
+def _between(least: float, most: float) -> str:
+    if least == -inf:
+        return "anything" if most == inf else f"at most {exact(most)}"
+    return (
+        f"at least {exact(least)}" if most == inf else f"between {exact(least)} and {exact(most)}"
+    )
+
+
+def _near(result: Result, features: Sequence[int], others: bool, centres: bool) -> str:
+    """Return ``"with age within ±5 years of 39 and …"``; many without names are counted."""
+    assert result.inputs is not None
+    assert result.radii is not None
+    labels, digits = labels_of(result), radius_digits(result)
+    share = common_share(result.inputs, result.radii)
+    many = labels.names is None and len(features) > SHOWN
+    which = _counted_free(result, features, others) if many else labels.named(features)
+    if share is not None and len(features) > 1 and not centres:
+        return f"with {which} within ±{percent(share, digits)} % of their ranges"
+    if many:
+        return f"with {which} each within its own radius"
+    told = []
+    for feature in features:
+        kind, radius = result.inputs.features[feature], _move(result, feature)
+        unit = f" {kind.unit}" if kind.unit else ""
+        value = (labels.values or ())[feature].removesuffix(unit)
+        told.append(f"{labels[feature]} within ±{down(radius, digits)}{unit} of {value}")
+    left = len(told) - SHOWN
+    rest = f"{counted(left, 'other feature')} within {'its radius' if left == 1 else 'their radii'}"
+    return f"with {joined([*told[:SHOWN], *([rest] if left > 0 else [])])}"
+
+
+def _move(result: Result, feature: int) -> float:
+    """Return how far a feature may move, infinite if it may take every value in its range."""
+    if result.inputs is None or result.radii is None or one_radius(result):
+        return result.epsilon
+    kind = result.inputs.features[feature]
+    start = result.groups[feature][0]
+    radius = float(radii_of_coordinates(result.inputs, result.radii)[start])
+    if radius == 0 or kind.upper == kind.lower:
+        return 0.0
+    value = float(result.input.reshape(-1)[start])
+    if kind.missing and value > kind.last and radius < inf:
+        return 0.0  # no finite radius leads from a missing value
+    whole = kind.unordered or max(kind.upper - value, value - kind.lower) <= radius
+    # nor to one
+    return inf if whole and (radius == inf or not kind.missing) else radius
+
+
+def _counted_free(result: Result, free: Sequence[int], others: bool) -> str:
+    labels = labels_of(result)
+    if result.inputs is not None and len(free) <= _NAMED:
+        return labels.named(free)
+    other = "other " if others else ""
+    if len(free) == 1:
+        return f"the {other or 'one '}{labels.unit.removesuffix('s')}"
+    return f"the {other}{len(free)} {labels.unit}"
+
+
+def scope_sentences(result: Result) -> list[str]:
+    """Return sentences on the changes and the inputs that a claim is about."""
+    limits = limit_parts(result, tuple(range(len(result.groups))))
+    return [*([f"This holds {', '.join(limits)}."] if limits else []), *rules_told(result)]
+
+
+def bounds_told(result: Result) -> list[str]:
+    """Return a sentence on the rules, or on the domain where no radius is told that it cuts."""
+    return [*(_limits_told(result) or _domain_told(result)), *_link_told(result)]
+
+
+def rules_told(result: Result) -> list[str]:
+    """Return a sentence on the rules of the description, if it has any: the rule if it is one.
+
+    Or one on the domain of an array, where its radii or its ends differ by coordinate. Then one on
+    the link of a regression, if ``predict`` returns other numbers than the outputs that are told.
+    """
+    return [*_limits_told(result), *_link_told(result)]
+
+
+def _limits_told(result: Result) -> list[str]:
+    rules = () if result.inputs is None else result.inputs.rules
+    if not rules:
+        differ = not one_radius(result) or _by_coordinate(result)
+        return _domain_told(result) if differ else []
+    if len(rules) == 1 and len(rules[0].text) <= _LONGEST_RULE:
+        return [f"Only inputs with {rules[0].text} count."]
+    which = "rule" if len(rules) == 1 else f"{len(rules)} rules"
+    return [f"Only inputs that satisfy the {which} count."]
+
+
+def _domain_told(result: Result) -> list[str]:
+    """Return a sentence on the domain of an array, which no description tells, if it ends.
+
+    Ends that differ by coordinate are told of each, where they are few.
+    """
+    if described(result):
+        return []
+    if _by_coordinate(result) and len(result.groups) == result.input.size <= SHOWN:
+        labels = labels_of(result)
+        low, high = (np.broadcast_to(end, result.input.size).tolist() for end in result.domain)
+        told = [
+            f"{labels[feature]} is {_between(low[at], high[at])}"
+            for feature, (at,) in enumerate(result.groups)
+        ]
+        return [f"Only inputs in which {joined(told)} count."]
+    inside = _domain_text(result)
+    return [f"Only inputs {inside} count."] if inside else []
+
+
+def _link_told(result: Result) -> list[str]:
+    notes = (note for note in result.notes if note.startswith(BEFORE_LINK))
+    return [f"{note[0].upper()}{note[1:]}." for note in notes]

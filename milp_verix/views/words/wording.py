@@ -199,6 +199,77 @@ def _output(result: Result, several: str) -> str:
     return "the output" if one else f"{several} output"
 
 
+def becomes_told(result: Result, found: Counterfactual) -> str:
+    """Return ``"the decision becomes “no”"``; before it, the class that was asked about.
+
+    That class overtakes the predicted one: it scores above it, or wins a tie by the model's rule.
+    Of a regression ``"the output becomes 3.2 instead of 1.5"``, for the output that moved most.
+    """
+    if not isinstance(result.prediction, int) and not isinstance(found.prediction, int):
+        most, was, becomes = most_moved(result, result.prediction, found.prediction)
+        subject = f"output {most}" if len(result.prediction) > 1 else _subject(result)
+        return f"{subject} becomes {becomes} instead of {was}"
+    told = named_prediction(result, found.prediction)
+    becomes = f"{_subject(result)} becomes {told}"
+    if result.against is None:
+        return becomes
+    label = named_prediction(result, result.prediction)
+    if found.rival is None:
+        return f"{told} overtakes {label}"
+    return f"{named_prediction(result, found.rival)} overtakes {label} and {becomes}"
+
+
+def compared(result: Result) -> str:
+    """Return ``" against “maybe” alone"``, or nothing if the prediction is kept from all others."""
+    if result.delta is not None:
+        return f" within ±{exact(result.delta)}"
+    return "" if result.against is None else f" against {rivals_text(result, 'and')} alone"
+
+
+def between_told(result: Result) -> str:
+    """Return what features decide: ``" between “no” and “maybe”"``, nothing if it is all."""
+    if result.delta is not None:
+        verb = "stay" if _several(result) else "stays"
+        return f" if {_subject(result)} {verb} within ±{exact(result.delta)}"
+    if result.against is None:
+        return ""
+    return f" between {named_prediction(result, result.prediction)} and {rivals_text(result)}"
+
+
+def _several(result: Result) -> bool:
+    """Return whether a regression is about several outputs."""
+    return not isinstance(result.prediction, int) and len(result.prediction) > 1
+
+
+def _subject(result: Result) -> str:
+    if result.class_names:
+        return "the decision"
+    if isinstance(result.prediction, int):
+        return "the prediction"
+    if result.output is not None:
+        return f"output {result.output}"
+    return "the output" if len(result.prediction) == 1 else "the outputs"
+
+
+def decided(result: Result) -> str:
+    """Return ``"the decision “yes”"``, ``"the prediction of class 2"`` or ``"the output 1.5"``."""
+    told = named_prediction(result, result.prediction)
+    if result.output is not None:
+        return f"the value {told} of output {result.output}"
+    return f"{_subject(result)} {'of ' * told.startswith('class ')}{told}"
+
+
+def stays_text(result: Result) -> str:
+    """Return ``"the decision “yes” stays"``."""
+    told = decided(result)
+    if not isinstance(result.prediction, int):
+        each = "each of " if _several(result) else ""
+        return f"{each}{told} moves by at most {exact(result.delta or 0.0)}"
+    if result.against is None:
+        return f"{told} stays"
+    return f"{told} is not overtaken by {rivals_text(result)}"
+
+
 def seconds_text(seconds: float) -> str:
     """Return ``"0.05 s"``, ``"45.3 s"`` or ``"12 min 3 s"``."""
     if seconds < 10:
