@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from milp_verix.results.records.explanation import Explanation
     from milp_verix.results.records.json_format import StoredResult
     from milp_verix.results.records.ranges import Ranges
-    from milp_verix.views.figures.sheet import Drawing
+    from milp_verix.views.figures.style import Drawing
 
 
 class Told:

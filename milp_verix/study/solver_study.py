@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from milp_verix.views.figures.sheet import Drawing
+    from milp_verix.views.figures.style import Drawing
 
 ABOUT = ("instance", "model", "index", "epsilon", "norm", "check_time_limit")
 CLOCKS = {"wall": "seconds", "cpu": "cpu_seconds"}

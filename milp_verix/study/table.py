@@ -39,7 +39,7 @@ from milp_verix.views.words.text_tables import ColumnUse, TableUse
 from milp_verix.views.words.wording import norm_told, restrictions
 
 if TYPE_CHECKING:
-    from milp_verix.views.figures.sheet import Drawing
+    from milp_verix.views.figures.style import Drawing
     from milp_verix.views.words.text_tables import TableUse
 
 COLUMNS = (

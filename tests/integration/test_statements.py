@@ -189,7 +189,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
         40,
     ),
     "another norm": (
-        {"milp_verix.views.words.sentences.norm_text": _always("L2")},
+        {"milp_verix.views.words.wording.norm_text": _always("L2")},
         336,
     ),
     "the radius of another coordinate": (

@@ -10,7 +10,7 @@ from benchmarks.paper.figures.panels import Panel, marked, original, panels, vie
 from benchmarks.paper.workplace import Workplace
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.figures.image_view import MARK
-from milp_verix.views.figures.sheet import Drawing
+from milp_verix.views.figures.style import Drawing
 
 _CLASSES, _TRIED = 3, 60
 

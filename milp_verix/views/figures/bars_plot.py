@@ -19,7 +19,7 @@ from milp_verix.views.figures.feature_status import (
     status_keys,
 )
 from milp_verix.views.figures.image_view import MARK
-from milp_verix.views.figures.sheet import (
+from milp_verix.views.figures.style import (
     HEADER,
     INK,
     LABEL,

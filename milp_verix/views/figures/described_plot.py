@@ -14,6 +14,7 @@ from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.explanation import Explanation
+from milp_verix.views.figures import style
 from milp_verix.views.figures.bars_plot import flip_of
 from milp_verix.views.figures.described_rows import (
     LINE,
@@ -30,16 +31,6 @@ from milp_verix.views.figures.feature_status import (
     statuses,
 )
 from milp_verix.views.figures.image_view import MARK
-from milp_verix.views.figures.sheet import (
-    HEADER,
-    INK,
-    MARGIN,
-    MUTED,
-    Drawing,
-    Sheet,
-    run_facts,
-    typeset,
-)
 from milp_verix.views.words.any_result import words_of
 from milp_verix.views.words.labels import change_texts, labels_of, marked_words
 from milp_verix.views.words.wording import named_prediction, shortened
@@ -79,7 +70,7 @@ class _Line(NamedTuple):
 
 _STILL = _Key("o", Status.STILL.colour, Status.STILL.value)
 _MOVES = _Key("o", _DIM, "may change within the bar", bar=True)
-_CHANGES, _STAYS = _Key("s", INK, "changes"), _Key("o", _DIM, "stays as it is")
+_CHANGES, _STAYS = _Key("s", style.INK, "changes"), _Key("o", _DIM, "stays as it is")
 _KEYS: dict[Coloured, _Key] = {
     Status.EXPLANATION: _Key("s", Status.EXPLANATION.colour, "must stay"),
     Status.UNDECIDED: _Key("s", Status.UNDECIDED.colour, "not decided"),
@@ -103,7 +94,7 @@ class _Columns(NamedTuple):
     right: float
 
 
-def explanation_rows(explanation: Explanation) -> Drawing:
+def explanation_rows(explanation: Explanation) -> style.Drawing:
     """Draw the features of an explanation first, each with a value that it rules out."""
     known, found = statuses(explanation), explanation.counterfactuals
     ranked = sorted(_ranked(explanation), key=lambda f: not known[f].kept)
@@ -121,7 +112,7 @@ def explanation_rows(explanation: Explanation) -> Drawing:
     return _figure(explanation, lines, _heading(explanation, one) if found else "", keys)
 
 
-def contrast_rows(found: ContrastiveExplanation) -> Drawing:
+def contrast_rows(found: ContrastiveExplanation) -> style.Drawing:
     """Draw the features of a contrast first, each with its other value."""
     contrast, point = found.contrast or (), found.counterfactual
     others = [feature for feature in range(len(found.groups)) if feature not in contrast]
@@ -146,7 +137,7 @@ def _one_way(found: ContrastiveExplanation, row: DescribedRow) -> DescribedRow:
     return row._replace(track=row.track._replace(room=room))
 
 
-def audit_rows(audit: Audit) -> Drawing:
+def audit_rows(audit: Audit) -> style.Drawing:
     """Draw the features of an audited set first, with an input that changes the prediction."""
     known, (freed, point) = audit_statuses(audit), flip_of(audit) or (None, None)
     ranked = sorted(range(len(audit.groups)), key=lambda f: [*AuditStatus].index(known[f]))
@@ -184,7 +175,7 @@ def _beside(result: Result, row: DescribedRow, point: Counterfactual, *, named: 
     others = others[1:] if row.becomes else others
     told = row.becomes or row.value
     if len(others) == 1:
-        told += f" and {shortened(typeset(others[0]), _LONGEST_CHANGE)}"
+        told += f" and {shortened(style.typeset(others[0]), _LONGEST_CHANGE)}"
     elif others:
         told += f" and {counted(len(others), 'other change')}"
     if named and isinstance(point.prediction, int):
@@ -192,22 +183,22 @@ def _beside(result: Result, row: DescribedRow, point: Counterfactual, *, named: 
     return told
 
 
-def _figure(result: Result, lines: list[_Line], heading: str, keys: list[_Key]) -> Drawing:
+def _figure(result: Result, lines: list[_Line], heading: str, keys: list[_Key]) -> style.Drawing:
     """Draw the ``lines`` below the sentence; ``heading`` is that of their other values."""
     columns, words = _columns(lines, heading), words_of(result)
-    width = max(_NARROWEST, columns.right + MARGIN)
-    letters = int((width - 2 * MARGIN) / _SENTENCE_CHARACTER)
-    said = wrap(typeset(words.sentence(result)), letters, break_on_hyphens=False)
-    top = HEADER + len(said) * _LINE + _HEADING + 0.12
+    width = max(_NARROWEST, columns.right + style.MARGIN)
+    letters = int((width - 2 * style.MARGIN) / _SENTENCE_CHARACTER)
+    said = wrap(style.typeset(words.sentence(result)), letters, break_on_hyphens=False)
+    top = style.HEADER + len(said) * _LINE + _HEADING + 0.12
     left_out = len(result.groups) - len(lines)
     read = lines_of(marked_words(result), width)
     message, top = top - _HEADING, top + (len(read) * LINE + 0.1 if read else 0.0)
     height = _ROW * len(lines)
-    sheet = Sheet(width, top + height + 0.25 + (_LINE if left_out else 0.0))
+    sheet = style.Sheet(width, top + height + 0.25 + (_LINE if left_out else 0.0))
     write_lines(sheet, message, read)
-    sheet.headed(words.title(result), [words.outcome(result), *run_facts(result)])
+    sheet.headed(words.title(result), [words.outcome(result), *style.run_facts(result)])
     for number, text in enumerate(said):
-        sheet.text(MARGIN, HEADER - 0.1 + number * _LINE, text, fontsize=10.5)
+        sheet.text(style.MARGIN, style.HEADER - 0.1 + number * _LINE, text, fontsize=10.5)
     axes = sheet.axes(0.0, top - _HEADING, width, height + _HEADING)
     axes.set_xlim(0.0, width)
     axes.set_ylim(len(lines) - 0.5, -0.5 - _HEADING / _ROW)
@@ -217,7 +208,7 @@ def _figure(result: Result, lines: list[_Line], heading: str, keys: list[_Key]) 
         _draw(axes, place, line, columns)
     if left_out:
         more = f"and {counted(left_out, 'other feature')}, none of them in bold"
-        sheet.text(MARGIN, top + height + 0.08, more, color=MUTED)
+        sheet.text(style.MARGIN, top + height + 0.08, more, color=style.MUTED)
     return sheet.figure
 
 
@@ -229,7 +220,7 @@ def _columns(lines: list[_Line], heading: str) -> _Columns:
     low_end, high_end = (
         max(len(line.row.track.ends[side]) for line in lines) * _SMALL_CHARACTER for side in (0, 1)
     )
-    value = MARGIN + widest([line.row.name for line in lines]) + _GAP
+    value = style.MARGIN + widest([line.row.name for line in lines]) + _GAP
     low = value + widest([line.row.value for line in lines]) + _GAP
     track = low + low_end + _GAP
     high = track + _TRACK + _GAP
@@ -239,23 +230,23 @@ def _columns(lines: list[_Line], heading: str) -> _Columns:
 
 
 def _legend(axes: Axes, beside: float, heading: str, keys: list[_Key]) -> None:
-    y, x = -0.5 - 0.5 * _HEADING / _ROW, MARGIN + 0.06
+    y, x = -0.5 - 0.5 * _HEADING / _ROW, style.MARGIN + 0.06
     for key in keys:
         if key.bar:
             axes.plot([x - 0.02, x + 0.3], [y, y], color=_PALE, linewidth=6, zorder=1)
         x += 0.14 * key.bar
         axes.plot(x, y, marker=key.marker, color=key.colour, markersize=6, zorder=3)
-        axes.text(x + 0.13 + 0.14 * key.bar, y, key.text, color=INK, fontsize=8.5, **_STYLE)
+        axes.text(x + 0.13 + 0.14 * key.bar, y, key.text, color=style.INK, fontsize=8.5, **_STYLE)
         x += 0.5 + len(key.text) * 0.068
     bold = {"fontsize": 8.5, "color": MARK, "fontweight": "bold", **_STYLE}
-    axes.text(beside, y, typeset(heading), **bold)
+    axes.text(beside, y, style.typeset(heading), **bold)
 
 
 def _draw(axes: Axes, y: int, line: _Line, columns: _Columns) -> None:
     row, track = line.row, line.row.track
-    weight, ink = ("bold", INK) if line.strong else ("normal", _DIM)
+    weight, ink = ("bold", style.INK) if line.strong else ("normal", _DIM)
     own = {"fontsize": 9.5, "color": ink, "fontweight": weight, **_STYLE}
-    axes.text(MARGIN, y, row.name, **own)
+    axes.text(style.MARGIN, y, row.name, **own)
     axes.text(columns.value, y, row.value, **own)
     small = {"fontsize": 8, "color": _DIM, **_STYLE}
     axes.text(columns.track - 0.09, y, track.ends[0], ha="right", **small)
@@ -263,8 +254,8 @@ def _draw(axes: Axes, y: int, line: _Line, columns: _Columns) -> None:
     _draw_track(axes, y, line, columns.track)
     at, key = columns.track + _TRACK * track.at, line.key
     axes.plot(at, y, key.marker, color=key.colour, ms=7, zorder=5)
-    beside = typeset(f"→ {line.beside}" if row.becomes else line.beside)
-    colour = MARK if row.becomes else INK
+    beside = style.typeset(f"→ {line.beside}" if row.becomes else line.beside)
+    colour = MARK if row.becomes else style.INK
     axes.text(columns.beside, y, beside, fontsize=9.5, color=colour, **_STYLE)
 
 

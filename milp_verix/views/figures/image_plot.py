@@ -15,6 +15,7 @@ from milp_verix.results.records.explanation import Explanation
 from milp_verix.results.records.importance import Importance
 from milp_verix.results.records.radius import RobustnessRadii
 from milp_verix.results.records.ranges import Ranges
+from milp_verix.views.figures import image_view, style
 from milp_verix.views.figures.bars_plot import NEVER, flip_of, radii_titled, ranges_titled
 from milp_verix.views.figures.feature_status import (
     AuditStatus,
@@ -24,28 +25,6 @@ from milp_verix.views.figures.feature_status import (
     gallery_heading,
     sensitivity_label,
     status_keys,
-)
-from milp_verix.views.figures.image_view import (
-    GAP,
-    PANEL,
-    ImageView,
-    PictureRow,
-    mark,
-    masks_of,
-    overlay,
-    sensitivity_map,
-    status_masks,
-    tinted,
-    titled,
-)
-from milp_verix.views.figures.sheet import (
-    FRAME,
-    MARGIN,
-    Drawing,
-    colour_bar,
-    colour_scale,
-    legend,
-    typeset,
 )
 from milp_verix.views.words.importance import NAMES
 from milp_verix.views.words.labels import FeatureLabels, labels_of
@@ -90,37 +69,42 @@ class _Gallery:
         return _HEADING + rows * self.row_height + _TILE_BAR if rows else 0.0
 
 
-def explanation_images(explanation: Explanation, view: ImageView) -> Drawing:
+def explanation_images(explanation: Explanation, view: image_view.ImageView) -> style.Drawing:
     """Draw the input, its sensitivity, the explanation, and what some counterfactuals change.
 
     A counterfactual by itself looks like the input where the ball is small.
     """
-    scores = sensitivity_map(view, explanation)
+    scores = image_view.sensitivity_map(view, explanation)
     # below the panels a colour bar and the legend, or the legend alone
     panels, below = (2, 0.5) if scores is None else (3, 0.78)
-    row = PictureRow(view, panels, below)
+    row = image_view.PictureRow(view, panels, below)
     gallery = _gallery(explanation, view, labels_of(explanation, view.shape), row)
-    row = PictureRow(view, panels, below + gallery.height + MARGIN / 3)
+    row = image_view.PictureRow(view, panels, below + gallery.height + style.MARGIN / 3)
     row.sheet.titled(explanation)
-    colours, masks = view.rgb(explanation.input), status_masks(view, explanation)
+    colours, masks = view.rgb(explanation.input), image_view.status_masks(view, explanation)
     row.picture(0, colours, "Input")
     if scores is not None:
         row.mapped(1, scores, "Sensitivity", sensitivity_label(explanation))
     tints = [masks[one] for one in (Status.EXPLANATION, Status.UNDECIDED, Status.STILL)]
-    axes = row.picture(panels - 1, overlay(colours, *tints), "Explanation")
+    axes = row.picture(panels - 1, image_view.overlay(colours, *tints), "Explanation")
     keys = status_keys([status for status, mask in masks.items() if mask.any()])
-    legend(axes, keys, loc="upper center", bbox_to_anchor=(0.5, -0.09 / row.height))
+    style.legend(axes, keys, loc="upper center", bbox_to_anchor=(0.5, -0.09 / row.height))
     if gallery.captions:
         _tiles(row, row.bottom + below, gallery, view, explanation)
     return row.sheet.figure
 
 
 def _gallery(
-    explanation: Explanation, view: ImageView, labels: FeatureLabels, row: PictureRow
+    explanation: Explanation,
+    view: image_view.ImageView,
+    labels: FeatureLabels,
+    row: image_view.PictureRow,
 ) -> _Gallery:
-    one_row = row.content > 2 * PANEL + GAP and view.width < _WIDE * view.height
+    one_row = (
+        row.content > 2 * image_view.PANEL + image_view.GAP and view.width < _WIDE * view.height
+    )
     changed = {
-        feature: typeset(changed_text(explanation, explanation.counterfactuals[feature]))
+        feature: style.typeset(changed_text(explanation, explanation.counterfactuals[feature]))
         for feature in chosen(explanation, _TILES)
     }
     captions = {
@@ -136,58 +120,62 @@ def _gallery(
 
 
 def _tiles(
-    row: PictureRow, top: float, gallery: _Gallery, view: ImageView, explanation: Explanation
+    row: image_view.PictureRow,
+    top: float,
+    gallery: _Gallery,
+    view: image_view.ImageView,
+    explanation: Explanation,
 ) -> None:
     heading = gallery_heading(len(gallery.captions), explanation, drawn=" minus the input")
-    row.sheet.text(MARGIN, top, heading)
+    row.sheet.text(style.MARGIN, top, heading)
     before, found = explanation.input, explanation.counterfactuals
     changes = {feature: view.change(before, found[feature].input) for feature in gallery.captions}
-    colours, norm = colour_scale(np.stack(list(changes.values())))
+    colours, norm = style.colour_scale(np.stack(list(changes.values())))
     for place, (feature, caption) in enumerate(gallery.captions.items()):
         line, column = divmod(place, gallery.columns)
         axes = row.sheet.axes(
-            MARGIN + column * (gallery.width + _TILE_GAP),
+            style.MARGIN + column * (gallery.width + _TILE_GAP),
             top + _HEADING + line * gallery.row_height + gallery.caption_height,
             gallery.width,
             gallery.width * gallery.ratio,
         )
         image = axes.imshow(changes[feature], cmap=colours, norm=norm, interpolation="nearest")
-        titled(axes, caption, _TILE_TITLE)
-        mark(axes, view.pixels(explanation, [feature]))
-    bar = row.sheet.axes(MARGIN, top + gallery.height - _TILE_BAR, PANEL, 0.1)
-    colour_bar(image, bar, "change, in input units")
+        image_view.titled(axes, caption, _TILE_TITLE)
+        image_view.mark(axes, view.pixels(explanation, [feature]))
+    bar = row.sheet.axes(style.MARGIN, top + gallery.height - _TILE_BAR, image_view.PANEL, 0.1)
+    style.colour_bar(image, bar, "change, in input units")
 
 
-def contrast_images(found: ContrastiveExplanation, view: ImageView) -> Drawing:
+def contrast_images(found: ContrastiveExplanation, view: image_view.ImageView) -> style.Drawing:
     """Draw the input with the contrast outlined, the change, and the counterfactual."""
-    row, after = PictureRow(view, 3, 0.6), found.counterfactual
+    row, after = image_view.PictureRow(view, 3, 0.6), found.counterfactual
     row.sheet.titled(found)
     contrast = view.pixels(found, found.contrast or ())
-    mark(row.picture(0, view.rgb(found.input), f"Input: {_predicted(found)}"), contrast)
+    image_view.mark(row.picture(0, view.rgb(found.input), f"Input: {_predicted(found)}"), contrast)
     if after is not None:
         row.mapped(1, view.change(found.input, after.input), "Change", "in input units")
         picture = row.picture(2, view.rgb(after.input), f"Counterfactual: {_predicted(after)}")
-        mark(picture, contrast)
+        image_view.mark(picture, contrast)
     return row.sheet.figure
 
 
 def _predicted(found: Result | Counterfactual) -> str:
-    return typeset(prediction_text(found.prediction, 3))
+    return style.typeset(prediction_text(found.prediction, 3))
 
 
-def audit_images(audit: Audit, view: ImageView) -> Drawing:
+def audit_images(audit: Audit, view: image_view.ImageView) -> style.Drawing:
     """Draw the input, the set, and an input that changes the prediction, with its change."""
     flip = flip_of(audit)
-    row = PictureRow(view, 2 if flip is None else 4, 0.75)
+    row = image_view.PictureRow(view, 2 if flip is None else 4, 0.75)
     row.sheet.titled(audit)
     row.picture(0, view.rgb(audit.input), f"Input: {_predicted(audit)}")
-    masks = masks_of(view, audit, audit_statuses(audit), list(AuditStatus)[:-1])
+    masks = image_view.masks_of(view, audit, audit_statuses(audit), list(AuditStatus)[:-1])
     tints = [(mask, to_rgb(status.colour)) for status, mask in masks.items()]
-    axes = row.picture(1, tinted(view.rgb(audit.input), tints), "Set audited")
+    axes = row.picture(1, image_view.tinted(view.rgb(audit.input), tints), "Set audited")
     keys = status_keys([status for status, mask in masks.items() if mask.any()])
     if keys:
         corner, columns = (0.5, -0.09 / row.height), 2 if len(keys) > 3 else len(keys)
-        legend(axes, keys, loc="upper center", bbox_to_anchor=corner, ncols=columns)
+        style.legend(axes, keys, loc="upper center", bbox_to_anchor=corner, ncols=columns)
     if flip is None:
         return row.sheet.figure
     feature, point = flip
@@ -196,20 +184,20 @@ def audit_images(audit: Audit, view: ImageView) -> Drawing:
         title = f"Without {labels_of(audit, view.shape).fitting(feature, 24)}: change"
         kind = "Counterfactual"
     change = row.mapped(2, view.change(audit.input, point.input), title, "in input units")
-    changed = f"{kind} {typeset(changed_text(audit, point))}"
+    changed = f"{kind} {style.typeset(changed_text(audit, point))}"
     after = row.picture(3, view.rgb(point.input), changed)
     if feature is not None:
         for axes in (change, after):
-            mark(axes, view.pixels(audit, [feature]))
+            image_view.mark(axes, view.pixels(audit, [feature]))
     return row.sheet.figure
 
 
-def importance_images(found: Importance, view: ImageView) -> Drawing:
+def importance_images(found: Importance, view: image_view.ImageView) -> style.Drawing:
     """Draw the input, and beside it both ends of the importance of each pixel's features."""
     ends = [("Importance", found.lower)]
     if not found.exact:
         ends = [("Lower end, proven", found.lower), ("Upper end, proven", found.upper)]
-    row = PictureRow(view, 1 + len(ends), 0.65)
+    row = image_view.PictureRow(view, 1 + len(ends), 0.65)
     row.sheet.titled(found)
     row.picture(0, view.rgb(found.input), "Input")
     for place, (title, values) in enumerate(ends, 1):
@@ -221,9 +209,9 @@ def importance_images(found: Importance, view: ImageView) -> Drawing:
     return row.sheet.figure
 
 
-def radii_images(found: RobustnessRadii, view: ImageView) -> Drawing:
+def radii_images(found: RobustnessRadii, view: image_view.ImageView) -> style.Drawing:
     """Draw the input, and the map of radii or the counterfactual with its difference."""
-    row = PictureRow(view, 2 if found.each else 3, 0.85)
+    row = image_view.PictureRow(view, 2 if found.each else 3, 0.85)
     radii_titled(row.sheet, found)
     first = row.picture(0, view.rgb(found.input), "Input")
     if found.each:
@@ -240,17 +228,17 @@ def radii_images(found: RobustnessRadii, view: ImageView) -> Drawing:
         map_.set_facecolor(NEVER)
         never = f"irrelevant at all radii{' or without room to change' * bool(found.still)}: "
         never += counted(len(found.irrelevant), "feature")
-        legend(first, {never: NEVER}, loc="upper left", bbox_to_anchor=(0.0, -0.03))
+        style.legend(first, {never: NEVER}, loc="upper left", bbox_to_anchor=(0.0, -0.03))
     elif (after := found.bracket.counterfactual) is not None:
         row.mapped(1, view.change(found.input, after.input), "Change", "in input units")
-        changed = typeset(changed_text(found, after))
+        changed = style.typeset(changed_text(found, after))
         row.picture(2, view.rgb(after.input), f"Nearest counterfactual found {changed}")
     return row.sheet.figure
 
 
-def ranges_images(found: Ranges, view: ImageView) -> Drawing:
+def ranges_images(found: Ranges, view: image_view.ImageView) -> style.Drawing:
     """Draw the input, and how far each kept pixel may fall and rise."""
-    row, x = PictureRow(view, 3, 0.6), found.input.reshape(-1)
+    row, x = image_view.PictureRow(view, 3, 0.6), found.input.reshape(-1)
     ranges_titled(row.sheet, found)
     row.picture(0, view.rgb(found.input), "Input")
     falls, rises = view.filled(np.nan), view.filled(np.nan)
@@ -261,8 +249,8 @@ def ranges_images(found: Ranges, view: ImageView) -> Drawing:
             falls[pixels] = np.fmin(falls[pixels], start - one.lower)
             rises[pixels] = np.fmin(rises[pixels], one.upper - start)
     most = max(float(np.nanmax(part, initial=0.0)) for part in (falls, rises))
-    scale = colour_scale(np.array([0.0, most]))
+    scale = style.colour_scale(np.array([0.0, most]))
     for place, part, way in ((1, falls, "fall"), (2, rises, "rise")):
         label, title = "in input units; grey: not kept", f"A kept pixel may {way} by"
-        row.mapped(place, part, title, label, scale).set_facecolor(FRAME)
+        row.mapped(place, part, title, label, scale).set_facecolor(style.FRAME)
     return row.sheet.figure

@@ -14,16 +14,8 @@ from milp_verix.base.errors import InputError
 from milp_verix.base.image_shape import image_layout
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.explanation import Explanation
+from milp_verix.views.figures import style
 from milp_verix.views.figures.feature_status import Coloured, Status, statuses
-from milp_verix.views.figures.sheet import (
-    HEADER,
-    INK,
-    MARGIN,
-    Sheet,
-    colour_bar,
-    colour_scale,
-    frame,
-)
 from verix_encodings.arrays import BoolArray, FloatArray
 
 Scale: TypeAlias = tuple[Colormap, Normalize]
@@ -243,14 +235,14 @@ class PictureRow:
 
     def __init__(self, view: ImageView, count: int, below: float, beside: float = 0.0) -> None:
         self.ratio = min(_TALLEST, max(_FLATTEST, view.height / view.width))
-        self.height, self.top = PANEL * self.ratio, HEADER + _CAPTION
+        self.height, self.top = PANEL * self.ratio, style.HEADER + _CAPTION
         self.bottom = self.top + self.height
         self.content = count * PANEL + (count - 1) * GAP
-        self.sheet = Sheet(self.content + beside + 2 * MARGIN, self.bottom + below)
+        self.sheet = style.Sheet(self.content + beside + 2 * style.MARGIN, self.bottom + below)
 
     def left(self, place: int) -> float:
         """Return the left edge of a picture."""
-        return MARGIN + place * (PANEL + GAP)
+        return style.MARGIN + place * (PANEL + GAP)
 
     def picture(self, place: int, colours: FloatArray, title: str) -> Axes:
         """Show ``colours``, shape (height, width, 3), under a ``title``."""
@@ -265,12 +257,12 @@ class PictureRow:
 
         The ``scale`` is that of :func:`.colour_scale` for the values, if none is given.
         """
-        colours, norm = scale or colour_scale(values)
+        colours, norm = scale or style.colour_scale(values)
         axes = self._box(place, title)
         image = axes.imshow(values, cmap=colours, norm=norm, interpolation="nearest")
         if label:
             bar = self.sheet.axes(self.left(place), self.bottom + 0.09, PANEL, 0.1)
-            colour_bar(image, bar, label)
+            style.colour_bar(image, bar, label)
         return axes
 
     def _box(self, place: int, title: str) -> Axes:
@@ -281,5 +273,5 @@ class PictureRow:
 
 def titled(axes: Axes, title: str, size: float = 10.0) -> None:
     """Give a picture a title and a thin frame."""
-    axes.set_title(title, fontsize=size, pad=4, color=INK, parse_math=False)
-    frame(axes)
+    axes.set_title(title, fontsize=size, pad=4, color=style.INK, parse_math=False)
+    style.frame(axes)

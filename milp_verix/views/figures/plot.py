@@ -14,7 +14,7 @@ from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.views.figures.writing import drawn
 
 if TYPE_CHECKING:
-    from milp_verix.views.figures.sheet import Drawing
+    from milp_verix.views.figures.style import Drawing
 
 ImageShape: TypeAlias = tuple[int, ...] | None
 

@@ -13,21 +13,9 @@ from matplotlib.colors import ListedColormap, to_rgb
 
 from milp_verix.base.number_text import counted
 from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.views.figures import style
 from milp_verix.views.figures.feature_status import Status
 from milp_verix.views.figures.image_view import GAP, ImageView, PictureRow, greys
-from milp_verix.views.figures.sheet import (
-    FRAME,
-    HEADER,
-    INK,
-    MARGIN,
-    Drawing,
-    Sheet,
-    divided,
-    legend,
-    right_of,
-    short_names,
-    typeset,
-)
 from milp_verix.views.words.any_result import words_of
 from milp_verix.views.words.facts import domain_parts
 from milp_verix.views.words.labels import labels_of
@@ -49,14 +37,14 @@ def level_colours(count: int) -> list[str]:
     return ["#" + "".join(f"{round(255 * part):02x}" for part in shade[:3]) for shade in shades]
 
 
-def _titled(sheet: Sheet, sweep: EpsilonSweep) -> None:
+def _titled(sheet: style.Sheet, sweep: EpsilonSweep) -> None:
     """Write the headline and the facts of a sweep."""
     first, words = sweep.levels[0], words_of(sweep)
     largest, *others = [radius_text(level, short=True) for level in sweep.levels]
     ball = ", ".join([largest, *(radius.removeprefix("ε = ") for radius in others)])
     if one_radius(first) and first.norm == "linf":  # each radius tells another norm
         ball += f" ({norm_text(first.norm)})"
-    asked = map(typeset, [ball, *domain_parts(first)])
+    asked = map(style.typeset, [ball, *domain_parts(first)])
     about = [shortened(first.model.file, 36), f"{sweep.seconds:.2f} s"]
     sheet.headed(words.title(sweep), [*asked, words.outcome(sweep), *about])
 
@@ -72,7 +60,7 @@ def _legend(axes: Axes, sweep: EpsilonSweep, explained: str) -> None:
     for level, colour, free, added in parts:
         more = f" (+{added})" if keys else ""
         here = f"{radius_text(level, short=True)}: {free} irrelevant{more}"
-        keys.append((typeset(here), colour))
+        keys.append((style.typeset(here), colour))
     never = len(first.groups) - sum(sweep.added()) - len({*first.irrelevant} & {*first.still})
     keys.append((f"at no radius: {counted(never, 'feature')}", explained))
     if any({*level.irrelevant} & {*level.still} for level in sweep.levels):
@@ -80,22 +68,28 @@ def _legend(axes: Axes, sweep: EpsilonSweep, explained: str) -> None:
     axes.axis("off")
     title = {"title": "irrelevant within the radius", "title_fontsize": 9, "alignment": "left"}
     size = {"fontsize": 9, "handlelength": 1.2, "handleheight": 1.2, "handletextpad": 0.8}
-    legend(axes, keys, FRAME, loc="upper left", ncols=1, labelspacing=0.6, **size, **title)
+    style.legend(
+        axes, keys, style.FRAME, loc="upper left", ncols=1, labelspacing=0.6, **size, **title
+    )
 
 
-def sweep_rows(sweep: EpsilonSweep) -> Drawing:
+def sweep_rows(sweep: EpsilonSweep) -> style.Drawing:
     """Draw a row for each feature and a column for each radius; the first to be freed on top."""
     first, levels, count = sweep.levels[0], sweep.level_of(), len(sweep.levels)
     ranked = sorted(range(len(levels)), key=lambda f: math.inf if (v := levels[f]) is None else v)
     shown, labels = ranked[-_MOST:], labels_of(first)
-    names = short_names([labels[feature] for feature in shown])
-    left, top = right_of(names), HEADER + _CAPTION
+    names = style.short_names([labels[feature] for feature in shown])
+    left, top = style.right_of(names), style.HEADER + _CAPTION
     height, width = 0.22 * len(shown), 0.75 * count
     below, right = max(height, (count + 2) * _LINE), left + width + 0.3
-    sheet = Sheet(max(7.5, right + _LEGEND + MARGIN), top + below + MARGIN)
+    sheet = style.Sheet(max(7.5, right + _LEGEND + style.MARGIN), top + below + style.MARGIN)
     _titled(sheet, sweep)
     if len(shown) < len(ranked):
-        sheet.text(MARGIN, HEADER - 0.12, f"the last {len(shown)} of {len(ranked)} features freed")
+        sheet.text(
+            style.MARGIN,
+            style.HEADER - 0.12,
+            f"the last {len(shown)} of {len(ranked)} features freed",
+        )
     table = np.full((len(shown), count), count)
     for column, level in enumerate(sweep.levels):
         free, still = set(level.irrelevant), set(level.still)
@@ -110,20 +104,20 @@ def sweep_rows(sweep: EpsilonSweep) -> Drawing:
     axes.set_yticks(range(len(shown)), names, parse_math=False)
     axes.set_xticks(range(count), radii, parse_math=False)
     axes.xaxis.tick_top()
-    axes.tick_params(length=0, labelsize=8.5, labelcolor=INK, pad=3)
-    divided(axes, count, len(shown))
+    axes.tick_params(length=0, labelsize=8.5, labelcolor=style.INK, pad=3)
+    style.divided(axes, count, len(shown))
     for spine in axes.spines.values():
-        spine.set(edgecolor=FRAME, linewidth=0.6)
+        spine.set(edgecolor=style.FRAME, linewidth=0.6)
     _legend(sheet.axes(right, top, _LEGEND, below), sweep, _EXPLAINED)
     return sheet.figure
 
 
-def sweep_images(sweep: EpsilonSweep, view: ImageView) -> Drawing:
+def sweep_images(sweep: EpsilonSweep, view: ImageView) -> style.Drawing:
     """Draw the input, and its irrelevant pixels in the colours of the radii."""
     keys = (len(sweep.levels) + 2) * _LINE
-    row = PictureRow(view, 2, MARGIN, GAP + _LEGEND)
+    row = PictureRow(view, 2, style.MARGIN, GAP + _LEGEND)
     if keys > row.height:
-        row = PictureRow(view, 2, MARGIN + keys - row.height, GAP + _LEGEND)
+        row = PictureRow(view, 2, style.MARGIN + keys - row.height, GAP + _LEGEND)
     _titled(row.sheet, sweep)
     row.picture(0, view.rgb(sweep.levels[0].input), "Input")
     row.picture(1, _levels(sweep, view), "Irrelevant")

@@ -9,35 +9,8 @@ from matplotlib.axes import Axes
 
 from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.results.records.explanation import Explanation
-from milp_verix.views.figures.feature_status import (
-    Status,
-    chosen,
-    gallery_heading,
-    sensitivity_label,
-    status_keys,
-    statuses,
-)
+from milp_verix.views.figures import feature_status, style
 from milp_verix.views.figures.image_view import mark
-from milp_verix.views.figures.sheet import (
-    HEADER,
-    INK,
-    LABEL,
-    LONGEST_NAME,
-    MARGIN,
-    MUTED,
-    Drawing,
-    Sheet,
-    bar_rows,
-    colour_bar,
-    colour_scale,
-    divided,
-    frame,
-    key_above,
-    right_of,
-    short_names,
-    status_bars,
-    typeset,
-)
 from milp_verix.views.figures.writing import drawn
 from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.text_tables import (
@@ -59,7 +32,7 @@ class Row(NamedTuple):
 
     feature: int
     label: str
-    status: Status
+    status: feature_status.Status
     length: float
 
 
@@ -70,7 +43,7 @@ def rows(explanation: Explanation, most: int = _MOST) -> tuple[Row, ...]:
     otherwise the length is the feature's value and the sequence that of the traversal. If not all
     can be shown those in the explanation come first.
     """
-    known, labels = statuses(explanation), labels_of(explanation)
+    known, labels = feature_status.statuses(explanation), labels_of(explanation)
     scores = explanation.sensitivity
     ranked = list(explanation.permutation)
     if scores is not None:
@@ -79,7 +52,7 @@ def rows(explanation: Explanation, most: int = _MOST) -> tuple[Row, ...]:
     values, result = explanation.input.reshape(-1), []
     for feature in (one for one in ranked if one in shown):
         group = list(explanation.groups[feature])
-        value, label = np.mean(values[group]), shortened(labels[feature], LONGEST_NAME)
+        value, label = np.mean(values[group]), shortened(labels[feature], style.LONGEST_NAME)
         told = f"{label} = {exact(value)}"
         if len(group) > 1:
             told = f"{label}: {len(group)} inputs, mean {nearest(float(value), 3)}"
@@ -100,33 +73,35 @@ def changes(explanation: Explanation, feature: int, shown: tuple[Row, ...]) -> F
     return np.array([group[np.abs(group).argmax()] for group in groups])
 
 
-def explanation_bars(explanation: Explanation) -> Drawing:
+def explanation_bars(explanation: Explanation) -> style.Drawing:
     """Draw a bar per feature and, beside it, the changes of a few counterfactuals."""
     shown, count = rows(explanation), len(explanation.groups)
     columns = _columns(explanation, shown)
     captions = [caption.split("\n") for caption in columns.values()]
-    left, height = right_of([row.label for row in shown], 0.25), _ROW * len(shown)
+    left, height = style.right_of([row.label for row in shown], 0.25), _ROW * len(shown)
     heading = f"{len(shown)} of {count} features: explaining ones first" * (len(shown) < count)
-    top = HEADER + max(map(len, captions), default=1) * _LINE
+    top = style.HEADER + max(map(len, captions), default=1) * _LINE
     top += _HEADING if columns or heading else 0.0
     longest = max((len(line) for lines in captions for line in lines), default=0)
     cells_left = left + _BARS + _GAP
     cells_width = len(columns) * (longest * _CAPTION_INCHES_PER_CHARACTER + 0.09)
     right = cells_left + max(5.0, cells_width) if columns else left + _BARS
-    sheet = Sheet(max(7.5, right + MARGIN), top + height + 0.65)
+    sheet = style.Sheet(max(7.5, right + style.MARGIN), top + height + 0.65)
     sheet.titled(explanation)
-    bars = sheet.axes(left, top, _BARS if columns else sheet.width - MARGIN - left, height)
-    labels, lengths = [typeset(row.label) for row in shown], [row.length for row in shown]
-    status_bars(bars, labels, lengths, [row.status.colour for row in shown])
+    bars = sheet.axes(left, top, _BARS if columns else sheet.width - style.MARGIN - left, height)
+    labels, lengths = [style.typeset(row.label) for row in shown], [row.length for row in shown]
+    style.status_bars(bars, labels, lengths, [row.status.colour for row in shown])
     scored = explanation.sensitivity is not None
-    label = f"sensitivity: {sensitivity_label(explanation)}" if scored else "value"
-    bars.set_xlabel(label, **LABEL)
+    label = f"sensitivity: {feature_status.sensitivity_label(explanation)}" if scored else "value"
+    bars.set_xlabel(label, **style.LABEL)
     if not any(lengths):
         bars.set_xlim(0.0, 1.0)
-    key_above(bars, height, status_keys([row.status for row in shown]))
-    sheet.text(MARGIN, HEADER, heading)
+    style.key_above(bars, height, feature_status.status_keys([row.status for row in shown]))
+    sheet.text(style.MARGIN, style.HEADER, heading)
     if columns:
-        sheet.text(cells_left, HEADER, gallery_heading(len(columns), explanation))
+        sheet.text(
+            cells_left, style.HEADER, feature_status.gallery_heading(len(columns), explanation)
+        )
         cells = sheet.axes(cells_left, top, cells_width, height)
         bar = sheet.axes(cells_left, top + height + 0.09, max(cells_width, 2.4), 0.1)
         _cells(cells, bar, explanation, columns, shown)
@@ -145,8 +120,8 @@ def _columns(explanation: Explanation, shown: tuple[Row, ...]) -> dict[int, str]
     return {
         feature: shortened(labels[feature], _LONGEST_CAPTION)
         + "\n"
-        + typeset(changed_text(explanation, found[feature], "\n"))
-        for feature in sorted(chosen(explanation, _COLUMNS, places), key=key)
+        + style.typeset(changed_text(explanation, found[feature], "\n"))
+        for feature in sorted(feature_status.chosen(explanation, _COLUMNS, places), key=key)
     }
 
 
@@ -158,9 +133,9 @@ def _cells(
     shown: tuple[Row, ...],
 ) -> None:
     table = np.stack([changes(explanation, feature, shown) for feature in columns], axis=1)
-    colours, norm = colour_scale(table)
+    colours, norm = style.colour_scale(table)
     image = axes.imshow(table, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
-    frame(axes)
+    style.frame(axes)
     row_of = {row.feature: place for place, row in enumerate(shown)}
     for column, (feature, caption) in enumerate(columns.items()):
         cell = np.zeros(table.shape, dtype=bool)
@@ -174,11 +149,11 @@ def _cells(
             ha="center",
             va="bottom",
             fontsize=7.5,
-            color=INK,
+            color=style.INK,
             annotation_clip=False,
         )
-    divided(axes, len(columns), len(shown))
-    colour_bar(image, bar, "change of the feature")
+    style.divided(axes, len(columns), len(shown))
+    style.colour_bar(image, bar, "change of the feature")
 
 
 CLASS_COLOURS = ("#31688e", "#e08214", "#5aae61", "#9b4dca", "#b2182b", "#6d6d6d")
@@ -189,7 +164,7 @@ _USED_BARS, _USED_GAP, _SHARE, _TYPICAL = 3.9, 0.25, 1.05, 2.7
 _LONGEST_TEXT, _LETTER, _SENTENCE_LINE = 42, 0.078, 0.18
 
 
-def plot_columns(use: TableUse, path: str | Path | None = None) -> Drawing:
+def plot_columns(use: TableUse, path: str | Path | None = None) -> style.Drawing:
     """Draw how often decisions need each column, by class; write it to ``path`` if given."""
     return drawn(lambda: _used(use), path)
 
@@ -199,21 +174,21 @@ def class_colour(place: int) -> str:
     return CLASS_COLOURS[place % len(CLASS_COLOURS)]
 
 
-def _used(use: TableUse) -> Drawing:
+def _used(use: TableUse) -> style.Drawing:
     shown = use.columns[:_MOST_USED]
-    names = short_names([column.name for column in shown])
-    left, height = right_of(names), _USED_ROW * len(shown)
+    names = style.short_names([column.name for column in shown])
+    left, height = style.right_of(names), _USED_ROW * len(shown)
     no_part = left + _USED_BARS + _USED_GAP
     still = any(column.still for column in shown)
     typical = no_part + (1 + still) * (_SHARE + _USED_GAP)
-    width = typical + _TYPICAL + MARGIN
-    said = wrap(typeset(columns_sentence(use)), int((width - 2 * MARGIN) / _LETTER))
-    top = HEADER + 0.7 + _SENTENCE_LINE * (len(said) - 1)
-    sheet = Sheet(width, top + height + 0.6)
+    width = typical + _TYPICAL + style.MARGIN
+    said = wrap(style.typeset(columns_sentence(use)), int((width - 2 * style.MARGIN) / _LETTER))
+    top = style.HEADER + 0.7 + _SENTENCE_LINE * (len(said) - 1)
+    sheet = style.Sheet(width, top + height + 0.6)
     open_ = sum(column.open > 0 for column in use.columns)
     decided = f"{counted(open_, 'column')} undecided somewhere" if open_ else "all columns decided"
-    sheet.headed(columns_headline(use), [typeset(use.asked), decided])
-    sheet.text(MARGIN, HEADER - 0.12, "\n".join(said), fontsize=10)
+    sheet.headed(columns_headline(use), [style.typeset(use.asked), decided])
+    sheet.text(style.MARGIN, style.HEADER - 0.12, "\n".join(said), fontsize=10)
     bars = sheet.axes(left, top, _USED_BARS, height)
     count = len(use.classes)
     thick = 0.76 / count
@@ -222,14 +197,14 @@ def _used(use: TableUse) -> Drawing:
         places = [place + shift for place in range(len(shown))]
         lengths = [100 * column.needed[number] for column in shown]
         bars.barh(places, lengths, height=thick * 0.92, color=class_colour(number), zorder=2)
-    bar_rows(bars, names)
+    style.bar_rows(bars, names)
     bars.set_xlim(0, 100)
-    bars.set_xlabel("% of decisions whose explanation has the column", **LABEL)
+    bars.set_xlabel("% of decisions whose explanation has the column", **style.LABEL)
     keys = {
         f"{shortened(name, 24)} ({counted(n, 'decision')})": class_colour(place)
         for place, (name, n) in enumerate(use.classes)
     }
-    key_above(bars, height, keys, 2)
+    style.key_above(bars, height, keys, 2)
     parts = [("plays no part", [column.no_part for column in shown])]
     parts += [("stays as it is", [column.still for column in shown])] if still else []
     for place, (title, shares) in enumerate(parts):
@@ -238,22 +213,22 @@ def _used(use: TableUse) -> Drawing:
         sheet.text(start, top - 0.24, title, fontsize=8.5)
     sheet.text(typical, top - 0.24, "typical values in explanations", fontsize=8.5)
     for place, column in enumerate(shown):
-        told = typeset(shortened(column.typical, _LONGEST_TEXT)) or "–"
+        told = style.typeset(shortened(column.typical, _LONGEST_TEXT)) or "–"
         middle = top + (place + 0.5) * _USED_ROW
-        sheet.text(typical, middle, told, fontsize=8.5, va="center", color=INK)
+        sheet.text(typical, middle, told, fontsize=8.5, va="center", color=style.INK)
     if left_out := len(use.columns) - len(shown):
         more = f"and {counted(left_out, 'other column')}, in explanations less often"
-        sheet.text(MARGIN, top + height + 0.35, more, color=MUTED)
+        sheet.text(style.MARGIN, top + height + 0.35, more, color=style.MUTED)
     return sheet.figure
 
 
 def _shares(axes: Axes, shares: list[float]) -> None:
     percent = [100 * share for share in shares]
     axes.barh(range(len(shares)), percent, height=0.5, color=_SHARES, zorder=2)
-    bar_rows(axes, ["" for _ in shares], pad=0)
+    style.bar_rows(axes, ["" for _ in shares], pad=0)
     axes.set_xlim(0, 100)
     axes.set_xticks([0, 100])
-    axes.set_xlabel("%, proven", **LABEL)
+    axes.set_xlabel("%, proven", **style.LABEL)
     for place, share in enumerate(shares):
         if share:
-            axes.text(4, place, share_text(share), va="center", fontsize=8, color=INK)
+            axes.text(4, place, share_text(share), va="center", fontsize=8, color=style.INK)

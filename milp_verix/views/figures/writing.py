@@ -9,7 +9,7 @@ from milp_verix.base.files import write_atomically
 from milp_verix.base.names import meant
 
 if TYPE_CHECKING:  # Matplotlib takes longer to load than a path to be refused
-    from milp_verix.views.figures.sheet import Drawing
+    from milp_verix.views.figures.style import Drawing
 
 FORMATS = ("jpeg", "jpg", "pdf", "png", "svg", "tif", "tiff", "webp")
 

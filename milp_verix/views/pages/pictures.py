@@ -24,7 +24,7 @@ from milp_verix.views.figures.image_view import (
     sensitivity_map,
     status_masks,
 )
-from milp_verix.views.figures.sheet import colour_scale, typeset
+from milp_verix.views.figures.style import colour_scale, typeset
 from milp_verix.views.pages.rendering import Picture, png
 from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.wording import changed_text, prediction_text

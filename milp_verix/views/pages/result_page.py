@@ -22,7 +22,7 @@ from milp_verix.results.records.ranges import Ranges
 from milp_verix.results.records.relevance import Relevance
 from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.views.figures.plot import figure_of
-from milp_verix.views.figures.sheet import Drawing
+from milp_verix.views.figures.style import Drawing
 from milp_verix.views.pages.feature_rows import feature_view
 from milp_verix.views.pages.pictures import pictures
 from milp_verix.views.pages.rendering import View, drawn, png, rendered

@@ -5,26 +5,8 @@ from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.records.audit import Audit, Minimum
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.views.words.facts import (
-    Facts,
-    about_facts,
-    change_facts,
-    effort_facts,
-    features_facts,
-    to_try,
-)
+from milp_verix.views.words import facts, sentences
 from milp_verix.views.words.labels import labels_of
-from milp_verix.views.words.sentences import (
-    change_told,
-    held_told,
-    kept_values,
-    limit_parts,
-    open_claim,
-    open_told,
-    rules_told,
-    scope_sentences,
-    set_claim,
-)
 from milp_verix.views.words.wording import becomes_text, predicted_text
 
 
@@ -66,47 +48,49 @@ def _more(audit: Audit) -> str:
 def audit_sentence(audit: Audit) -> str:
     """Return whether the set keeps the prediction in words: the claim, or what refutes it."""
     kept = audit.explanation
-    claim = set_claim(audit, kept, "of the set")
+    claim = sentences.set_claim(audit, kept, "of the set")
     if audit.sound:
-        return " ".join([claim, *_spare(audit), *rules_told(audit)])
+        return " ".join([claim, *_spare(audit), *sentences.rules_told(audit)])
     if audit.counterexample is None:
-        return " ".join([open_claim(claim, audit.unknown_reason), *rules_told(audit)])
+        return " ".join(
+            [sentences.open_claim(claim, audit.unknown_reason), *sentences.rules_told(audit)]
+        )
     told = ["It is not enough to fix no feature."]
     if kept:
-        told = [f"It is not enough that {kept_values(audit, kept, 'of the set')}."]
-    told.append(change_told(audit, audit.counterexample))
+        told = [f"It is not enough that {sentences.kept_values(audit, kept, 'of the set')}."]
+    told.append(sentences.change_told(audit, audit.counterexample))
     if audit.completed:
-        missing = kept_values(audit, audit.added, "that are missing")
+        missing = sentences.kept_values(audit, audit.added, "that are missing")
         told.append(f"It is enough if {missing}{' as well' if kept else ''}.")
-        told += open_told(audit, audit.unknown, " for that")
-    return " ".join([*told, *scope_sentences(audit)])
+        told += sentences.open_told(audit, audit.unknown, " for that")
+    return " ".join([*told, *sentences.scope_sentences(audit)])
 
 
 def _spare(audit: Audit) -> list[str]:
     """Return sentences on the features that a sound set does not need."""
     kept, (spare, held) = audit.sound_set, _without_room(audit)
-    told = [f"{held_told(audit, held)}."] if held else []
+    told = [f"{sentences.held_told(audit, held)}."] if held else []
     if spare:
         together = ", all at once" if len(spare) > 1 else ""
         free = spare  # all features that are free share the radius of L1 and L2
         if audit.norm != "linf":
             free = [f for f in range(len(audit.groups)) if f in spare or f not in kept]
-        limits = "".join(f", {part}" for part in limit_parts(audit, free))
+        limits = "".join(f", {part}" for part in sentences.limit_parts(audit, free))
         told.append(f"It does so without {labels_of(audit).named(spare)}, too{together}{limits}.")
     elif kept and not audit.unknown and held:
         others = "None of the others can" if len(kept) > 1 else "The other one can’t"
         told.append(f"{others} be left out.")
     elif kept and not audit.unknown:
         told.append("None of them can be left out." if len(kept) > 1 else "It can’t be left out.")
-    return [*told, *open_told(audit, audit.unknown)]
+    return [*told, *sentences.open_told(audit, audit.unknown)]
 
 
-def audit_facts(audit: Audit) -> Facts:
+def audit_facts(audit: Audit) -> facts.Facts:
     """Return the facts about ``audit`` that others have not."""
     labels = labels_of(audit)
     told = [
         ("audited", f"{audit.size} of {counted(len(audit.groups), 'feature')}"),
-        *features_facts(audit, audit.explanation),
+        *facts.features_facts(audit, audit.explanation),
     ]
     if audit.sound:
         proof = "" if audit.bound is None else f": no margin is above {up(audit.bound)}"
@@ -123,7 +107,7 @@ def audit_facts(audit: Audit) -> Facts:
             completion = f"sound with {_more(audit)}, {len(audit.sound_set)} in all"
         told += [("sound", sound), ("completion", completion)]
         told += [("added", labels.listed(audit.added))] if audit.completed else []
-    told += to_try([audit.unknown_reason, *audit.unknown_reasons.values()])
+    told += facts.to_try([audit.unknown_reason, *audit.unknown_reasons.values()])
     smallest = {"smallest sound set": audit.minimum, "smallest that holds it": audit.completion}
     told += [(name, _minimum(one)) for name, one in smallest.items() if one is not None]
     return told
@@ -139,14 +123,14 @@ def _minimum(found: Minimum) -> str:
 def check_sentence(about: Result, verdict: Verdict, free: FeatureSet) -> str:
     """Return the claim that the features ``free`` may change, or what refutes it."""
     if (point := _point(verdict)) is not None:
-        return " ".join([change_told(about, point), *scope_sentences(about)])
+        return " ".join([sentences.change_told(about, point), *sentences.scope_sentences(about)])
     kept = tuple(feature for feature in range(len(about.groups)) if feature not in free)
-    claim = set_claim(about, kept, "that are fixed")
-    claim = claim if verdict.holds else open_claim(claim, verdict.reason)
-    return " ".join([claim, *rules_told(about)])
+    claim = sentences.set_claim(about, kept, "that are fixed")
+    claim = claim if verdict.holds else sentences.open_claim(claim, verdict.reason)
+    return " ".join([claim, *sentences.rules_told(about)])
 
 
-def check_facts(about: Result, verdict: Verdict, free: FeatureSet) -> Facts:
+def check_facts(about: Result, verdict: Verdict, free: FeatureSet) -> facts.Facts:
     """Return the facts about a check, as pairs of a name and a text."""
     answer, point = verdict.answer.name, _point(verdict)
     if verdict.bound is not None:
@@ -157,11 +141,11 @@ def check_facts(about: Result, verdict: Verdict, free: FeatureSet) -> Facts:
         answer += f": {verdict.reason}"
     return [
         ("in words", check_sentence(about, verdict, free)),
-        *about_facts(about),
+        *facts.about_facts(about),
         ("free", f"{counted(len(free), 'feature')}: {labels_of(about).listed(free)}"),
         ("answer", answer),
-        *([] if point is None else change_facts(about, point)),
-        *effort_facts(about),
+        *([] if point is None else facts.change_facts(about, point)),
+        *facts.effort_facts(about),
     ]
 
 

@@ -7,18 +7,8 @@ from milp_verix.base.number_text import counted, exact
 from milp_verix.base.stored_kinds import DomainEnd
 from milp_verix.oracle.statistics import BOUNDS_ALONE, INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT
 from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.views.words import wording
 from milp_verix.views.words.labels import change_texts, labels_of
-from milp_verix.views.words.wording import (
-    described,
-    joined,
-    named_prediction,
-    norm_text,
-    one_radius,
-    prediction_text,
-    radius_text,
-    restrictions,
-    seconds_text,
-)
 
 Facts = list[tuple[str, str]]
 
@@ -33,17 +23,20 @@ def about_facts(result: Result) -> Facts:
 
 def question_facts(result: Result) -> Facts:
     """Return the network, the prediction and what narrows the question, without a ball."""
-    norm = [] if result.inputs else [f"norm {norm_text(result.norm)}"]
-    asked = ", ".join([*norm, *domain_parts(result), *restrictions(result)])
+    norm = [] if result.inputs else [f"norm {wording.norm_text(result.norm)}"]
+    asked = ", ".join([*norm, *domain_parts(result), *wording.restrictions(result)])
     return [*_subject(result), *([("question", asked)] if asked else [])]
 
 
 def _subject(result: Result) -> Facts:
     if isinstance(result.prediction, int):
-        told, number = named_prediction(result, result.prediction), f"class {result.prediction}"
+        told, number = (
+            wording.named_prediction(result, result.prediction),
+            f"class {result.prediction}",
+        )
         told = number if told == number else f"{told} ({number})"
     else:
-        told = prediction_text(result.prediction)
+        told = wording.prediction_text(result.prediction)
         if result.output is not None:
             told += f" of output {result.output}"
         elif len(result.prediction) > 1:
@@ -63,13 +56,15 @@ def still_facts(result: Result) -> Facts:
 
 def ball_text(result: Result) -> str:
     """Return ``"ε = 0.1 (L∞), domain 0 to 1"``, with what narrows the question."""
-    norm = f" ({norm_text(result.norm)})" if one_radius(result) else ""
-    return ", ".join([radius_text(result) + norm, *restrictions(result), *domain_parts(result)])
+    norm = f" ({wording.norm_text(result.norm)})" if wording.one_radius(result) else ""
+    return ", ".join(
+        [wording.radius_text(result) + norm, *wording.restrictions(result), *domain_parts(result)]
+    )
 
 
 def domain_parts(result: Result) -> list[str]:
     """Return the domain of an array, none for inputs that are described."""
-    if described(result):
+    if wording.described(result):
         return []
     if result.domain == (-inf, inf):
         return ["unlimited domain"]
@@ -119,7 +114,7 @@ def to_try(reasons: Iterable[str | None], bounds: str | None = None) -> Facts:
         f'bounds="{DEEPER.get(bounds or "")}"': bounds in DEEPER,
         "features in groups": True,
     }
-    return [("to try", joined([way for way, helps in ways.items() if helps], "or"))]
+    return [("to try", wording.joined([way for way, helps in ways.items() if helps], "or"))]
 
 
 def effort_facts(found: Result) -> Facts:
@@ -130,6 +125,6 @@ def effort_facts(found: Result) -> Facts:
     return [
         ("solver", f"{found.solver} {found.versions.get(found.solver, '')}".strip()),
         ("effort", f"{checks}, {solves}"),
-        ("time", seconds_text(statistics.seconds) + stopped),
+        ("time", wording.seconds_text(statistics.seconds) + stopped),
         *(("note", note) for note in found.notes),
     ]

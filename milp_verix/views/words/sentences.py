@@ -15,17 +15,8 @@ from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
 from milp_verix.models.loaded_model import BEFORE_LINK
 from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.views.words import wording
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
-from milp_verix.views.words.wording import (
-    becomes_told,
-    described,
-    joined,
-    listed_texts,
-    norm_text,
-    one_radius,
-    radius_digits,
-    stays_text,
-)
 
 _NAMED = 3
 """So many free features are called by their names, more are counted."""
@@ -37,7 +28,7 @@ def set_claim(result: Result, kept: FeatureSet, which: str = "of the explanation
     """Return the claim that it is enough to keep the features of a set."""
     free = sorted({*range(len(result.groups))} - {*kept})
     given = [f"as long as {kept_values(result, kept, which)}"] if kept else []
-    return claim_text([stays_text(result), *room_parts(result, free, bool(kept)), *given])
+    return claim_text([wording.stays_text(result), *room_parts(result, free, bool(kept)), *given])
 
 
 def open_claim(claim: str, reason: str | None) -> str:
@@ -58,12 +49,12 @@ def change_told(result: Result, found: Counterfactual, beside: str = "") -> str:
         different = (found.input != result.input).reshape(-1)
         moved = sum(bool(different[list(group)].any()) for group in result.groups)
         told = f"a change of {counted(moved, 'feature')}"
-    return f"With {told}{beside}, {becomes_told(result, found)}."
+    return f"With {told}{beside}, {wording.becomes_told(result, found)}."
 
 
 def changes_listed(texts: list[str]) -> str:
     """Return the changes in a sentence, the first six of many."""
-    return listed_texts(texts, "other change", _CHANGES)
+    return wording.listed_texts(texts, "other change", _CHANGES)
 
 
 def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
@@ -73,7 +64,7 @@ def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
 
 def kept_values(result: Result, features: FeatureSet, which: str) -> str:
     """Return ``"age is 39 years and sex is male"``; many features without values are counted."""
-    return joined(kept_parts(result, features, which))
+    return wording.joined(kept_parts(result, features, which))
 
 
 def kept_parts(
@@ -86,7 +77,7 @@ def kept_parts(
         left = len(features) - len(told)
         return [*told, *([f"{counted(left, 'other feature')} {keep[left == 1]}"] if left else [])]
     if len(features) <= SHOWN:
-        return [f"{joined([labels[f] for f in features])} {keep[len(features) == 1]}"]
+        return [f"{wording.joined([labels[f] for f in features])} {keep[len(features) == 1]}"]
     return [f"the {len(features)} {labels.unit} {which} {keep[False]}"]
 
 
@@ -141,7 +132,7 @@ def limit_parts(
     others = others or 0 < len(still) < len(free)
     parts = []
     if near:
-        told = _in_ball if one_radius(result) else _near
+        told = _in_ball if wording.one_radius(result) else _near
         parts.append(told(result, near, others, centres))
     if still:
         counts = names.names is None and len(still) > SHOWN
@@ -156,17 +147,17 @@ def _in_ball(result: Result, features: Sequence[int], others: bool, centres: boo
     With ``centres``, ``"with age within ±5 of 39"`` for few numbers; the domain is told elsewhere.
     """
     groups, one = [result.groups[feature] for feature in features], len(features) == 1
-    radius = down(result.epsilon, radius_digits(result))
+    radius = down(result.epsilon, wording.radius_digits(result))
     if centres and len(groups) <= SHOWN and max(map(len, groups)) == 1:
         x, labels = result.input.reshape(-1).astype(np.float64), labels_of(result)
         near = [
             f"{labels[f]} within ±{radius} of {exact(float(x[group[0]]))}"
             for f, group in zip(features, groups, strict=True)
         ]
-        return f"with {joined(near)}"
+        return f"with {wording.joined(near)}"
     reach = f"within ±{radius} of {'its value' if one else 'their values'}"
     if result.norm != "linf":
-        reach = f"within {radius} of the input ({norm_text(result.norm)})"
+        reach = f"within {radius} of the input ({wording.norm_text(result.norm)})"
     reach += " in the rule’s input" * centres + _in_domain(result, features)
     return f"while {_counted_free(result, features, others)} {'stays' if one else 'stay'} {reach}"
 
@@ -206,7 +197,7 @@ def _near(result: Result, features: Sequence[int], others: bool, centres: bool) 
     """Return ``"with age within ±5 years of 39 and …"``; many without names are counted."""
     assert result.inputs is not None
     assert result.radii is not None
-    labels, digits = labels_of(result), radius_digits(result)
+    labels, digits = labels_of(result), wording.radius_digits(result)
     share = common_share(result.inputs, result.radii)
     many = labels.names is None and len(features) > SHOWN
     which = _counted_free(result, features, others) if many else labels.named(features)
@@ -222,12 +213,12 @@ def _near(result: Result, features: Sequence[int], others: bool, centres: bool) 
         told.append(f"{labels[feature]} within ±{down(radius, digits)}{unit} of {value}")
     left = len(told) - SHOWN
     rest = f"{counted(left, 'other feature')} within {'its radius' if left == 1 else 'their radii'}"
-    return f"with {joined([*told[:SHOWN], *([rest] if left > 0 else [])])}"
+    return f"with {wording.joined([*told[:SHOWN], *([rest] if left > 0 else [])])}"
 
 
 def _move(result: Result, feature: int) -> float:
     """Return how far a feature may move, infinite if it may take every value in its range."""
-    if result.inputs is None or result.radii is None or one_radius(result):
+    if result.inputs is None or result.radii is None or wording.one_radius(result):
         return result.epsilon
     kind = result.inputs.features[feature]
     start = result.groups[feature][0]
@@ -275,7 +266,7 @@ def rules_told(result: Result) -> list[str]:
 def _limits_told(result: Result) -> list[str]:
     rules = () if result.inputs is None else result.inputs.rules
     if not rules:
-        differ = not one_radius(result) or _by_coordinate(result)
+        differ = not wording.one_radius(result) or _by_coordinate(result)
         return _domain_told(result) if differ else []
     if len(rules) == 1 and len(rules[0].text) <= _LONGEST_RULE:
         return [f"Only inputs with {rules[0].text} count."]
@@ -288,7 +279,7 @@ def _domain_told(result: Result) -> list[str]:
 
     Ends that differ by coordinate are told of each, where they are few.
     """
-    if described(result):
+    if wording.described(result):
         return []
     if _by_coordinate(result) and len(result.groups) == result.input.size <= SHOWN:
         labels = labels_of(result)
@@ -297,7 +288,7 @@ def _domain_told(result: Result) -> list[str]:
             f"{labels[feature]} is {_between(low[at], high[at])}"
             for feature, (at,) in enumerate(result.groups)
         ]
-        return [f"Only inputs in which {joined(told)} count."]
+        return [f"Only inputs in which {wording.joined(told)} count."]
     inside = _domain_text(result)
     return [f"Only inputs {inside} count."] if inside else []
 
