@@ -1,8 +1,4 @@
-"""The rows of a picture of a described input: a feature, its range, its value, and another value.
-
-Each feature has a track of its own from 0 to 1, so features of different units stand side by side.
-A message is written above the rows in letters of one width.
-"""
+"""The rows of a picture of a described input, each with a track of its own; lines of a message."""
 
 from typing import Any, NamedTuple
 

@@ -70,10 +70,7 @@ class _Gallery:
 
 
 def explanation_images(explanation: Explanation, view: image_view.ImageView) -> style.Drawing:
-    """Draw the input, its sensitivity, the explanation, and what some counterfactuals change.
-
-    A counterfactual by itself looks like the input where the ball is small.
-    """
+    """Draw the input, its sensitivity, the explanation, and what some counterfactuals change."""
     scores = image_view.sensitivity_map(view, explanation)
     # below the panels a colour bar and the legend, or the legend alone
     panels, below = (2, 0.5) if scores is None else (3, 0.78)

@@ -48,10 +48,8 @@ _LEAST = 1e-3  # seconds; shorter times are drawn there
 def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> Drawing:
     """Draw how long each run took, and on what; of minima, how best cost and bound close in.
 
-    The picture is written to ``path`` if given.
-
-    Raises ``InputError`` where there are no runs, and for a path that is no picture's or cannot be
-    written.
+    Raises ``InputError`` where there are no runs, and for a ``path`` that is no picture's or cannot
+    be written.
     """
     if not comparison.runs:
         raise InputError("there is nothing to draw: no pair has a result")
@@ -158,9 +156,8 @@ def _gap(axes: Axes, run: Run, colour: str) -> None:
 def plot_solver_study(times: SolverTimes, path: str | Path | None = None) -> Drawing:
     """Draw performance profiles, a cactus plot, and the best two side by side.
 
-    A colour stands for a solver, a dash for a formulation; the picture is written to ``path`` if
-    given. Raises ``InputError`` where no check was solved, and for a path that is no picture's or
-    cannot be written.
+    A colour stands for a solver, a dash for a formulation. Raises ``InputError`` where no check was
+    solved, and for a ``path`` that is no picture's or cannot be written.
     """
     if not np.isfinite(times.seconds).any():
         raise InputError("there is nothing to draw: no check has an answer")

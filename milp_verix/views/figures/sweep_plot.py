@@ -1,8 +1,4 @@
-"""The figure of a sweep: one colour for each radius, as in VeriX (NeurIPS 2023, Figure 6).
-
-Dark features matter at no radius asked about, the lighter ones at large radii only; features in the
-explanation at every radius keep the grey of the image.
-"""
+"""The figure of a sweep: one colour for each radius, as in VeriX (NeurIPS 2023, Figure 6)."""
 
 import math
 
@@ -50,10 +46,7 @@ def _titled(sheet: style.Sheet, sweep: EpsilonSweep) -> None:
 
 
 def _legend(axes: Axes, sweep: EpsilonSweep, explained: str) -> None:
-    """Put the keys into ``axes``: a radius with the features irrelevant there, and at none larger.
-
-    ``explained`` is the colour of features in the explanation at every radius.
-    """
+    """Tell how many features are irrelevant at each radius; ``explained`` colours all others."""
     keys: list[tuple[str, str]] = []
     colours, first = level_colours(len(sweep.levels)), sweep.levels[0]
     parts = zip(sweep.levels, colours, sweep.freed(), sweep.added(), strict=True)

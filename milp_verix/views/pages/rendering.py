@@ -1,9 +1,4 @@
-"""Templates filled in: every text that comes from outside is escaped, unseen characters too.
-
-The parts of a page as data: templates turn them into HTML.
-
-Distributions as bars: a share of the height for each bin, an axis, the median.
-"""
+"""The parts of a page as data, and templates that turn them into HTML and escape every text."""
 
 import math
 from base64 import b64encode

@@ -1,8 +1,4 @@
-"""The page of one result or sweep: its pictures, its facts, and what the answer rests on.
-
-Beside it, the page of a decision for the person it is about, and pieces of HTML for notebooks,
-which need no other file.
-"""
+"""The pages of a result and of a decision for the person it is about; HTML for notebooks."""
 
 from typing import Any
 

@@ -98,10 +98,7 @@ def sentence(result: StoredResult) -> str:
 
 
 def facts_of(result: StoredResult) -> Facts:
-    """Return the facts about ``result``, as pairs of a name and a text.
-
-    The sentence is among them if the input is described.
-    """
+    """Return the facts about ``result``: the sentence among them if the input is described."""
     words = words_of(result)
     about = result.levels[0] if isinstance(result, EpsilonSweep) else result
     in_words = about.inputs is not None or isinstance(result, Importance)

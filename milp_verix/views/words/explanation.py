@@ -75,11 +75,7 @@ def _asked_text(explanation: Explanation) -> str:
 
 
 def explanation_sentence(explanation: Explanation) -> str:
-    """Return the claim: ``"The decision “yes” stays, whatever age is, as long as sex is male."``.
-
-    Features that were not decided, features that were asked for and the number of rules are in
-    sentences of their own.
-    """
+    """Return the claim, ``"The decision “yes” stays, as long as sex is male."``, and what is open."""
     claim = message_claim(explanation) or set_claim(explanation, explanation.explanation)
     told, labels = [claim, *open_told(explanation, explanation.unknown)], labels_of(explanation)
     asked = [

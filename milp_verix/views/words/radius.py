@@ -38,10 +38,7 @@ _TOLD = 3
 
 
 def sweep_headline(sweep: EpsilonSweep) -> str:
-    """Return the result in a line: ``"Prediction 7, explained at 3 radii: 618, 253, 123 of 784"``.
-
-    The sizes are those of the explanations, from the largest radius to the smallest.
-    """
+    """Return the result in a line: ``"Prediction 7, explained at 2 radii: 618, 253 of 784"``."""
     first, count = sweep.levels[0], len(sweep.levels)
     sizes = ", ".join(map(str, sweep.sizes))
     radii = "1 radius" if count == 1 else f"{count} radii"
@@ -106,10 +103,7 @@ def _freed(sweep: EpsilonSweep, number: int) -> str:
 def bracket_text(found: RobustnessRadii, bracket: RadiusBracket) -> str:
     """Return ``"0.0228 to 0.02303"``, ``"irrelevant up to 1"`` or ``"at least 0.5"``.
 
-    Features without room to change are not irrelevant: ``"stays as it is"``.
-
-    The radius of one described feature is told in its unit, ``"by 11 years, not by 12 years"``; of
-    several as :func:`unit_of` says.
+    Of one described feature in its unit, ``"by 11 years, not by 12"``.
     """
     if {*bracket.features} <= {*found.still}:
         return "stays as it is" if len(bracket.features) == 1 else "stay as they are"

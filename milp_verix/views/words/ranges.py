@@ -1,7 +1,4 @@
-"""Ranges in words: a sentence, and facts for tables.
-
-An end is told so that what is said is proven; see :mod:`milp_verix.base.number_text`.
-"""
+"""Ranges in words: an end is told so that what is said is proven."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -50,8 +47,7 @@ def ranges_outcome(found: Ranges) -> str:
 def ranges_sentence(found: Ranges) -> str:
     """Return the claim, and the share of the rows that it covers.
 
-    Such as ``"As long as age is between 31 and 47 years, the decision “no” stays, whatever the
-    other 12 features are. 4.2 % of the 45222 rows are such: all get “no”."``
+    ``"As long as age is between 31 and 47 years, the decision “no” stays."``
     """
     if found.unknown_reason is not None:
         return f"No ranges are proven to keep the prediction: {found.unknown_reason}."
@@ -184,10 +180,7 @@ def _covered(found: Ranges) -> list[str]:
 
 
 def _conditions(found: Ranges, *, rule: bool) -> list[str]:
-    """Return ``"age is between 31 and 47 years"`` and the like, for each kept feature.
-
-    A ``rule`` is about inputs of any row; it tells what changes are from.
-    """
+    """Return ``"age is between 31 and 47 years"`` and the like; a ``rule`` says what changes."""
     labels = labels_of(found)
     if len(found.ranges) > SHOWN:
         unit = labels.unit

@@ -71,14 +71,18 @@ def kept_parts(
     result: Result, features: FeatureSet, which: str = "of the explanation"
 ) -> list[str]:
     """Return ``["age is 39 years", "sex is male"]``; features without values are in one part."""
-    labels, keep = labels_of(result), ("keep their values", "keeps its value")
+    labels = labels_of(result)
     if labels.values is not None:
         told = [f"{labels[f]} is {labels.values[f]}" for f in features[:SHOWN]]
         left = len(features) - len(told)
-        return [*told, *([f"{counted(left, 'other feature')} {keep[left == 1]}"] if left else [])]
+        return [*told, *([f"{counted(left, 'other feature')} {_keep(left)}"] if left else [])]
     if len(features) <= SHOWN:
-        return [f"{wording.joined([labels[f] for f in features])} {keep[len(features) == 1]}"]
-    return [f"the {len(features)} {labels.unit} {which} {keep[False]}"]
+        return [f"{wording.joined([labels[f] for f in features])} {_keep(len(features))}"]
+    return [f"the {len(features)} {labels.unit} {which} keep their values"]
+
+
+def _keep(count: int) -> str:
+    return "keeps its value" if count == 1 else "keep their values"
 
 
 def held_told(result: Result, features: Sequence[int]) -> str:
@@ -122,10 +126,7 @@ def room_parts(
 def limit_parts(
     result: Result, free: Sequence[int], others: bool = False, centres: bool = False
 ) -> list[str]:
-    """Return the rooms that end of the features ``free``, and which of these stay as they are.
-
-    They are parts of a sentence, none where each may take any value of the description.
-    """
+    """Return how far those of ``free`` move that may not take any value, and which stay."""
     everywhere, names = {*result.still}, labels_of(result)
     still = [f for f in free if f in everywhere]
     near = [f for f in free if f not in everywhere and _move(result, f) < inf]
@@ -181,7 +182,6 @@ def _domain_text(result: Result) -> str:
 
 
 def _by_coordinate(result: Result) -> bool:
-    """Return whether the ends of the domain differ by coordinate."""
     return any(isinstance(end, tuple) for end in result.domain)
 
 
@@ -255,10 +255,9 @@ def bounds_told(result: Result) -> list[str]:
 
 
 def rules_told(result: Result) -> list[str]:
-    """Return a sentence on the rules of the description, if it has any: the rule if it is one.
+    """Return sentences on the rules, and on the link of a regression if ``predict`` applies one.
 
-    Or one on the domain of an array, where its radii or its ends differ by coordinate. Then one on
-    the link of a regression, if ``predict`` returns other numbers than the outputs that are told.
+    Without rules, on the domain of an array, where its radii or its ends differ by coordinate.
     """
     return [*_limits_told(result), *_link_told(result)]
 
@@ -275,10 +274,7 @@ def _limits_told(result: Result) -> list[str]:
 
 
 def _domain_told(result: Result) -> list[str]:
-    """Return a sentence on the domain of an array, which no description tells, if it ends.
-
-    Ends that differ by coordinate are told of each, where they are few.
-    """
+    """Return a sentence on the domain of an array if it ends; on few coordinates one by one."""
     if wording.described(result):
         return []
     if _by_coordinate(result) and len(result.groups) == result.input.size <= SHOWN:

@@ -21,10 +21,7 @@ _TOLD = 3
 
 
 def table_of(facts: Iterable[tuple[str, str]]) -> Table:
-    """Return pairs of a name and a text as a table of two columns without lines.
-
-    Its text is the same on a terminal and in a file; only the names are dimmed on a terminal.
-    """
+    """Return pairs of a name and a text as two columns without lines; names are dimmed."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, style="dim")
     table.add_column()

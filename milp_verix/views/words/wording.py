@@ -52,8 +52,7 @@ def named_prediction(result: Result, prediction: Prediction) -> str:
 def changed_text(result: Result, found: Counterfactual, separator: str = " ") -> str:
     """Return what became of a prediction: ``"→ 7"``, ``"→ 0.5"``.
 
-    Of several outputs it names the one that moved most: ``"output 3 → 0.5"``, with ``separator``
-    before the arrow.
+    Of several outputs for the one that moved most: ``"output 3"``, ``separator``, ``"→ 0.5"``.
     """
     original, changed = result.prediction, found.prediction
     if isinstance(changed, int) or isinstance(original, int):
@@ -80,10 +79,7 @@ def becomes_text(result: Result, found: Counterfactual) -> str:
 
 
 def predicted_text(result: Result) -> str:
-    """Return how headlines begin: ``"Prediction 7"``, or ``"Decision “>50K”"`` if it has a name.
-
-    The restrictions of the question stand behind it: ``"Prediction 7 (against class 9 alone)"``.
-    """
+    """Return how headlines begin: ``"Decision “>50K”"``, ``"Prediction 7 (against 9 alone)"``."""
     told = f"Prediction {prediction_text(result.prediction, 3)}"
     if result.class_names and isinstance(result.prediction, int):
         told = f"Decision {named_prediction(result, result.prediction)}"
@@ -237,7 +233,6 @@ def between_told(result: Result) -> str:
 
 
 def _several(result: Result) -> bool:
-    """Return whether a regression is about several outputs."""
     return not isinstance(result.prediction, int) and len(result.prediction) > 1
 
 
