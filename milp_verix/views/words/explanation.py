@@ -75,7 +75,7 @@ def _asked_text(explanation: Explanation) -> str:
 
 
 def explanation_sentence(explanation: Explanation) -> str:
-    """Return the claim, ``"The decision “yes” stays, as long as sex is male."``, and what is open."""
+    """Return the claim: ``"The decision “yes” stays, whatever age is, …"``, and what is open."""
     claim = message_claim(explanation) or set_claim(explanation, explanation.explanation)
     told, labels = [claim, *open_told(explanation, explanation.unknown)], labels_of(explanation)
     asked = [

@@ -44,8 +44,9 @@ def claim_text(parts: list[str]) -> str:
 
 def change_told(result: Result, found: Counterfactual, beside: str = "") -> str:
     """Return ``"With age: 39 → 45 years`` and ``beside``, ``the decision becomes “no”."``."""
-    told = changes_listed(change_texts(result, found))
-    if result.inputs is None:
+    if result.inputs is not None:
+        told = changes_listed(change_texts(result, found))
+    else:
         different = (found.input != result.input).reshape(-1)
         moved = sum(bool(different[list(group)].any()) for group in result.groups)
         told = f"a change of {counted(moved, 'feature')}"
