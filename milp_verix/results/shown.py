@@ -190,7 +190,7 @@ def comparison_table(found: "Comparison") -> "Table":
 
 def comparison_plot(found: "Comparison", path: str | Path | None) -> "Figure":
     """Draw how long each run of a comparison took, and on what."""
-    from milp_verix.views.figures.solver_plots import plot_comparison
+    from milp_verix.views.figures.plot import plot_comparison
 
     return plot_comparison(found, path)
 

@@ -85,7 +85,7 @@ class SolverStudy(Compared):
 
         Raises ``InputError`` where no check has an answer, and for a path that cannot be written.
         """
-        from milp_verix.views.figures.solver_plots import plot_solver_study
+        from milp_verix.views.figures.plot import plot_solver_study
 
         return plot_solver_study(self.times, path)
 

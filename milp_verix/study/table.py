@@ -263,6 +263,6 @@ class StudyFrame(pd.DataFrame):  # type: ignore[misc]
         self, path: str | Path | None = None, *, results: str | Path | None = None
     ) -> "Drawing":
         """Draw :meth:`columns_used`; write the picture to ``path`` if given."""
-        from milp_verix.views.figures.tabular_plot import plot_columns
+        from milp_verix.views.figures.plot import plot_columns
 
         return plot_columns(self.columns_used(results), path)

@@ -19,7 +19,7 @@ from milp_verix.cli.question import Case, files_of, question_of
 from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.results.records.comparison import Comparison, Pair
-from milp_verix.views.figures.writing import plot_format
+from milp_verix.views.figures.plot import plot_format
 from milp_verix.views.words.text_tables import remarks
 
 EXIT_CODES = """\

@@ -1,12 +1,10 @@
 """The figures of solvers side by side: a comparison, the gaps of minima, and a study."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted, exact
 from milp_verix.oracle.verdict import Answer
 from milp_verix.results.records.comparison import Comparison, Pair, Run
@@ -23,7 +21,6 @@ from milp_verix.views.figures.style import (
     bar_rows,
     key_above,
 )
-from milp_verix.views.figures.writing import drawn
 from milp_verix.views.words.wording import norm_text, seconds_text, shortened
 from verix_encodings.arrays import FloatArray
 
@@ -45,19 +42,7 @@ _SIDE, _GAP = 3.6, 0.75
 _LEAST = 1e-3  # seconds; shorter times are drawn there
 
 
-def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> Drawing:
-    """Draw how long each run took, and on what; of minima, how best cost and bound close in.
-
-    Raises ``InputError`` where there are no runs, and for a ``path`` that is no picture's or cannot
-    be written.
-    """
-    if not comparison.runs:
-        raise InputError("there is nothing to draw: no pair has a result")
-    traced = any(run.trace for run in comparison.runs)
-    return drawn(lambda: _gaps(comparison) if traced else _times(comparison), path)
-
-
-def _times(comparison: Comparison) -> Drawing:
+def times_figure(comparison: Comparison) -> Drawing:
     """Draw a bar for each run, its time in parts, its counts beside it."""
     runs = comparison.runs
     labels = [str(run.pair) for run in runs]
@@ -116,7 +101,7 @@ def _seconds(run: Run) -> tuple[float, ...]:
     return inside.build_seconds, first, inside.resolve_seconds, max(rest, 0.0)
 
 
-def _gaps(comparison: Comparison) -> Drawing:
+def gaps_figure(comparison: Comparison) -> Drawing:
     """Draw the traces of searches for minima: best costs, and lower bounds as dashed lines."""
     width, left, top, height = 5.6, 0.8, 1.0, max(3.4, 0.3 * len(comparison.runs))
     sheet = Sheet(left + width + 2.9 + MARGIN, top + height + 0.6)
@@ -153,18 +138,8 @@ def _gap(axes: Axes, run: Run, colour: str) -> None:
         axes.plot(seconds[-1:], best[-1:], "x", color=colour, markersize=6)
 
 
-def plot_solver_study(times: SolverTimes, path: str | Path | None = None) -> Drawing:
-    """Draw performance profiles, a cactus plot, and the best two side by side.
-
-    A colour stands for a solver, a dash for a formulation. Raises ``InputError`` where no check was
-    solved, and for a ``path`` that is no picture's or cannot be written.
-    """
-    if not np.isfinite(times.seconds).any():
-        raise InputError("there is nothing to draw: no check has an answer")
-    return drawn(lambda: _study(times), path)
-
-
-def _study(times: SolverTimes) -> Drawing:
+def study_figure(times: SolverTimes) -> Drawing:
+    """Draw a study: a colour stands for a solver, a dash for a formulation."""
     left, top = 0.95, 1.15
     width = left + 3 * _SIDE + 2 * _GAP + 0.2 + 2.6 + MARGIN
     sheet, summary = Sheet(width, top + _SIDE + 0.6), times.summary()

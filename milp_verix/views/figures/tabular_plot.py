@@ -1,6 +1,5 @@
 """The figures of tables: an explained row with a column per witness; columns over many rows."""
 
-from pathlib import Path
 from textwrap import wrap
 from typing import NamedTuple
 
@@ -11,7 +10,6 @@ from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.figures import feature_status, style
 from milp_verix.views.figures.image_view import mark
-from milp_verix.views.figures.writing import drawn
 from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.text_tables import (
     TableUse,
@@ -164,17 +162,13 @@ _USED_BARS, _USED_GAP, _SHARE, _TYPICAL = 3.9, 0.25, 1.05, 2.7
 _LONGEST_TEXT, _LETTER, _SENTENCE_LINE = 42, 0.078, 0.18
 
 
-def plot_columns(use: TableUse, path: str | Path | None = None) -> style.Drawing:
-    """Draw how often decisions need each column, by class; write it to ``path`` if given."""
-    return drawn(lambda: _used(use), path)
-
-
 def class_colour(place: int) -> str:
     """Return the colour of a class by its place."""
     return CLASS_COLOURS[place % len(CLASS_COLOURS)]
 
 
-def _used(use: TableUse) -> style.Drawing:
+def columns_figure(use: TableUse) -> style.Drawing:
+    """Draw a row for each column: how often decisions need it, by class."""
     shown = use.columns[:_MOST_USED]
     names = style.short_names([column.name for column in shown])
     left, height = style.right_of(names), _USED_ROW * len(shown)
