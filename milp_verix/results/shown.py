@@ -138,7 +138,7 @@ def counterfactual_sentence(result: "Result", found: "Counterfactual") -> str:
 
 def explanation_facts(found: "Explanation") -> str:
     """Return how far an explanation is proven, and in which ball."""
-    from milp_verix.views.words.explanation import outcome_text
+    from milp_verix.views.words.explanation_words import outcome_text
     from milp_verix.views.words.facts import ball_text
 
     return f"{outcome_text(found)}, {ball_text(found)}"
@@ -146,21 +146,21 @@ def explanation_facts(found: "Explanation") -> str:
 
 def audit_title(found: "Audit") -> str:
     """Return the outcome of an audit in a line."""
-    from milp_verix.views.words.audit import audit_headline, audit_outcome
+    from milp_verix.views.words.audit_words import audit_headline, audit_outcome
 
     return f"{audit_headline(found)}, {audit_outcome(found)}"
 
 
 def check_sentence(about: "Result", verdict: "Verdict", free: FeatureSet) -> str:
     """Return the claim of a check in words, or what refutes it."""
-    from milp_verix.views.words.audit import check_sentence as told
+    from milp_verix.views.words.audit_words import check_sentence as told
 
     return told(about, verdict, free)
 
 
 def check_summary(about: "Result", verdict: "Verdict", free: FeatureSet) -> "Table":
     """Return the facts of a check as a rich table."""
-    from milp_verix.views.words.audit import check_facts
+    from milp_verix.views.words.audit_words import check_facts
     from milp_verix.views.words.text_tables import table_of
 
     return table_of(check_facts(about, verdict, free))
@@ -168,14 +168,14 @@ def check_summary(about: "Result", verdict: "Verdict", free: FeatureSet) -> "Tab
 
 def rules_sentence(rules: "Sequence[Ranges]", covered: Sequence[int], rows: int) -> str:
     """Return how many rows the rules prove, in words."""
-    from milp_verix.views.words.ranges import rules_sentence as told
+    from milp_verix.views.words.ranges_words import rules_sentence as told
 
     return told(rules, covered, rows)
 
 
 def rules_summary(rules: "Sequence[Ranges]", covered: Sequence[int], rows: int) -> "Table":
     """Return a rich table with a row for each rule."""
-    from milp_verix.views.words.ranges import rules_facts
+    from milp_verix.views.words.ranges_words import rules_facts
     from milp_verix.views.words.text_tables import table_of
 
     return table_of(rules_facts(rules, covered, rows))

@@ -17,7 +17,7 @@ from milp_verix import Inputs, OnnxNetwork
 from milp_verix.results.power_indices.indices import INDICES
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.views.words.any_result import facts_of, title
-from milp_verix.views.words.radius import sweep_headline
+from milp_verix.views.words.radius_words import sweep_headline
 from milp_verix.views.words.text_tables import remarks
 from tests.support.mixed_domains import MixedCase, mixed_case
 from tests.support.power_indices import defined_indices

@@ -27,7 +27,7 @@ from milp_verix import (
 )
 from milp_verix.api.calls import contrastive
 from milp_verix.views.words.any_result import facts_of
-from milp_verix.views.words.explanation import headline
+from milp_verix.views.words.explanation_words import headline
 from tests.support.command_line import run_here as run
 from tests.support.random_networks import as_layers, dense_model
 

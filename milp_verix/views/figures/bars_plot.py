@@ -41,10 +41,10 @@ from milp_verix.views.figures.style import (
 )
 from milp_verix.views.words.any_result import words_of
 from milp_verix.views.words.facts import domain_parts
-from milp_verix.views.words.importance import NAMES, bracket_of
+from milp_verix.views.words.importance_words import NAMES, bracket_of
 from milp_verix.views.words.labels import labels_of
-from milp_verix.views.words.radius import bracket_text, feature_ends, single_feature, unit_of
-from milp_verix.views.words.ranges import range_text
+from milp_verix.views.words.radius_words import bracket_text, feature_ends, single_feature, unit_of
+from milp_verix.views.words.ranges_words import range_text
 from milp_verix.views.words.wording import (
     change_text,
     changed_text,

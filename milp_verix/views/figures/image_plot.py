@@ -26,7 +26,7 @@ from milp_verix.views.figures.feature_status import (
     sensitivity_label,
     status_keys,
 )
-from milp_verix.views.words.importance import NAMES
+from milp_verix.views.words.importance_words import NAMES
 from milp_verix.views.words.labels import FeatureLabels, labels_of
 from milp_verix.views.words.wording import changed_text, prediction_text
 

@@ -15,7 +15,14 @@ from milp_verix.results.records.radius import RobustnessRadii
 from milp_verix.results.records.ranges import Ranges
 from milp_verix.results.records.relevance import Relevance
 from milp_verix.results.records.sweep import EpsilonSweep
-from milp_verix.views.words import audit, contrast, explanation, importance, radius, ranges
+from milp_verix.views.words import (
+    audit_words as audit,
+    contrast_words as contrast,
+    explanation_words as explanation,
+    importance_words as importance,
+    radius_words as radius,
+    ranges_words as ranges,
+)
 from milp_verix.views.words.facts import Facts, about_facts, effort_facts, question_facts
 
 

@@ -17,7 +17,7 @@ from milp_verix.results.records.audit import Minimum
 from milp_verix.results.records.base import ModelInfo
 from milp_verix.views.figures.feature_status import AuditStatus, audit_statuses
 from milp_verix.views.words.any_result import facts_of
-from milp_verix.views.words.audit import audit_headline, audit_outcome
+from milp_verix.views.words.audit_words import audit_headline, audit_outcome
 from tests.support.digits_example import EPSILON, explained, images, network
 
 SHA = "0123456789abcdef" * 4

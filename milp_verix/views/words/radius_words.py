@@ -8,7 +8,7 @@ from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share
 from milp_verix.results.records.radius import RadiusBracket, RobustnessRadii
 from milp_verix.results.records.sweep import EpsilonSweep
-from milp_verix.views.words.explanation import outcome_text
+from milp_verix.views.words.explanation_words import outcome_text
 from milp_verix.views.words.facts import Facts, axes_facts, change_facts, still_facts, to_try
 from milp_verix.views.words.labels import SHOWN, labels_of
 from milp_verix.views.words.sentences import (
