@@ -26,7 +26,7 @@ from tables import Table, add_write, write
 import milp_verix as mv
 from milp_verix.study.batch import run_parts
 from milp_verix.study.parts import Part, part_of
-from milp_verix.views.words.solver_study import HEADS, meaning, rows
+from milp_verix.views.words.text_tables import STUDY_HEADS, meaning, study_rows
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = [ROOT / "benchmarks" / name for name in ("solver_study.png", "warm_study.png")]
@@ -132,8 +132,8 @@ def main() -> None:
             run_parts([replace(part, indices=[index])], given.journal, results=False)
         print(f"input {index}: {mv.read_solver_study(given.journal)!r}", flush=True)
     study = mv.read_solver_study(given.journal, clock=given.clock, limit=given.limit)
-    table = Table("|".join(HEADS), words=2)
-    for row in rows(study.times):
+    table = Table("|".join(STUDY_HEADS), words=2)
+    for row in study_rows(study.times):
         table.add(*row)
     if given.write:
         study.plot(PICTURES[given.warm])

@@ -30,7 +30,7 @@ from milp_verix.results.records.radius import RobustnessRadii
 from milp_verix.results.records.ranges import Ranges
 from milp_verix.results.records.relevance import Relevance
 from milp_verix.results.shown import Certified, Told
-from milp_verix.views.figures.parts.writing import plot_format
+from milp_verix.views.figures.plot import plot_format
 
 SECONDS = 60.0
 """Time for a certificate that an option of another command asks for."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from milp_verix.views.figures.parts.sheet import Drawing
+    from milp_verix.views.figures.style import Drawing
 
 ABOUT = ("instance", "model", "index", "epsilon", "norm", "check_time_limit")
 CLOCKS = {"wall": "seconds", "cpu": "cpu_seconds"}
@@ -76,16 +76,16 @@ class SolverStudy(Compared):
 
     def table(self) -> "Table":
         """Return a rich table with a row for each pair."""
-        from milp_verix.views.words.solver_study import table
+        from milp_verix.views.words.text_tables import study_table
 
-        return table(self.times)
+        return study_table(self.times)
 
     def plot(self, path: str | Path | None = None) -> "Drawing":
         """Draw performance profiles, a cactus plot, and the best two pairs side by side.
 
         Raises ``InputError`` where no check has an answer, and for a path that cannot be written.
         """
-        from milp_verix.views.figures.solver_study_plot import plot_solver_study
+        from milp_verix.views.figures.plot import plot_solver_study
 
         return plot_solver_study(self.times, path)
 

@@ -33,14 +33,14 @@ from milp_verix.results.records.json_format import load
 from milp_verix.results.records.question import difference_of
 from milp_verix.study.journal import Record, best_records
 from milp_verix.study.page.gallery import StoredTask, radius_text, read_rows, stored_results
-from milp_verix.views.words.columns import ColumnUse, TableUse
-from milp_verix.views.words.explanation import domain_parts
+from milp_verix.views.words.facts import domain_parts
 from milp_verix.views.words.labels import labels_of
+from milp_verix.views.words.text_tables import ColumnUse, TableUse
 from milp_verix.views.words.wording import norm_told, restrictions
 
 if TYPE_CHECKING:
-    from milp_verix.views.figures.parts.sheet import Drawing
-    from milp_verix.views.words.columns import TableUse
+    from milp_verix.views.figures.style import Drawing
+    from milp_verix.views.words.text_tables import TableUse
 
 COLUMNS = (
     *("key", "index", "name", "task", "epsilon", "status", "size", "explanation", "unknown"),
@@ -263,6 +263,6 @@ class StudyFrame(pd.DataFrame):  # type: ignore[misc]
         self, path: str | Path | None = None, *, results: str | Path | None = None
     ) -> "Drawing":
         """Draw :meth:`columns_used`; write the picture to ``path`` if given."""
-        from milp_verix.views.figures.columns_plot import plot_columns
+        from milp_verix.views.figures.plot import plot_columns
 
         return plot_columns(self.columns_used(results), path)

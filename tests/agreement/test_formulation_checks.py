@@ -13,7 +13,7 @@ from milp_verix import Answer, Explanation, InputError, OnnxNetwork
 from milp_verix.base.errors import LicenceLimitError, SolverError
 from milp_verix.cli.app import app
 from milp_verix.solvers import SOLVERS, auto, open_session
-from milp_verix.views.words.explanation import facts
+from milp_verix.views.words.any_result import facts_of
 from tests.support.brute_force_cases import Case, case, permutation
 from tests.support.installed_solvers import SLOW, needs, why_not
 from tests.support.random_networks import cube, dense_network, network_of, random_layers
@@ -105,7 +105,7 @@ def small(tmp_path: Path, **options: Any) -> Explanation:
 
 def test_the_formulation_is_recorded(tmp_path: Path) -> None:
     explanation = small(tmp_path, formulation="partition:3")
-    assert ("formulation", "partition:3") in facts(explanation)
+    assert ("formulation", "partition:3") in facts_of(explanation)
     assert Explanation.from_json(explanation.to_json()).formulation == "partition:3"
     assert small(tmp_path).formulation == "big_m"
 

@@ -17,8 +17,8 @@ from milp_verix import Inputs, OnnxNetwork
 from milp_verix.results.power_indices.indices import INDICES
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.views.words.any_result import facts_of, title
-from milp_verix.views.words.comparison import remarks
-from milp_verix.views.words.radius import sweep_facts, sweep_headline
+from milp_verix.views.words.radius_words import sweep_headline
+from milp_verix.views.words.text_tables import remarks
 from tests.support.mixed_domains import MixedCase, mixed_case
 from tests.support.power_indices import defined_indices
 from tests.support.random_networks import dense_network, random_layers
@@ -351,7 +351,7 @@ def test_titles_and_summaries_name_restrictions(seed: int, tmp_path: Path) -> No
         network, x, epsilons=[2, 1], inputs=options["inputs"], against=asked.against
     )
     texts = [(title(result), facts_of(result)) for result in results]
-    for headline, facts in [*texts, (sweep_headline(sweep), sweep_facts(sweep))]:
+    for headline, facts in [*texts, (sweep_headline(sweep), facts_of(sweep))]:
         told = [f"against “{CLASSES[rival]}” alone" for rival in asked.against or ()]
         for restriction in [*told, f"{len(asked.case.rules)} rule"]:
             assert restriction in headline

@@ -26,9 +26,8 @@ from milp_verix import (
     write_report,
 )
 from milp_verix.api.calls import contrastive
-from milp_verix.views.words.contrast import contrast_facts
-from milp_verix.views.words.explanation import facts
-from milp_verix.views.words.wording import headline
+from milp_verix.views.words.any_result import facts_of
+from milp_verix.views.words.explanation_words import headline
 from tests.support.command_line import run_here as run
 from tests.support.random_networks import as_layers, dense_model
 
@@ -57,7 +56,7 @@ def test_summaries_and_pictures_have_names_and_words(model: Path, tmp_path: Path
     found = explain(model, PERSON, epsilon={"age": 10, "*": 1}, inputs=inputs, order=[0, 1, 2])
     # with the rule, a contract without arrears is never "none"
     assert found.explanation == (1,)
-    told = dict(facts(found))
+    told = dict(facts_of(found))
     assert told["features"] == "arrears = no"
     assert told["ball"] == "ε of its own for each feature, 1 to 10, 1 rule"
     changes = told["if arrears is free"]
@@ -76,7 +75,7 @@ def test_contrasts_say_what_changes_to_what(model: Path, tmp_path: Path) -> None
     found = contrastive(model, PERSON, epsilon=float("inf"), inputs=FEATURES)
     assert found.proven
     assert found.size == 1
-    changes = [text for name, text in contrast_facts(found) if name == "change"]
+    changes = [text for name, text in facts_of(found) if name == "change"]
     assert len(changes) == 1
     assert " → " in changes[0]
     found.plot(tmp_path / "contrast.png")
@@ -239,5 +238,5 @@ def test_class_names_are_one_for_each_class(model: Path) -> None:
     assert Inputs.from_data(ruled.to_data()) == ruled
     found = explain(model, PERSON, epsilon=1, inputs=two)
     assert headline(found).startswith("Decision “yes”, explained by")
-    assert dict(facts(found))["prediction"] == "“yes” (class 1)"
-    assert dict(facts(found))["in words"] == found.sentence()
+    assert dict(facts_of(found))["prediction"] == "“yes” (class 1)"
+    assert dict(facts_of(found))["in words"] == found.sentence()

@@ -128,7 +128,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "a rounded end of a range": (
         {
-            "milp_verix.views.words.ranges.range_end": lambda right: (
+            "milp_verix.views.words.ranges_words.range_end": lambda right: (
                 lambda end, x, kind: (nearest(end, 2), False)
             )
         },
@@ -139,11 +139,11 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
         3,
     ),
     "no limits of a contrast": (
-        {"milp_verix.views.words.contrast.limit_parts": _always([])},
+        {"milp_verix.views.words.contrast_words.limit_parts": _always([])},
         8,
     ),
     "no directions of a contrast": (
-        {"milp_verix.views.words.contrast.directions_of": _always([])},
+        {"milp_verix.views.words.contrast_words.directions_of": _always([])},
         9,
     ),
     "held columns that count as free": (
@@ -155,7 +155,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "the name of another class": (
         {
-            "milp_verix.views.words.sentences.named_prediction": lambda right: (
+            "milp_verix.views.words.wording.named_prediction": lambda right: (
                 lambda found, label, *more: (
                     right(found, label ^ 1, *more)
                     if isinstance(label, int)
@@ -167,20 +167,20 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "a share of rows that is too large": (
         {
-            "milp_verix.views.words.ranges.percent_of": lambda right: (
+            "milp_verix.views.words.ranges_words.percent_of": lambda right: (
                 lambda part, whole: right(min(part + 3, whole), whole)
             )
         },
         3,
     ),
     "a radius that is too large": (
-        {"milp_verix.views.words.radius.down": _after(lambda text: nearest(float(text), 1))},
+        {"milp_verix.views.words.radius_words.down": _after(lambda text: nearest(float(text), 1))},
         4,
     ),
     "no domain of an array": (
         {
             "milp_verix.views.words.sentences._in_domain": _always(""),
-            "milp_verix.views.words.radius.bounds_told": _always([]),
+            "milp_verix.views.words.radius_words.bounds_told": _always([]),
         },
         100,
     ),
@@ -189,7 +189,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
         40,
     ),
     "another norm": (
-        {"milp_verix.views.words.sentences.norm_text": _always("L2")},
+        {"milp_verix.views.words.wording.norm_text": _always("L2")},
         336,
     ),
     "the radius of another coordinate": (
@@ -213,7 +213,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "the importance of another column": (
         {
-            "milp_verix.views.words.importance._row": lambda right: (
+            "milp_verix.views.words.importance_words._row": lambda right: (
                 lambda found, feature: right(found, (feature + 1) % len(found.groups))
             )
         },

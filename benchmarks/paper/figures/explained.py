@@ -5,8 +5,7 @@ from benchmarks.paper.figures.panels import Panel, marked, original, panels, sho
 from benchmarks.paper.methods import journal_of
 from benchmarks.paper.scales import Question
 from benchmarks.paper.workplace import Workplace
-from milp_verix.views.figures.parts.sheet import Drawing
-from milp_verix.views.figures.parts.style import typeset
+from milp_verix.views.figures.style import Drawing, typeset
 from milp_verix.views.words.wording import shortened
 
 

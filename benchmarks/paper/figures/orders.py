@@ -3,8 +3,17 @@
 import numpy as np
 
 from benchmarks.paper.workplace import Workplace
-from milp_verix.views.figures.parts.sheet import MARGIN, Drawing, Sheet
-from milp_verix.views.figures.parts.style import FRAME, GRID, INK, LABEL, MUTED, TICKS
+from milp_verix.views.figures.style import (
+    FRAME,
+    GRID,
+    INK,
+    LABEL,
+    MARGIN,
+    MUTED,
+    TICKS,
+    Drawing,
+    Sheet,
+)
 
 _MARKS = {
     "sensitivity": ("VeriX's order", "D", "#1f6fb4"),

@@ -8,14 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.results.records.explanation import Explanation
-from milp_verix.views.figures.parts.image_view import (
-    ImageView,
-    image_view,
-    overlay,
-    status_masks,
-)
-from milp_verix.views.figures.parts.sheet import MARGIN, Drawing, Sheet
-from milp_verix.views.figures.parts.style import INK, MUTED, Status, frame, legend, status_keys
+from milp_verix.views.figures.feature_status import Status, status_keys
+from milp_verix.views.figures.image_view import ImageView, image_view, overlay, status_masks
+from milp_verix.views.figures.style import INK, MARGIN, MUTED, Drawing, Sheet, frame, legend
 
 _HEIGHT, _GAP, _CAPTION, _TITLE, _LEGEND = 1.35, 0.16, 0.34, 0.62, 0.3
 _NARROWEST = 5.6

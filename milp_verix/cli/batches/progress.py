@@ -32,7 +32,7 @@ from milp_verix.study.batch import Tally, run_parts
 from milp_verix.study.inputs import stored_inputs
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.solver_study import SolverStudy, read_solver_study
-from milp_verix.views.words.solver_study import meaning
+from milp_verix.views.words.text_tables import meaning
 
 _SECONDS_BETWEEN_LINES = 10.0
 

@@ -10,8 +10,8 @@ from milp_verix.cli.help_sections import output_option
 from milp_verix.cli.options import PlotPath, Quiet
 from milp_verix.cli.terminal import Terminal
 from milp_verix.study.table import use_of_columns
-from milp_verix.views.figures.parts.writing import plot_format
-from milp_verix.views.words.columns import columns_sentence, columns_table
+from milp_verix.views.figures.plot import plot_format
+from milp_verix.views.words.text_tables import columns_sentence, columns_table
 
 EXIT_CODES = "Exit codes: 0 the columns are shown; 2 the study cannot be used."
 
@@ -43,6 +43,6 @@ def columns(
             console.print(columns_sentence(use), markup=False)
             console.print(columns_table(use))
         if plot_path is not None:
-            from milp_verix.views.figures.columns_plot import plot_columns
+            from milp_verix.views.figures.plot import plot_columns
 
             plot_columns(use, plot_path)

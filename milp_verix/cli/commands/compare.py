@@ -19,8 +19,8 @@ from milp_verix.cli.question import Case, files_of, question_of
 from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.results.records.comparison import Comparison, Pair
-from milp_verix.views.figures.parts.writing import plot_format
-from milp_verix.views.words.comparison import remarks
+from milp_verix.views.figures.plot import plot_format
+from milp_verix.views.words.text_tables import remarks
 
 EXIT_CODES = """\
 Exit codes: 0 no answers contradict each other and everything was decided; 2 an argument, the input,

@@ -11,7 +11,7 @@ from milp_verix.cli.delivery import ProvenDelivery, exit_code
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import Case
 from milp_verix.searches.minimum.search import MinimumProgress
-from milp_verix.views.words.explanation import trace_lines
+from milp_verix.views.words.explanation_words import trace_lines
 
 
 def minimum(

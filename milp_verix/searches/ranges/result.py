@@ -12,7 +12,7 @@ from milp_verix.results.records.ranges import Beyond, FeatureRange, Ranges
 from milp_verix.searches.ranges.axes import Axis, Span, WordAxis
 from milp_verix.searches.ranges.checks import BoxChecks
 from milp_verix.searches.ranges.regions import Regions, State
-from milp_verix.views.words.ranges import ends_told
+from milp_verix.views.words.ranges_words import ends_told
 from verix_encodings.arrays import BoolArray, FloatArray
 
 End = tuple[int, int]

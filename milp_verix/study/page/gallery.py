@@ -21,8 +21,8 @@ from milp_verix.results.records.json_format import load
 from milp_verix.study.journal import Record, best_records
 from milp_verix.study.results import place, place_of
 from milp_verix.study.tasks import FUNCTIONS, LIMITS
-from milp_verix.views.figures.parts.image_view import image_view
-from milp_verix.views.figures.parts.style import typeset
+from milp_verix.views.figures.image_view import image_view
+from milp_verix.views.figures.style import typeset
 from milp_verix.views.pages.rendering import View
 from milp_verix.views.pages.result_page import view
 from milp_verix.views.words.any_result import outcome, sentence

@@ -37,11 +37,11 @@ from milp_verix.study.page.summary import (
     totals,
 )
 from milp_verix.study.table import use_in
-from milp_verix.views.figures.columns_plot import class_colour
-from milp_verix.views.figures.parts.image_view import image_view
-from milp_verix.views.figures.parts.style import typeset
+from milp_verix.views.figures.image_view import image_view
+from milp_verix.views.figures.style import typeset
+from milp_verix.views.figures.tabular_plot import class_colour
 from milp_verix.views.pages.rendering import Cell, PageTable, rendered
-from milp_verix.views.words.columns import columns_sentence, share_text
+from milp_verix.views.words.text_tables import columns_sentence, share_text
 
 _LINES = 200
 _MOST_COLUMNS = 60

@@ -1,1 +1,1 @@
-"""Figures of results: a module for each kind of result; ``parts`` has what figures share."""
+"""Figures of results by form: pictures, bars, described rows; ``plot`` draws any result."""

@@ -14,55 +14,40 @@ from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.explanation import Explanation
-from milp_verix.views.figures.parts.described_rows import (
+from milp_verix.views.figures import style
+from milp_verix.views.figures.bars_plot import flip_of
+from milp_verix.views.figures.described_rows import (
     LINE,
-    AuditStatus,
     DescribedRow,
-    audit_statuses,
     described_row,
     lines_of,
     write_lines,
 )
-from milp_verix.views.figures.parts.image_view import MARK
-from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet, run_facts
-from milp_verix.views.figures.parts.style import INK, MUTED, Status, statuses, typeset
-from milp_verix.views.words.audit import audit_headline, audit_outcome, audit_sentence
-from milp_verix.views.words.contrast import contrast_sentence
-from milp_verix.views.words.labels import change_texts, labels_of, marked_words
-from milp_verix.views.words.sentences import explanation_sentence
-from milp_verix.views.words.wording import (
-    contrast_headline,
-    contrast_outcome,
-    headline,
-    named_prediction,
-    outcome_text,
-    shortened,
+from milp_verix.views.figures.feature_status import (
+    AuditStatus,
+    Coloured,
+    Status,
+    audit_statuses,
+    statuses,
 )
+from milp_verix.views.figures.image_view import MARK
+from milp_verix.views.words.any_result import words_of
+from milp_verix.views.words.labels import change_texts, labels_of, marked_words
+from milp_verix.views.words.wording import named_prediction, shortened
 
 _MOST = 24
 _ROW, _LINE, _HEADING = 0.27, 0.2, 0.36
 _TRACK, _GAP = 2.9, 0.16
 _CHARACTER, _BOLD_CHARACTER, _SMALL_CHARACTER = 0.078, 0.088, 0.063
-_NARROWEST = 8.0
-_PALE = "#dcdcdc"
-_DIM = "#767676"
-_CHANGED = MARK
 _SENTENCE_CHARACTER = 0.081
+_NARROWEST = 8.0
+_PALE, _DIM, _STOP = "#dcdcdc", "#767676", "#a8a8a8"
 _LONGEST_CHANGE = 34
-
-
-class _Line(NamedTuple):
-    """A row with its colour, the text beside its arrow, and whether it stands out."""
-
-    row: DescribedRow
-    colour: str
-    strong: bool
-    beside: str
-    bar: bool = True
+_STYLE: dict[str, Any] = {"va": "center", "parse_math": False}
 
 
 class _Key(NamedTuple):
-    """An entry of the legend: a marker, with the bar behind it or not, and its meaning."""
+    """The look of a row, and an entry of the legend: a marker, its meaning, a bar behind it."""
 
     marker: str
     colour: str
@@ -70,13 +55,32 @@ class _Key(NamedTuple):
     bar: bool = False
 
 
-class _Panel(NamedTuple):
-    """The rows, the heading of their other values, the legend, and facts for the second line."""
+class _Line(NamedTuple):
+    """A row, its look, the text beside its arrow, and whether it may have a bar."""
 
-    lines: list[_Line]
-    heading: str
-    keys: list[_Key]
-    facts: list[str]
+    row: DescribedRow
+    key: _Key
+    beside: str
+    bar: bool = True
+
+    @property
+    def strong(self) -> bool:
+        return self.key.marker == "s"
+
+
+_STILL = _Key("o", Status.STILL.colour, Status.STILL.value)
+_MOVES = _Key("o", _DIM, "may change within the bar", bar=True)
+_CHANGES, _STAYS = _Key("s", style.INK, "changes"), _Key("o", _DIM, "stays as it is")
+_KEYS: dict[Coloured, _Key] = {
+    Status.EXPLANATION: _Key("s", Status.EXPLANATION.colour, "must stay"),
+    Status.UNDECIDED: _Key("s", Status.UNDECIDED.colour, "not decided"),
+    Status.IRRELEVANT: _MOVES,
+    Status.STILL: _STILL,
+    **{status: _Key("s", status.colour, status.value) for status in AuditStatus},
+    AuditStatus.REMOVABLE: _Key("o", AuditStatus.REMOVABLE.colour, AuditStatus.REMOVABLE.value),
+    AuditStatus.OUTSIDE: _Key("o", _DIM, AuditStatus.OUTSIDE.value, bar=True),
+    AuditStatus.STILL: _STILL,
+}
 
 
 class _Columns(NamedTuple):
@@ -90,7 +94,7 @@ class _Columns(NamedTuple):
     right: float
 
 
-def described_explanation(explanation: Explanation) -> Drawing:
+def explanation_rows(explanation: Explanation) -> style.Drawing:
     """Draw the features of an explanation first, each with a value that it rules out."""
     known, found = statuses(explanation), explanation.counterfactuals
     ranked = sorted(_ranked(explanation), key=lambda f: not known[f].kept)
@@ -99,42 +103,29 @@ def described_explanation(explanation: Explanation) -> Drawing:
     lines = []
     for feature in ranked[:_MOST]:
         row = described_row(explanation, feature, found.get(feature))
-        status, beside = known[feature], ""
+        beside = "not decided" if known[feature] is Status.UNDECIDED else ""
         if feature in found:
             beside = _beside(explanation, row, found[feature], named=one is None)
-        elif status is Status.UNDECIDED:
-            beside = "not decided"
-        colour = _DIM if status is Status.IRRELEVANT else status.colour
-        lines.append(_Line(row, colour, status.kept, beside, bar=status is not Status.STILL))
-    every = {
-        Status.EXPLANATION: _Key("s", Status.EXPLANATION.colour, "must stay"),
-        Status.UNDECIDED: _Key("s", Status.UNDECIDED.colour, "not decided"),
-        Status.IRRELEVANT: _Key("o", _DIM, "may change within the bar", bar=True),
-        Status.STILL: _Key("o", Status.STILL.colour, Status.STILL.value),
-    }
-    keys = [key for status, key in every.items() if status in known]
-    heading = _heading(explanation, one) if found else ""
-    panel = _Panel(lines, heading, keys, [outcome_text(explanation), *run_facts(explanation)])
-    return _figure(explanation, headline(explanation), explanation_sentence(explanation), panel)
+        key = _KEYS[known[feature]]
+        lines.append(_Line(row, key, beside, key is not _STILL))
+    keys = [_KEYS[status] for status in Status if status in known]
+    return _figure(explanation, lines, _heading(explanation, one) if found else "", keys)
 
 
-def described_contrast(found: ContrastiveExplanation) -> Drawing:
+def contrast_rows(found: ContrastiveExplanation) -> style.Drawing:
     """Draw the features of a contrast first, each with its other value."""
     contrast, point = found.contrast or (), found.counterfactual
     others = [feature for feature in range(len(found.groups)) if feature not in contrast]
     lines, held = [], {*found.must_not, *found.still}
     for feature in [*contrast, *others][:_MOST]:
-        strong, free = feature in contrast, found.robust and feature not in held
-        row = _one_way(found, described_row(found, feature, point if strong else None))
-        colour = INK if strong else _DIM if free or not found.robust else Status.STILL.colour
-        lines.append(_Line(row, colour, strong, row.becomes or "", bar=free))
-    keys = [_Key("s", INK, "changes"), _Key("o", _DIM, "stays as it is")] if contrast else []
+        changes, free = feature in contrast, found.robust and feature not in held
+        row = _one_way(found, described_row(found, feature, point if changes else None))
+        key = _STILL if found.robust and not free else _STAYS
+        lines.append(_Line(row, _CHANGES if changes else key, row.becomes or "", free))
+    keys = [_CHANGES, _STAYS] if contrast else []
     if found.robust:
-        keys = [_Key("o", _DIM, "may change within the bar", bar=True)]
-        keys += [_Key("o", Status.STILL.colour, Status.STILL.value)] if held else []
-    heading = "" if point is None else _heading(found, point)
-    panel = _Panel(lines, heading, keys, [contrast_outcome(found), *run_facts(found)])
-    return _figure(found, contrast_headline(found), contrast_sentence(found), panel)
+        keys = [_MOVES, _STILL] if held else [_MOVES]
+    return _figure(found, lines, "" if point is None else _heading(found, point), keys)
 
 
 def _one_way(found: ContrastiveExplanation, row: DescribedRow) -> DescribedRow:
@@ -146,30 +137,19 @@ def _one_way(found: ContrastiveExplanation, row: DescribedRow) -> DescribedRow:
     return row._replace(track=row.track._replace(room=room))
 
 
-def described_audit(audit: Audit, flip: tuple[int | None, Counterfactual] | None) -> Drawing:
-    """Draw the features of an audited set first, with an input that changes the prediction.
-
-    ``flip`` is that input, and the feature that it takes out of the set, if it is sound.
-    """
-    known, (freed, point) = audit_statuses(audit), flip or (None, None)
+def audit_rows(audit: Audit) -> style.Drawing:
+    """Draw the features of an audited set first, with an input that changes the prediction."""
+    known, (freed, point) = audit_statuses(audit), flip_of(audit) or (None, None)
     ranked = sorted(range(len(audit.groups)), key=lambda f: [*AuditStatus].index(known[f]))
     lines = []
     for feature in ranked[:_MOST]:
-        status, row = known[feature], described_row(audit, feature, point)
-        strong = status in (AuditStatus.KEPT, AuditStatus.ADDED, AuditStatus.UNDECIDED)
-        colour = _DIM if status is AuditStatus.OUTSIDE else status.colour
-        bar = status is not AuditStatus.STILL
-        lines.append(_Line(row, colour, strong, row.becomes or "", bar))
-    every = {status: _Key("s", status.colour, status.value) for status in AuditStatus}
-    every[AuditStatus.REMOVABLE] = _Key("o", AuditStatus.REMOVABLE.colour, "can be left out")
-    every[AuditStatus.OUTSIDE] = _Key("o", _DIM, AuditStatus.OUTSIDE.value, bar=True)
-    every[AuditStatus.STILL] = _Key("o", AuditStatus.STILL.colour, AuditStatus.STILL.value)
-    keys = [key for status, key in every.items() if status in known]
+        row, key = described_row(audit, feature, point), _KEYS[known[feature]]
+        lines.append(_Line(row, key, row.becomes or "", key is not _STILL))
+    keys = [_KEYS[status] for status in AuditStatus if status in known]
     heading = "" if point is None else _heading(audit, point)
     if freed is not None:
         heading = f"without {labels_of(audit)[freed]} {heading}"
-    panel = _Panel(lines, heading, keys, [audit_outcome(audit), *run_facts(audit)])
-    return _figure(audit, audit_headline(audit), audit_sentence(audit), panel)
+    return _figure(audit, lines, heading, keys)
 
 
 def _ranked(explanation: Explanation) -> list[int]:
@@ -195,7 +175,7 @@ def _beside(result: Result, row: DescribedRow, point: Counterfactual, *, named: 
     others = others[1:] if row.becomes else others
     told = row.becomes or row.value
     if len(others) == 1:
-        told += f" and {shortened(typeset(others[0]), _LONGEST_CHANGE)}"
+        told += f" and {shortened(style.typeset(others[0]), _LONGEST_CHANGE)}"
     elif others:
         told += f" and {counted(len(others), 'other change')}"
     if named and isinstance(point.prediction, int):
@@ -203,78 +183,80 @@ def _beside(result: Result, row: DescribedRow, point: Counterfactual, *, named: 
     return told
 
 
-def _figure(result: Result, title: str, sentence: str, panel: _Panel) -> Drawing:
-    lines, columns = panel.lines, _columns(panel)
-    width = max(_NARROWEST, columns.right + MARGIN)
-    letters = int((width - 2 * MARGIN) / _SENTENCE_CHARACTER)
-    said = wrap(typeset(sentence), letters, break_on_hyphens=False)
-    top = HEADER + len(said) * _LINE + _HEADING + 0.12
+def _figure(result: Result, lines: list[_Line], heading: str, keys: list[_Key]) -> style.Drawing:
+    """Draw the ``lines`` below the sentence; ``heading`` is that of their other values."""
+    columns, words = _columns(lines, heading), words_of(result)
+    width = max(_NARROWEST, columns.right + style.MARGIN)
+    letters = int((width - 2 * style.MARGIN) / _SENTENCE_CHARACTER)
+    said = wrap(style.typeset(words.sentence(result)), letters, break_on_hyphens=False)
+    top = style.HEADER + len(said) * _LINE + _HEADING + 0.12
     left_out = len(result.groups) - len(lines)
     read = lines_of(marked_words(result), width)
     message, top = top - _HEADING, top + (len(read) * LINE + 0.1 if read else 0.0)
     height = _ROW * len(lines)
-    sheet = Sheet(width, top + height + 0.25 + (_LINE if left_out else 0.0))
+    sheet = style.Sheet(width, top + height + 0.25 + (_LINE if left_out else 0.0))
     write_lines(sheet, message, read)
-    sheet.headed(title, panel.facts)
+    sheet.headed(words.title(result), [words.outcome(result), *style.run_facts(result)])
     for number, text in enumerate(said):
-        sheet.text(MARGIN, HEADER - 0.1 + number * _LINE, text, fontsize=10.5)
+        sheet.text(style.MARGIN, style.HEADER - 0.1 + number * _LINE, text, fontsize=10.5)
     axes = sheet.axes(0.0, top - _HEADING, width, height + _HEADING)
     axes.set_xlim(0.0, width)
     axes.set_ylim(len(lines) - 0.5, -0.5 - _HEADING / _ROW)
     axes.axis("off")
-    _legend(axes, columns, panel)
+    _legend(axes, columns.beside, heading, keys)
     for place, line in enumerate(lines):
         _draw(axes, place, line, columns)
     if left_out:
         more = f"and {counted(left_out, 'other feature')}, none of them in bold"
-        sheet.text(MARGIN, top + height + 0.08, more, color=MUTED)
+        sheet.text(style.MARGIN, top + height + 0.08, more, color=style.MUTED)
     return sheet.figure
 
 
-def _columns(panel: _Panel) -> _Columns:
-    lines, rows = panel.lines, [line.row for line in panel.lines]
-    value = MARGIN + max(_width(line.row.name, line.strong) for line in lines) + _GAP
-    low = value + max(_width(line.row.value, line.strong) for line in lines) + _GAP
-    ends = [[len(row.track.ends[side]) for row in rows] for side in (0, 1)]
-    track = low + max(ends[0]) * _SMALL_CHARACTER + _GAP
+def _columns(lines: list[_Line], heading: str) -> _Columns:
+    def widest(texts: list[str]) -> float:
+        sizes = (_BOLD_CHARACTER if line.strong else _CHARACTER for line in lines)
+        return max(len(text) * size for text, size in zip(texts, sizes, strict=True))
+
+    low_end, high_end = (
+        max(len(line.row.track.ends[side]) for line in lines) * _SMALL_CHARACTER for side in (0, 1)
+    )
+    value = style.MARGIN + widest([line.row.name for line in lines]) + _GAP
+    low = value + widest([line.row.value for line in lines]) + _GAP
+    track = low + low_end + _GAP
     high = track + _TRACK + _GAP
-    beside = high + max(ends[1]) * _SMALL_CHARACTER + _GAP
-    texts = [len(line.beside) for line in lines] + [len(panel.heading)]
-    return _Columns(value, low, track, high, beside, beside + max(texts) * _CHARACTER)
+    beside = high + high_end + _GAP
+    longest = max(len(text) for text in [*(line.beside for line in lines), heading])
+    return _Columns(value, low, track, high, beside, beside + longest * _CHARACTER)
 
 
-def _width(text: str, bold: bool) -> float:
-    return len(text) * (_BOLD_CHARACTER if bold else _CHARACTER)
-
-
-def _legend(axes: Axes, columns: _Columns, panel: _Panel) -> None:
-    y, x = -0.5 - 0.5 * _HEADING / _ROW, MARGIN + 0.06
-    style: dict[str, Any] = {"fontsize": 8.5, "va": "center", "parse_math": False}
-    for key in panel.keys:
+def _legend(axes: Axes, beside: float, heading: str, keys: list[_Key]) -> None:
+    y, x = -0.5 - 0.5 * _HEADING / _ROW, style.MARGIN + 0.06
+    for key in keys:
         if key.bar:
             axes.plot([x - 0.02, x + 0.3], [y, y], color=_PALE, linewidth=6, zorder=1)
         x += 0.14 * key.bar
         axes.plot(x, y, marker=key.marker, color=key.colour, markersize=6, zorder=3)
-        axes.text(x + 0.13 + 0.14 * key.bar, y, key.text, color=INK, **style)
+        axes.text(x + 0.13 + 0.14 * key.bar, y, key.text, color=style.INK, fontsize=8.5, **_STYLE)
         x += 0.5 + len(key.text) * 0.068
-    axes.text(columns.beside, y, typeset(panel.heading), color=_CHANGED, fontweight="bold", **style)
+    bold = {"fontsize": 8.5, "color": MARK, "fontweight": "bold", **_STYLE}
+    axes.text(beside, y, style.typeset(heading), **bold)
 
 
 def _draw(axes: Axes, y: int, line: _Line, columns: _Columns) -> None:
     row, track = line.row, line.row.track
-    weight, ink = ("bold", INK) if line.strong else ("normal", _DIM)
-    style: dict[str, Any] = {"fontsize": 9.5, "va": "center", "parse_math": False}
-    axes.text(MARGIN, y, row.name, color=ink, fontweight=weight, **style)
-    axes.text(columns.value, y, row.value, color=ink, fontweight=weight, **style)
-    small = {**style, "fontsize": 8, "color": _DIM}
+    weight, ink = ("bold", style.INK) if line.strong else ("normal", _DIM)
+    own = {"fontsize": 9.5, "color": ink, "fontweight": weight, **_STYLE}
+    axes.text(style.MARGIN, y, row.name, **own)
+    axes.text(columns.value, y, row.value, **own)
+    small = {"fontsize": 8, "color": _DIM, **_STYLE}
     axes.text(columns.track - 0.09, y, track.ends[0], ha="right", **small)
     axes.text(columns.high - 0.07, y, track.ends[1], **small)
     _draw_track(axes, y, line, columns.track)
-    marker = "s" if line.strong else "o"
-    axes.plot(columns.track + _TRACK * track.at, y, marker, color=line.colour, ms=7, zorder=5)
-    beside = typeset(f"→ {line.beside}" if row.becomes else line.beside)
-    colour = _CHANGED if row.becomes else INK
-    axes.text(columns.beside, y, beside, color=colour, **style)
+    at, key = columns.track + _TRACK * track.at, line.key
+    axes.plot(at, y, key.marker, color=key.colour, ms=7, zorder=5)
+    beside = style.typeset(f"→ {line.beside}" if row.becomes else line.beside)
+    colour = MARK if row.becomes else style.INK
+    axes.text(columns.beside, y, beside, fontsize=9.5, color=colour, **_STYLE)
 
 
 def _draw_track(axes: Axes, y: int, line: _Line, start: float) -> None:
@@ -286,9 +268,9 @@ def _draw_track(axes: Axes, y: int, line: _Line, start: float) -> None:
         axes.plot(ends, [y, y], color=_PALE, linewidth=6, solid_capstyle="butt", zorder=1)
     if track.stops:
         xs = [start + _TRACK * stop for stop in track.stops]
-        axes.plot(xs, [y] * len(xs), "o", color="#a8a8a8", markersize=2.5, zorder=2)
+        axes.plot(xs, [y] * len(xs), "o", color=_STOP, markersize=2.5, zorder=2)
     if track.to is not None:
         here, there = start + _TRACK * track.at, start + _TRACK * track.to
         if track.ordered:
-            axes.plot([here, there], [y, y], color=_CHANGED, linewidth=1.6, zorder=4)
-        axes.plot(there, y, "o", color=_CHANGED, ms=6, mfc="white", mew=1.6, zorder=6)
+            axes.plot([here, there], [y, y], color=MARK, linewidth=1.6, zorder=4)
+        axes.plot(there, y, "o", color=MARK, ms=6, mfc="white", mew=1.6, zorder=6)

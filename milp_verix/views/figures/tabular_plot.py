@@ -1,46 +1,27 @@
-"""The figure of an explained input that is no image: a bar per feature, a column per witness."""
+"""The figures of tables: an explained row with a column per witness; columns over many rows."""
 
-from typing import Any, NamedTuple
+from textwrap import wrap
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from milp_verix.base.number_text import exact, nearest
+from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.results.records.explanation import Explanation
-from milp_verix.views.figures.parts.described_rows import LONGEST_NAME, chosen, key_above, right_of
-from milp_verix.views.figures.parts.image_view import mark
-from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.views.figures.parts.style import (
-    INK,
-    LABEL,
-    Status,
-    bar_rows,
-    colour_bar,
-    colour_scale,
-    frame,
-    gallery_heading,
-    sensitivity_label,
-    status_keys,
-    status_marks,
-    statuses,
-    typeset,
-)
+from milp_verix.views.figures import feature_status, style
+from milp_verix.views.figures.image_view import mark
 from milp_verix.views.words.labels import labels_of
+from milp_verix.views.words.text_tables import (
+    TableUse,
+    columns_headline,
+    columns_sentence,
+    share_text,
+)
 from milp_verix.views.words.wording import changed_text, shortened
 from verix_encodings.arrays import FloatArray
 
-MOST = 40
-_LONGEST_CAPTION = 14
-_COLUMNS = 8
-_ROW = 0.22
-_BARS = 3.7
-_GAP = 0.35
-_HEADING = 0.32
-_HEADING_WIDTH = 5.0
-_LINE = 0.16
-_NARROWEST = 7.5
-_NARROWEST_BAR = 2.4
-_BELOW = 0.65
+_MOST, _COLUMNS, _LONGEST_CAPTION = 40, 8, 14
+_ROW, _BARS, _GAP, _LINE, _HEADING = 0.22, 3.7, 0.35, 0.16, 0.32
 _CAPTION_INCHES_PER_CHARACTER = 0.06
 
 
@@ -49,41 +30,33 @@ class Row(NamedTuple):
 
     feature: int
     label: str
-    status: Status
+    status: feature_status.Status
     length: float
 
 
-def rows(explanation: Explanation, most: int = MOST) -> tuple[Row, ...]:
+def rows(explanation: Explanation, most: int = _MOST) -> tuple[Row, ...]:
     """Return the features to show, from the top: all, or the ``most`` important ones.
 
     Where there is a sensitivity its magnitude is the length of the bar and decides the sequence;
     otherwise the length is the feature's value and the sequence that of the traversal. If not all
     can be shown those in the explanation come first.
     """
-    known = statuses(explanation)
+    known, labels = feature_status.statuses(explanation), labels_of(explanation)
     scores = explanation.sensitivity
-    if scores is None:
-        ranked = list(explanation.permutation)
-    else:
+    ranked = list(explanation.permutation)
+    if scores is not None:
         ranked = sorted(range(len(scores)), key=lambda feature: -abs(scores[feature]))
-    by_status = sorted(ranked, key=lambda feature: not known[feature].kept)
-    shown = set(by_status[:most])
-    values = explanation.input.reshape(-1)
-    result = []
-    for feature in ranked:
-        if feature in shown:
-            value = np.mean(values[list(explanation.groups[feature])])
-            length = float(value) if scores is None else abs(scores[feature])
-            result.append(Row(feature, _label(explanation, feature, value), known[feature], length))
+    shown = set(sorted(ranked, key=lambda feature: not known[feature].kept)[:most])
+    values, result = explanation.input.reshape(-1), []
+    for feature in (one for one in ranked if one in shown):
+        group = list(explanation.groups[feature])
+        value, label = np.mean(values[group]), shortened(labels[feature], style.LONGEST_NAME)
+        told = f"{label} = {exact(value)}"
+        if len(group) > 1:
+            told = f"{label}: {len(group)} inputs, mean {nearest(float(value), 3)}"
+        length = float(value) if scores is None else abs(scores[feature])
+        result.append(Row(feature, told, known[feature], length))
     return tuple(result)
-
-
-def _label(explanation: Explanation, feature: int, value: np.floating[Any]) -> str:
-    size = len(explanation.groups[feature])
-    label = shortened(labels_of(explanation)[feature], LONGEST_NAME)
-    if size == 1:
-        return f"{label} = {exact(value)}"
-    return f"{label}: {size} inputs, mean {nearest(float(value), 3)}"
 
 
 def changes(explanation: Explanation, feature: int, shown: tuple[Row, ...]) -> FloatArray:
@@ -98,40 +71,44 @@ def changes(explanation: Explanation, feature: int, shown: tuple[Row, ...]) -> F
     return np.array([group[np.abs(group).argmax()] for group in groups])
 
 
-def tabular_figure(explanation: Explanation) -> Drawing:
+def explanation_bars(explanation: Explanation) -> style.Drawing:
     """Draw a bar per feature and, beside it, the changes of a few counterfactuals."""
     shown, count = rows(explanation), len(explanation.groups)
     columns = _columns(explanation, shown)
-    lines = max((caption.count("\n") + 1 for caption in columns.values()), default=1)
-    left, height = right_of([row.label for row in shown], 0.25), _ROW * len(shown)
+    captions = [caption.split("\n") for caption in columns.values()]
+    left, height = style.right_of([row.label for row in shown], 0.25), _ROW * len(shown)
     heading = f"{len(shown)} of {count} features: explaining ones first" * (len(shown) < count)
-    top = HEADER + lines * _LINE + (_HEADING if columns or heading else 0.0)
-    cells_left, cells_width = left + _BARS + _GAP, len(columns) * _column_width(columns)
-    right = cells_left + max(_HEADING_WIDTH, cells_width) if columns else left + _BARS
-    sheet = Sheet(max(_NARROWEST, right + MARGIN), top + height + _BELOW)
-    sheet.header(explanation)
-    bars = sheet.axes(left, top, _BARS if columns else sheet.width - MARGIN - left, height)
-    _bars(bars, shown, explanation)
-    key_above(bars, height, status_keys([row.status for row in shown]))
-    sheet.text(MARGIN, HEADER, heading)
+    top = style.HEADER + max(map(len, captions), default=1) * _LINE
+    top += _HEADING if columns or heading else 0.0
+    longest = max((len(line) for lines in captions for line in lines), default=0)
+    cells_left = left + _BARS + _GAP
+    cells_width = len(columns) * (longest * _CAPTION_INCHES_PER_CHARACTER + 0.09)
+    right = cells_left + max(5.0, cells_width) if columns else left + _BARS
+    sheet = style.Sheet(max(7.5, right + style.MARGIN), top + height + 0.65)
+    sheet.titled(explanation)
+    bars = sheet.axes(left, top, _BARS if columns else sheet.width - style.MARGIN - left, height)
+    labels, lengths = [style.typeset(row.label) for row in shown], [row.length for row in shown]
+    style.status_bars(bars, labels, lengths, [row.status.colour for row in shown])
+    scored = explanation.sensitivity is not None
+    label = f"sensitivity: {feature_status.sensitivity_label(explanation)}" if scored else "value"
+    bars.set_xlabel(label, **style.LABEL)
+    if not any(lengths):
+        bars.set_xlim(0.0, 1.0)
+    style.key_above(bars, height, feature_status.status_keys([row.status for row in shown]))
+    sheet.text(style.MARGIN, style.HEADER, heading)
     if columns:
-        sheet.text(cells_left, HEADER, gallery_heading(len(columns), explanation))
+        sheet.text(
+            cells_left, style.HEADER, feature_status.gallery_heading(len(columns), explanation)
+        )
         cells = sheet.axes(cells_left, top, cells_width, height)
-        bar_width = max(cells_width, _NARROWEST_BAR)
-        bar = sheet.axes(cells_left, top + height + 0.09, bar_width, 0.1)
+        bar = sheet.axes(cells_left, top + height + 0.09, max(cells_width, 2.4), 0.1)
         _cells(cells, bar, explanation, columns, shown)
     return sheet.figure
-
-
-def _column_width(columns: dict[int, str]) -> float:
-    lines = [line for caption in columns.values() for line in caption.split("\n")]
-    return max(map(len, lines), default=0) * _CAPTION_INCHES_PER_CHARACTER + 0.09
 
 
 def _columns(explanation: Explanation, shown: tuple[Row, ...]) -> dict[int, str]:
     # features with a counterfactual to show, and what is written over it; by class, from the top
     places = {row.feature: place for place, row in enumerate(shown)}
-    features = chosen(explanation, _COLUMNS, places)
     labels, found = labels_of(explanation), explanation.counterfactuals
 
     def key(feature: int) -> tuple[int, int]:
@@ -141,23 +118,9 @@ def _columns(explanation: Explanation, shown: tuple[Row, ...]) -> dict[int, str]
     return {
         feature: shortened(labels[feature], _LONGEST_CAPTION)
         + "\n"
-        + typeset(changed_text(explanation, found[feature], "\n"))
-        for feature in sorted(features, key=key)
+        + style.typeset(changed_text(explanation, found[feature], "\n"))
+        for feature in sorted(feature_status.chosen(explanation, _COLUMNS, places), key=key)
     }
-
-
-def _bars(axes: Axes, shown: tuple[Row, ...], explanation: Explanation) -> None:
-    places = range(len(shown))
-    colours = [row.status.colour for row in shown]
-    axes.barh(places, [row.length for row in shown], height=0.7, color=colours, zorder=2)
-    status_marks(axes, colours)
-    bar_rows(axes, [typeset(row.label) for row in shown], pad=14)
-    if explanation.sensitivity is None:
-        axes.set_xlabel("value", **LABEL)
-    else:
-        axes.set_xlabel(f"sensitivity: {sensitivity_label(explanation)}", **LABEL)
-    if not any(row.length for row in shown):
-        axes.set_xlim(0.0, 1.0)
 
 
 def _cells(
@@ -168,9 +131,9 @@ def _cells(
     shown: tuple[Row, ...],
 ) -> None:
     table = np.stack([changes(explanation, feature, shown) for feature in columns], axis=1)
-    colours, norm = colour_scale(table)
+    colours, norm = style.colour_scale(table)
     image = axes.imshow(table, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
-    frame(axes)
+    style.frame(axes)
     row_of = {row.feature: place for place, row in enumerate(shown)}
     for column, (feature, caption) in enumerate(columns.items()):
         cell = np.zeros(table.shape, dtype=bool)
@@ -184,11 +147,82 @@ def _cells(
             ha="center",
             va="bottom",
             fontsize=7.5,
-            color=INK,
+            color=style.INK,
             annotation_clip=False,
         )
-    axes.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
-    axes.set_yticks(np.arange(len(shown) - 1) + 0.5, minor=True)
-    axes.grid(which="minor", color="white", linewidth=1.2)
-    axes.tick_params(which="minor", length=0)
-    colour_bar(image, bar, "change of the feature")
+    style.divided(axes, len(columns), len(shown))
+    style.colour_bar(image, bar, "change of the feature")
+
+
+CLASS_COLOURS = ("#31688e", "#e08214", "#5aae61", "#9b4dca", "#b2182b", "#6d6d6d")
+"""The colours of classes, which differ in lightness too; a seventh class begins anew."""
+_SHARES = "#c9ced4"
+_MOST_USED, _USED_ROW = 30, 0.34
+_USED_BARS, _USED_GAP, _SHARE, _TYPICAL = 3.9, 0.25, 1.05, 2.7
+_LONGEST_TEXT, _LETTER, _SENTENCE_LINE = 42, 0.078, 0.18
+
+
+def class_colour(place: int) -> str:
+    """Return the colour of a class by its place."""
+    return CLASS_COLOURS[place % len(CLASS_COLOURS)]
+
+
+def columns_figure(use: TableUse) -> style.Drawing:
+    """Draw a row for each column: how often decisions need it, by class."""
+    shown = use.columns[:_MOST_USED]
+    names = style.short_names([column.name for column in shown])
+    left, height = style.right_of(names), _USED_ROW * len(shown)
+    no_part = left + _USED_BARS + _USED_GAP
+    still = any(column.still for column in shown)
+    typical = no_part + (1 + still) * (_SHARE + _USED_GAP)
+    width = typical + _TYPICAL + style.MARGIN
+    said = wrap(style.typeset(columns_sentence(use)), int((width - 2 * style.MARGIN) / _LETTER))
+    top = style.HEADER + 0.7 + _SENTENCE_LINE * (len(said) - 1)
+    sheet = style.Sheet(width, top + height + 0.6)
+    open_ = sum(column.open > 0 for column in use.columns)
+    decided = f"{counted(open_, 'column')} undecided somewhere" if open_ else "all columns decided"
+    sheet.headed(columns_headline(use), [style.typeset(use.asked), decided])
+    sheet.text(style.MARGIN, style.HEADER - 0.12, "\n".join(said), fontsize=10)
+    bars = sheet.axes(left, top, _USED_BARS, height)
+    count = len(use.classes)
+    thick = 0.76 / count
+    for number in range(count):
+        shift = (number - (count - 1) / 2) * thick
+        places = [place + shift for place in range(len(shown))]
+        lengths = [100 * column.needed[number] for column in shown]
+        bars.barh(places, lengths, height=thick * 0.92, color=class_colour(number), zorder=2)
+    style.bar_rows(bars, names)
+    bars.set_xlim(0, 100)
+    bars.set_xlabel("% of decisions whose explanation has the column", **style.LABEL)
+    keys = {
+        f"{shortened(name, 24)} ({counted(n, 'decision')})": class_colour(place)
+        for place, (name, n) in enumerate(use.classes)
+    }
+    style.key_above(bars, height, keys, 2)
+    parts = [("plays no part", [column.no_part for column in shown])]
+    parts += [("stays as it is", [column.still for column in shown])] if still else []
+    for place, (title, shares) in enumerate(parts):
+        start = no_part + place * (_SHARE + _USED_GAP)
+        _shares(sheet.axes(start, top, _SHARE, height), shares)
+        sheet.text(start, top - 0.24, title, fontsize=8.5)
+    sheet.text(typical, top - 0.24, "typical values in explanations", fontsize=8.5)
+    for place, column in enumerate(shown):
+        told = style.typeset(shortened(column.typical, _LONGEST_TEXT)) or "–"
+        middle = top + (place + 0.5) * _USED_ROW
+        sheet.text(typical, middle, told, fontsize=8.5, va="center", color=style.INK)
+    if left_out := len(use.columns) - len(shown):
+        more = f"and {counted(left_out, 'other column')}, in explanations less often"
+        sheet.text(style.MARGIN, top + height + 0.35, more, color=style.MUTED)
+    return sheet.figure
+
+
+def _shares(axes: Axes, shares: list[float]) -> None:
+    percent = [100 * share for share in shares]
+    axes.barh(range(len(shares)), percent, height=0.5, color=_SHARES, zorder=2)
+    style.bar_rows(axes, ["" for _ in shares], pad=0)
+    axes.set_xlim(0, 100)
+    axes.set_xticks([0, 100])
+    axes.set_xlabel("%, proven", **style.LABEL)
+    for place, share in enumerate(shares):
+        if share:
+            axes.text(4, place, share_text(share), va="center", fontsize=8, color=style.INK)

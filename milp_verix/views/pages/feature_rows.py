@@ -11,8 +11,8 @@ from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.results.records.relevance import Relevance
-from milp_verix.views.figures.parts.described_rows import chosen
-from milp_verix.views.figures.parts.style import Status, typeset
+from milp_verix.views.figures.feature_status import Status, chosen
+from milp_verix.views.figures.style import typeset
 from milp_verix.views.figures.tabular_plot import rows
 from milp_verix.views.pages.rendering import Cell, PageTable, View
 from milp_verix.views.words.labels import labels_of

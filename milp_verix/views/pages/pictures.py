@@ -1,9 +1,6 @@
-"""The pictures of a result whose input is an image: input, explanation, signed differences.
+"""The pictures of a result whose input is an image, as small PNG files with a palette."""
 
-Small pictures as data: PNG files with a palette, in an address that needs no network.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from io import BytesIO
 
@@ -17,8 +14,8 @@ from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.enumeration import Enumeration
 from milp_verix.results.records.explanation import Explanation
-from milp_verix.views.figures.parts.described_rows import chosen
-from milp_verix.views.figures.parts.image_view import (
+from milp_verix.views.figures.feature_status import Status, chosen, sensitivity_label
+from milp_verix.views.figures.image_view import (
     ImageView,
     greys,
     image_view,
@@ -27,9 +24,9 @@ from milp_verix.views.figures.parts.image_view import (
     sensitivity_map,
     status_masks,
 )
-from milp_verix.views.figures.parts.style import Status, colour_scale, sensitivity_label, typeset
+from milp_verix.views.figures.style import colour_scale, typeset
 from milp_verix.views.pages.rendering import Picture, png
-from milp_verix.views.words.labels import FeatureLabels, labels_of
+from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.wording import changed_text, prediction_text
 from verix_encodings.arrays import BoolArray, FloatArray
 
@@ -42,10 +39,8 @@ _STEPS = 7
 
 def picture(colours: FloatArray) -> str:
     """Return an image of shape (height, width, 3), between 0 and 1, as the address of a PNG."""
-    if np.array_equal(colours[..., 0], colours[..., 1]) and np.array_equal(
-        colours[..., 0], colours[..., 2]
-    ):
-        return _address(_levels(colours[..., 0], _GREYS), _greys(_GREYS))
+    if np.array_equal(colours, np.repeat(colours[..., :1], 3, axis=2)):
+        return _address(_levels(colours[..., 0], _GREYS), _greys())
     whole = Image.fromarray(np.rint(colours * 255).astype(np.uint8))
     return _saved(whole.quantize(_COLOURS))
 
@@ -73,8 +68,8 @@ def _levels(values: FloatArray, count: int) -> NDArray[np.uint8]:
 
 
 @cache
-def _greys(count: int) -> bytes:
-    return _bytes(np.repeat(np.linspace(0, 1, count)[:, None], 3, axis=1))
+def _greys() -> bytes:
+    return _bytes(np.repeat(np.linspace(0, 1, _GREYS)[:, None], 3, axis=1))
 
 
 @cache
@@ -128,7 +123,11 @@ def pictures(result: Result, most: int, *, sensitivity: bool = False) -> list[Pi
     elif isinstance(result, ContrastiveExplanation):
         shown += _contrast(result, view)
     elif isinstance(result, Enumeration):
-        shown += _enumeration(result, view, most)
+        for number, features in enumerate(result.abductive[:most], 1):
+            told = f"abductive set {number}: {len(features)} {labels_of(result).unit}"
+            shown.append(_set(result, view, features, told))
+        for features, found in list(result.contrastive.items())[:most]:
+            shown.append(_change(result, view, features, found))
     elif isinstance(result, Audit):
         shown += _audit(result, view, most)
     return shown
@@ -137,15 +136,13 @@ def pictures(result: Result, most: int, *, sensitivity: bool = False) -> list[Pi
 def _explanation(result: Explanation, view: ImageView, most: int) -> list[Picture]:
     masks = status_masks(view, result)
     explained, undecided = masks[Status.EXPLANATION], masks[Status.UNDECIDED]
-    labels = labels_of(result)
-    kept = f"{result.size} of {len(result.groups)} {labels.unit} kept"
+    kept = f"{result.size} of {len(result.groups)} {labels_of(result).unit} kept"
     left = f", {len(result.unknown)} of them undecided" if result.unknown else ""
     alt = f"prediction {typeset(prediction_text(result.prediction, 3))}: {kept}{left}"
-    drawn = [Picture(overlaid(view.rgb(result.input), explained, undecided), alt, kept)]
-    for feature in chosen(result, most):
-        found = result.counterfactuals[feature]
-        drawn.append(_change(result, view, labels, (feature,), found, short=True))
-    return drawn
+    return [
+        Picture(overlaid(view.rgb(result.input), explained, undecided), alt, kept),
+        *_freed(result, view, chosen(result, most)),
+    ]
 
 
 def _contrast(result: ContrastiveExplanation, view: ImageView) -> list[Picture]:
@@ -153,75 +150,71 @@ def _contrast(result: ContrastiveExplanation, view: ImageView) -> list[Picture]:
     if result.contrast is None or found is None:
         return []
     changed = typeset(changed_text(result, found))
+    alt = f"counterfactual, predicted {changed.removeprefix('→ ')}"
     return [
-        _change(result, view, labels_of(result), result.contrast, found, short=False),
-        Picture(
-            picture(view.rgb(found.input)),
-            f"counterfactual, predicted {changed.removeprefix('→ ')}",
-            f"counterfactual {changed}",
-        ),
+        _change(result, view, result.contrast, found),
+        Picture(picture(view.rgb(found.input)), alt, f"counterfactual {changed}"),
     ]
 
 
 def _audit(result: Audit, view: ImageView, most: int) -> list[Picture]:
-    colours, labels = view.rgb(result.input), labels_of(result)
-    drawn = []
-    for features, what in ((result.explanation, "audited"), (result.sound_set, "sound")):
-        mask = view.covered([i for feature in features for i in result.groups[feature]])
-        told = f"the set {what}: {len(features)} of {len(result.groups)} {labels.unit}"
-        drawn.append(Picture(overlaid(colours, mask, np.zeros_like(mask)), told, told))
+    count = f"{len(result.groups)} {labels_of(result).unit}"
+    sets = {"audited": result.explanation, "sound": result.sound_set}
+    drawn = [
+        _set(result, view, features, f"the set {what}: {len(features)} of {count}")
+        for what, features in sets.items()
+    ]
     if result.counterexample is not None:
-        kept = set(result.explanation)
-        free = [feature for feature in range(len(result.groups)) if feature not in kept]
-        drawn.append(_change(result, view, labels, free, result.counterexample, short=False))
-    for feature in list(result.counterfactuals)[:most]:
-        found = result.counterfactuals[feature]
-        drawn.append(_change(result, view, labels, (feature,), found, short=True))
-    return drawn
+        free = sorted({*range(len(result.groups))} - {*result.explanation})
+        drawn.append(_change(result, view, free, result.counterexample))
+    return [*drawn, *_freed(result, view, list(result.counterfactuals)[:most])]
 
 
-def _enumeration(result: Enumeration, view: ImageView, most: int) -> list[Picture]:
-    colours, unit = view.rgb(result.input), labels_of(result).unit
-    drawn = []
-    for number_, features in enumerate(result.abductive[:most], 1):
-        mask = view.covered([i for feature in features for i in result.groups[feature]])
-        told = f"abductive set {number_}: {len(features)} {unit}"
-        drawn.append(Picture(overlaid(colours, mask, np.zeros_like(mask)), told, told))
+def _set(result: Result, view: ImageView, features: Sequence[int], told: str) -> Picture:
+    mask = view.pixels(result, features)
+    address = overlaid(view.rgb(result.input), mask, np.zeros_like(mask))
+    return Picture(address, told, told)
+
+
+def _freed(
+    result: Explanation | Audit, view: ImageView, features: Sequence[int]
+) -> Iterator[Picture]:
+    """Yield the difference that each of ``features`` needs, under its place."""
     labels = labels_of(result)
-    for features, found in list(result.contrastive.items())[:most]:
-        drawn.append(_change(result, view, labels, features, found, short=False))
-    return drawn
+    for feature in features:
+        found = result.counterfactuals[feature]
+        caption = f"{labels.short(feature)} {typeset(changed_text(result, found))}"
+        yield _difference(result, view, [feature], found, (labels[feature], caption))
 
 
 def _change(
+    result: Result, view: ImageView, features: Sequence[int], found: Counterfactual
+) -> Picture:
+    """Return the difference that several features make."""
+    what = counted(len(features), "outlined feature")
+    return _difference(result, view, features, found, (what, f"difference, {what}"))
+
+
+def _difference(
     result: Result,
     view: ImageView,
-    labels: FeatureLabels,
     features: Sequence[int],
     found: Counterfactual,
-    *,
-    short: bool,
+    told: tuple[str, str],
 ) -> Picture:
-    """Return a difference with ``features`` outlined."""
-    change = view.change(result.input, found.input)
-    freed = view.covered([i for feature in features for i in result.groups[feature]])
-    changed = typeset(changed_text(result, found))
-    what = labels[features[0]] if short else counted(len(features), "outlined feature")
-    count = int(np.count_nonzero(change))
+    """Return a difference with ``features`` outlined; ``told`` are their name and the caption."""
+    what, caption = told
+    change, freed = view.change(result.input, found.input), view.pixels(result, features)
+    count = counted(int(np.count_nonzero(change)), "pixel")
     rise, fall = float(change.max(initial=0.0)), float(change.min(initial=0.0))
     span = typeset(f"{nearest(fall, 2)} to {nearest(rise, 2)}")
     alt = (
-        f"difference that changes the prediction {changed}: {counted(count, 'pixel')} changed "
-        f"by {span}, with {what} freed"
+        f"difference that changes the prediction {typeset(changed_text(result, found))}: "
+        f"{count} changed by {span}, with {what} freed"
     )
-    caption = f"{labels.short(features[0])} {changed}" if short else f"difference, {what}"
-    height, width = freed.shape
-    return Picture(difference(change), alt, caption, _outlined(freed), width, height)
-
-
-def _outlined(mask: BoolArray) -> str:
-    """Return lines around the pixels in ``mask``, as the path of a drawing of its shape."""
-    return "".join(
+    lines = "".join(
         f"M{x0 + 0.5:g} {y0 + 0.5:g}L{x1 + 0.5:g} {y1 + 0.5:g}"
-        for (x0, y0), (x1, y1) in outline(mask)
+        for (x0, y0), (x1, y1) in outline(freed)
     )
+    height, width = freed.shape
+    return Picture(difference(change), alt, caption, lines, width, height)

@@ -1,9 +1,4 @@
-"""Templates filled in: every text that comes from outside is escaped, unseen characters too.
-
-The parts of a page as data: templates turn them into HTML.
-
-Distributions as bars: a share of the height for each bin, an axis, the median.
-"""
+"""The parts of a page as data, and templates that turn them into HTML and escape every text."""
 
 import math
 from base64 import b64encode
@@ -18,9 +13,9 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.base.version import version
-from milp_verix.views.figures.parts.image_view import MARK
-from milp_verix.views.figures.parts.sheet import Drawing
-from milp_verix.views.figures.parts.style import FREED, INK, MUTED, Status, typeset
+from milp_verix.views.figures.feature_status import FREED, Status
+from milp_verix.views.figures.image_view import MARK
+from milp_verix.views.figures.style import INK, MUTED, Drawing, typeset
 
 if TYPE_CHECKING:
     from jinja2 import Environment

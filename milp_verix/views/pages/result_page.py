@@ -1,8 +1,4 @@
-"""The page of one result or sweep: its pictures, its facts, and what the answer rests on.
-
-Beside it, the page of a decision for the person it is about, and pieces of HTML for notebooks,
-which need no other file.
-"""
+"""The pages of a result and of a decision for the person it is about; HTML for notebooks."""
 
 from typing import Any
 
@@ -21,13 +17,12 @@ from milp_verix.results.records.radius import RobustnessRadii
 from milp_verix.results.records.ranges import Ranges
 from milp_verix.results.records.relevance import Relevance
 from milp_verix.results.records.sweep import EpsilonSweep
-from milp_verix.views.figures.any_result import figure_of
-from milp_verix.views.figures.parts.sheet import Drawing
+from milp_verix.views.figures.plot import figure_of
+from milp_verix.views.figures.style import Drawing
 from milp_verix.views.pages.feature_rows import feature_view
 from milp_verix.views.pages.pictures import pictures
 from milp_verix.views.pages.rendering import View, drawn, png, rendered
 from milp_verix.views.words.any_result import facts_of, outcome, title
-from milp_verix.views.words.comparison import TEXTS, headings, remarks, rows
 from milp_verix.views.words.labels import marked_words
 from milp_verix.views.words.notice import (
     LIMITS,
@@ -39,7 +34,17 @@ from milp_verix.views.words.notice import (
     reason_text,
     reasons_of,
 )
-from milp_verix.views.words.sentences import compared, decided
+from milp_verix.views.words.text_tables import TEXTS, comparison_heads, comparison_rows, remarks
+from milp_verix.views.words.wording import compared, decided
+
+_TASKS = {
+    Enumeration: "enumeration",
+    Audit: "audit",
+    RobustnessRadii: "radius",
+    Ranges: "ranges",
+    Relevance: "relevance",
+    Importance: "importance",
+}
 
 
 def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> View:
@@ -81,12 +86,8 @@ def result_page(result: StoredResult, *, counterfactuals: int) -> str:
         grounds=grounds,
         tasks=tasks,
         tolerances=Tolerances(),
-        versions=_versions(first),
+        versions=[*sorted(first.versions.items()), ("SHA-256 of the network", first.model.sha256)],
     )
-
-
-def _versions(result: Result) -> list[tuple[str, str]]:
-    return [*sorted(result.versions.items()), ("SHA-256 of the network", result.model.sha256)]
 
 
 def _tasks(result: Result) -> list[str]:
@@ -95,15 +96,7 @@ def _tasks(result: Result) -> list[str]:
         return ["contrastive" if result.scales is None else "nearest"]
     if isinstance(result, Explanation):
         return ["explain", "minimum"] if result.lower_bound is not None else ["explain"]
-    kinds = {
-        Enumeration: "enumeration",
-        Audit: "audit",
-        RobustnessRadii: "radius",
-        Ranges: "ranges",
-        Relevance: "relevance",
-        Importance: "importance",
-    }
-    return [name for kind, name in kinds.items() if isinstance(result, kind)]
+    return [name for kind, name in _TASKS.items() if isinstance(result, kind)]
 
 
 def notice_page(
@@ -117,8 +110,7 @@ def notice_page(
     shown = ranked[:MOST_REASONS]
     decision = f"{decided(found)}{compared(found)}"
     order = "in the order of the importance given"
-    if importance is None:
-        order = "the one with the least room first"
+    order = "the one with the least room first" if importance is None else order
     count = counted(len(shown), "reason") if len(shown) == len(ranked) else "main reasons"
     versions = [f"{name} {version}" for name, version in sorted(found.versions.items())]
     return rendered(
@@ -159,8 +151,8 @@ def comparison_html(comparison: Comparison) -> str:
     """Return a row for each run of ``comparison``, and the remarks."""
     return rendered(
         "notebook_comparison.html",
-        heads=headings(comparison),
-        rows=rows(comparison),
+        heads=comparison_heads(comparison),
+        rows=comparison_rows(comparison),
         texts=TEXTS,
         remarks=remarks(comparison),
     )

@@ -1,7 +1,4 @@
-"""A feature of a result in words: its name, its row and column, or its number.
-
-Of a message: which words have to stand in it, whatever other words go.
-"""
+"""Features in words: a name, a row and a column, a number, or a word of a message."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -92,8 +89,7 @@ class FeatureLabels:
 def labels_of(result: Result, image_shape: tuple[int, ...] | None = None) -> FeatureLabels:
     """Return the labels of the features of ``result``.
 
-    ``image_shape`` says how to see an input that is not shaped as an image, the result's own by
-    default; one that does not fit the input is not used.
+    ``image_shape`` is that of an input of another shape, the result's own by default, if it fits.
     """
     shape = image_shape or result.image_shape or result.model.input_shape
     values = None if result.inputs is None else result.inputs.texts(result.input)
@@ -101,10 +97,7 @@ def labels_of(result: Result, image_shape: tuple[int, ...] | None = None) -> Fea
 
 
 def change_texts(result: Result, other: Counterfactual, first: str | None = None) -> list[str]:
-    """Return the changes from a described input to a counterfactual, in words.
-
-    Such as ``"age: 39 → 45 years"``; the feature ``first`` leads. None of another input.
-    """
+    """Return the changes of a described input, ``"age: 39 → 45 years"``; ``first`` leads."""
     if result.inputs is None:
         return []
     changes = result.inputs.changes(result.input, other.input)
@@ -176,10 +169,7 @@ def message_claim(explanation: Explanation) -> str | None:
 
 
 def marked_words(result: Result) -> list[tuple[str, bool]]:
-    """Return the text in parts, each with whether the answer names it; none for another input.
-
-    Words of the text whose places are not known are listed behind it.
-    """
+    """Return the text in parts, each with whether the answer names it, words without place last."""
     if result.inputs is None or result.inputs.passage is None:
         return []
     named: tuple[int, ...] = ()

@@ -1,4 +1,4 @@
-"""Results as sentences that need no other knowledge than that of the features' names.
+"""Claims as sentences that need no other knowledge than that of the features' names.
 
 A sentence claims no more than its result: features that stay, the room that all others have, the
 rules that hold, and what was left undecided.
@@ -12,23 +12,11 @@ import numpy as np
 
 from milp_verix.base.number_text import counted, down, exact, percent
 from milp_verix.base.stored_kinds import FeatureSet
-from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
 from milp_verix.models.loaded_model import BEFORE_LINK
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.views.words.labels import SHOWN, change_texts, labels_of, message_claim
-from milp_verix.views.words.wording import (
-    described,
-    joined,
-    listed_texts,
-    most_moved,
-    named_prediction,
-    norm_text,
-    one_radius,
-    radius_digits,
-    rivals_text,
-)
+from milp_verix.views.words import wording
+from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
 
 _NAMED = 3
 """So many free features are called by their names, more are counted."""
@@ -36,40 +24,11 @@ _CHANGES = 6
 _LONGEST_RULE = 60
 
 
-def explanation_sentence(explanation: Explanation) -> str:
-    """Return the claim: ``"The decision “yes” stays, whatever age is, as long as sex is male."``.
-
-    Features that were not decided, features that were asked for and the number of rules are in
-    sentences of their own.
-    """
-    claim = message_claim(explanation) or set_claim(explanation, explanation.explanation)
-    told = [claim, *open_told(explanation, explanation.unknown), *_asked(explanation)]
-    return " ".join([*told, *rules_told(explanation)])
-
-
-def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
-    """Return the change: ``"With sex: male → female, the decision becomes “no”."``."""
-    return " ".join([change_told(result, found), *rules_told(result)])
-
-
-def scope_sentences(result: Result) -> list[str]:
-    """Return sentences on the changes and the inputs that a claim is about."""
-    limits = limit_parts(result, tuple(range(len(result.groups))))
-    return [*([f"This holds {', '.join(limits)}."] if limits else []), *rules_told(result)]
-
-
-def held_told(result: Result, features: Sequence[int]) -> str:
-    """Return ``"sex stays as it is: no input in question changes it"``."""
-    names = labels_of(result).named(features, len(features))
-    stay, them = ("stay as they are", "them") if len(features) > 1 else ("stays as it is", "it")
-    return f"{names} {stay}: no input in question changes {them}"
-
-
 def set_claim(result: Result, kept: FeatureSet, which: str = "of the explanation") -> str:
     """Return the claim that it is enough to keep the features of a set."""
     free = sorted({*range(len(result.groups))} - {*kept})
     given = [f"as long as {kept_values(result, kept, which)}"] if kept else []
-    return claim_text([stays_text(result), *room_parts(result, free, bool(kept)), *given])
+    return claim_text([wording.stays_text(result), *room_parts(result, free, bool(kept)), *given])
 
 
 def open_claim(claim: str, reason: str | None) -> str:
@@ -84,132 +43,62 @@ def claim_text(parts: list[str]) -> str:
 
 
 def change_told(result: Result, found: Counterfactual, beside: str = "") -> str:
-    """Return ``"With age: 39 → 45 years, the decision becomes “no”."``.
-
-    ``beside`` stands behind the changes.
-    """
+    """Return ``"With age: 39 → 45 years`` and ``beside``, ``the decision becomes “no”."``."""
     if result.inputs is not None:
         told = changes_listed(change_texts(result, found))
     else:
-        moved = sum(
-            bool((found.input != result.input).reshape(-1)[list(group)].any())
-            for group in result.groups
-        )
+        different = (found.input != result.input).reshape(-1)
+        moved = sum(bool(different[list(group)].any()) for group in result.groups)
         told = f"a change of {counted(moved, 'feature')}"
-    return f"With {told}{beside}, {becomes_told(result, found)}."
+    return f"With {told}{beside}, {wording.becomes_told(result, found)}."
 
 
 def changes_listed(texts: list[str]) -> str:
     """Return the changes in a sentence, the first six of many."""
-    return listed_texts(texts, "other change", _CHANGES)
+    return wording.listed_texts(texts, "other change", _CHANGES)
 
 
-def becomes_told(result: Result, found: Counterfactual) -> str:
-    """Return ``"the decision becomes “no”"``; before it, the class that was asked about.
-
-    That class overtakes the predicted one: it scores above it, or wins a tie by the model's rule.
-    Of a regression ``"the output becomes 3.2 instead of 1.5"``, for the output that moved most.
-    """
-    if not isinstance(result.prediction, int) and not isinstance(found.prediction, int):
-        most, was, becomes = most_moved(result, result.prediction, found.prediction)
-        subject = f"output {most}" if len(result.prediction) > 1 else _subject(result)
-        return f"{subject} becomes {becomes} instead of {was}"
-    told = named_prediction(result, found.prediction)
-    becomes = f"{_subject(result)} becomes {told}"
-    if result.against is None:
-        return becomes
-    label = named_prediction(result, result.prediction)
-    if found.rival is None:
-        return f"{told} overtakes {label}"
-    return f"{named_prediction(result, found.rival)} overtakes {label} and {becomes}"
+def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
+    """Return the change: ``"With sex: male → female, the decision becomes “no”."``."""
+    return " ".join([change_told(result, found), *rules_told(result)])
 
 
-def compared(result: Result) -> str:
-    """Return ``" against “maybe” alone"``, or nothing if the prediction is kept from all others."""
-    if result.delta is not None:
-        return f" within ±{exact(result.delta)}"
-    return "" if result.against is None else f" against {rivals_text(result, 'and')} alone"
-
-
-def between_told(result: Result) -> str:
-    """Return what features decide: ``" between “no” and “maybe”"``, nothing if it is all."""
-    if result.delta is not None:
-        verb = "stay" if _several(result) else "stays"
-        return f" if {_subject(result)} {verb} within ±{exact(result.delta)}"
-    if result.against is None:
-        return ""
-    return f" between {named_prediction(result, result.prediction)} and {rivals_text(result)}"
-
-
-def _several(result: Result) -> bool:
-    """Return whether a regression is about several outputs."""
-    return not isinstance(result.prediction, int) and len(result.prediction) > 1
-
-
-def _subject(result: Result) -> str:
-    if result.class_names:
-        return "the decision"
-    if isinstance(result.prediction, int):
-        return "the prediction"
-    if result.output is not None:
-        return f"output {result.output}"
-    return "the output" if len(result.prediction) == 1 else "the outputs"
-
-
-def decided(result: Result) -> str:
-    """Return ``"the decision “yes”"``, ``"the prediction of class 2"`` or ``"the output 1.5"``."""
-    told = named_prediction(result, result.prediction)
-    if result.output is not None:
-        return f"the value {told} of output {result.output}"
-    return f"{_subject(result)} {'of ' * told.startswith('class ')}{told}"
-
-
-def stays_text(result: Result) -> str:
-    """Return ``"the decision “yes” stays"``."""
-    told = decided(result)
-    if not isinstance(result.prediction, int):
-        each = "each of " if _several(result) else ""
-        return f"{each}{told} moves by at most {exact(result.delta or 0.0)}"
-    if result.against is None:
-        return f"{told} stays"
-    return f"{told} is not overtaken by {rivals_text(result)}"
-
-
-def _asked(explanation: Explanation) -> list[str]:
-    """Return a sentence on features that an explanation had to have, or was to leave out."""
-    labels = labels_of(explanation)
-    told = [
-        f"{word} {labels.named(features, _NAMED)}"
-        for word, features in (("with", explanation.must), ("without", explanation.must_not))
-        if features
-    ]
-    return [f"Only explanations {joined(told)} were sought."] if told else []
-
-
-def kept_values(
-    result: Result, features: tuple[int, ...], which: str = "of the explanation"
-) -> str:
+def kept_values(result: Result, features: FeatureSet, which: str) -> str:
     """Return ``"age is 39 years and sex is male"``; many features without values are counted."""
-    return joined(kept_parts(result, features, which))
+    return wording.joined(kept_parts(result, features, which))
 
 
 def kept_parts(
-    result: Result, features: tuple[int, ...], which: str = "of the explanation"
+    result: Result, features: FeatureSet, which: str = "of the explanation"
 ) -> list[str]:
     """Return ``["age is 39 years", "sex is male"]``; features without values are in one part."""
     labels = labels_of(result)
     if labels.values is not None:
         told = [f"{labels[f]} is {labels.values[f]}" for f in features[:SHOWN]]
         left = len(features) - len(told)
-        rest = f"{counted(left, 'other feature')} {_keep(left)}"
-        return [*told, *([rest] if left > 0 else [])]
+        return [*told, *([f"{counted(left, 'other feature')} {_keep(left)}"] if left else [])]
     if len(features) <= SHOWN:
-        return [f"{joined([labels[f] for f in features])} {_keep(len(features))}"]
+        return [f"{wording.joined([labels[f] for f in features])} {_keep(len(features))}"]
     return [f"the {len(features)} {labels.unit} {which} keep their values"]
 
 
 def _keep(count: int) -> str:
     return "keeps its value" if count == 1 else "keep their values"
+
+
+def held_told(result: Result, features: Sequence[int]) -> str:
+    """Return ``"sex stays as it is: no input in question changes it"``."""
+    names = labels_of(result).named(features, len(features))
+    stay, them = ("stay as they are", "them") if len(features) > 1 else ("stays as it is", "it")
+    return f"{names} {stay}: no input in question changes {them}"
+
+
+def open_told(result: Result, unknown: FeatureSet, aim: str = "") -> list[str]:
+    """Return a sentence on features that may be needed, for an ``aim``, if there are any."""
+    if not unknown:
+        return []
+    are = "is" if len(unknown) == 1 else "are"
+    return [f"It is open if {labels_of(result).named(unknown)} {are} needed{aim}."]
 
 
 def room_parts(
@@ -238,17 +127,14 @@ def room_parts(
 def limit_parts(
     result: Result, free: Sequence[int], others: bool = False, centres: bool = False
 ) -> list[str]:
-    """Return the rooms that end of the features ``free``, and which of these stay as they are.
-
-    They are parts of a sentence, none where each may take any value of the description.
-    """
+    """Return how far those of ``free`` move that may not take any value, and which stay."""
     everywhere, names = {*result.still}, labels_of(result)
     still = [f for f in free if f in everywhere]
     near = [f for f in free if f not in everywhere and _move(result, f) < inf]
     others = others or 0 < len(still) < len(free)
     parts = []
     if near:
-        told = _in_ball if one_radius(result) else _near
+        told = _in_ball if wording.one_radius(result) else _near
         parts.append(told(result, near, others, centres))
     if still:
         counts = names.names is None and len(still) > SHOWN
@@ -262,22 +148,20 @@ def _in_ball(result: Result, features: Sequence[int], others: bool, centres: boo
 
     With ``centres``, ``"with age within ±5 of 39"`` for few numbers; the domain is told elsewhere.
     """
-    groups = [result.groups[feature] for feature in features]
+    groups, one = [result.groups[feature] for feature in features], len(features) == 1
+    radius = down(result.epsilon, wording.radius_digits(result))
     if centres and len(groups) <= SHOWN and max(map(len, groups)) == 1:
         x, labels = result.input.reshape(-1).astype(np.float64), labels_of(result)
-        radius = down(result.epsilon, radius_digits(result))
         near = [
             f"{labels[f]} within ±{radius} of {exact(float(x[group[0]]))}"
             for f, group in zip(features, groups, strict=True)
         ]
-        return f"with {joined(near)}"
-    one, radius = len(features) == 1, down(result.epsilon, radius_digits(result))
+        return f"with {wording.joined(near)}"
     reach = f"within ±{radius} of {'its value' if one else 'their values'}"
     if result.norm != "linf":
-        reach = f"within {radius} of the input ({norm_text(result.norm)})"
-    which = _counted_free(result, features, others)
+        reach = f"within {radius} of the input ({wording.norm_text(result.norm)})"
     reach += " in the rule’s input" * centres + _in_domain(result, features)
-    return f"while {which} {'stays' if one else 'stay'} {reach}"
+    return f"while {_counted_free(result, features, others)} {'stays' if one else 'stay'} {reach}"
 
 
 def _in_domain(result: Result, features: Sequence[int]) -> str:
@@ -299,42 +183,22 @@ def _domain_text(result: Result) -> str:
 
 
 def _by_coordinate(result: Result) -> bool:
-    """Return whether the ends of the domain differ by coordinate."""
     return any(isinstance(end, tuple) for end in result.domain)
 
 
 def _between(least: float, most: float) -> str:
-    if most == inf:
-        return "anything" if least == -inf else f"at least {exact(least)}"
+    if least == -inf:
+        return "anything" if most == inf else f"at most {exact(most)}"
     return (
-        f"at most {exact(most)}" if least == -inf else f"between {exact(least)} and {exact(most)}"
+        f"at least {exact(least)}" if most == inf else f"between {exact(least)} and {exact(most)}"
     )
-
-
-def domain_told(result: Result) -> list[str]:
-    """Return a sentence on the domain of an array, which no description tells, if it ends.
-
-    Ends that differ by coordinate are told of each, where they are few.
-    """
-    if described(result):
-        return []
-    if _by_coordinate(result) and len(result.groups) == result.input.size <= SHOWN:
-        labels = labels_of(result)
-        low, high = (np.broadcast_to(end, result.input.size).tolist() for end in result.domain)
-        told = [
-            f"{labels[feature]} is {_between(low[at], high[at])}"
-            for feature, (at,) in enumerate(result.groups)
-        ]
-        return [f"Only inputs in which {joined(told)} count."]
-    inside = _domain_text(result)
-    return [f"Only inputs {inside} count."] if inside else []
 
 
 def _near(result: Result, features: Sequence[int], others: bool, centres: bool) -> str:
     """Return ``"with age within ±5 years of 39 and …"``; many without names are counted."""
     assert result.inputs is not None
     assert result.radii is not None
-    labels, digits = labels_of(result), radius_digits(result)
+    labels, digits = labels_of(result), wording.radius_digits(result)
     share = common_share(result.inputs, result.radii)
     many = labels.names is None and len(features) > SHOWN
     which = _counted_free(result, features, others) if many else labels.named(features)
@@ -350,14 +214,14 @@ def _near(result: Result, features: Sequence[int], others: bool, centres: bool) 
         told.append(f"{labels[feature]} within ±{down(radius, digits)}{unit} of {value}")
     left = len(told) - SHOWN
     rest = f"{counted(left, 'other feature')} within {'its radius' if left == 1 else 'their radii'}"
-    return f"with {joined([*told[:SHOWN], *([rest] if left > 0 else [])])}"
+    return f"with {wording.joined([*told[:SHOWN], *([rest] if left > 0 else [])])}"
 
 
 def _move(result: Result, feature: int) -> float:
     """Return how far a feature may move, infinite if it may take every value in its range."""
-    if result.inputs is None or result.radii is None or one_radius(result):
+    if result.inputs is None or result.radii is None or wording.one_radius(result):
         return result.epsilon
-    kind: Feature = result.inputs.features[feature]
+    kind = result.inputs.features[feature]
     start = result.groups[feature][0]
     radius = float(radii_of_coordinates(result.inputs, result.radii)[start])
     if radius == 0 or kind.upper == kind.lower:
@@ -380,40 +244,52 @@ def _counted_free(result: Result, free: Sequence[int], others: bool) -> str:
     return f"the {other}{len(free)} {labels.unit}"
 
 
-def open_told(result: Result, unknown: FeatureSet, aim: str = "") -> list[str]:
-    """Return a sentence on features that may be needed, for an ``aim``, if there are any."""
-    if not unknown:
-        return []
-    are = "is" if len(unknown) == 1 else "are"
-    return [f"It is open if {labels_of(result).named(unknown)} {are} needed{aim}."]
+def scope_sentences(result: Result) -> list[str]:
+    """Return sentences on the changes and the inputs that a claim is about."""
+    limits = limit_parts(result, tuple(range(len(result.groups))))
+    return [*([f"This holds {', '.join(limits)}."] if limits else []), *rules_told(result)]
 
 
 def bounds_told(result: Result) -> list[str]:
     """Return a sentence on the rules, or on the domain where no radius is told that it cuts."""
-    limits = _limits_told(result) or domain_told(result)
-    return [*limits, *_link_told(result)]
+    return [*(_limits_told(result) or _domain_told(result)), *_link_told(result)]
 
 
 def rules_told(result: Result) -> list[str]:
-    """Return a sentence on the rules of the description, if it has any: the rule if it is one.
+    """Return sentences on the rules, and on the link of a regression if ``predict`` applies one.
 
-    Or one on the domain of an array, where its radii or its ends differ by coordinate. Then one on
-    the link of a regression, if ``predict`` returns other numbers than the outputs that are told.
+    Without rules, on the domain of an array, where its radii or its ends differ by coordinate.
     """
     return [*_limits_told(result), *_link_told(result)]
-
-
-def _link_told(result: Result) -> list[str]:
-    notes = (note for note in result.notes if note.startswith(BEFORE_LINK))
-    return [f"{note[0].upper()}{note[1:]}." for note in notes]
 
 
 def _limits_told(result: Result) -> list[str]:
     rules = () if result.inputs is None else result.inputs.rules
     if not rules:
-        differ = not one_radius(result) or _by_coordinate(result)
-        return domain_told(result) if differ else []
+        differ = not wording.one_radius(result) or _by_coordinate(result)
+        return _domain_told(result) if differ else []
     if len(rules) == 1 and len(rules[0].text) <= _LONGEST_RULE:
         return [f"Only inputs with {rules[0].text} count."]
     which = "rule" if len(rules) == 1 else f"{len(rules)} rules"
     return [f"Only inputs that satisfy the {which} count."]
+
+
+def _domain_told(result: Result) -> list[str]:
+    """Return a sentence on the domain of an array if it ends; on few coordinates one by one."""
+    if wording.described(result):
+        return []
+    if _by_coordinate(result) and len(result.groups) == result.input.size <= SHOWN:
+        labels = labels_of(result)
+        low, high = (np.broadcast_to(end, result.input.size).tolist() for end in result.domain)
+        told = [
+            f"{labels[feature]} is {_between(low[at], high[at])}"
+            for feature, (at,) in enumerate(result.groups)
+        ]
+        return [f"Only inputs in which {wording.joined(told)} count."]
+    inside = _domain_text(result)
+    return [f"Only inputs {inside} count."] if inside else []
+
+
+def _link_told(result: Result) -> list[str]:
+    notes = (note for note in result.notes if note.startswith(BEFORE_LINK))
+    return [f"{note[0].upper()}{note[1:]}." for note in notes]

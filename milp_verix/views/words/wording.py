@@ -9,31 +9,30 @@ from milp_verix.base.number_text import (
     FEW_DIGITS,
     MOST_DIGITS,
     apart,
-    counted as counted,  # noqa: PLC0414 - most of those who tell counts import it from here
+    counted,
     down,
     exact,
     nearest,
     percent,
-    up,
 )
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.inputs.radii import common_share
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.question import Classification, Regression
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanation
-from milp_verix.results.records.enumeration import Enumeration
-from milp_verix.results.records.explanation import Explanation
 from milp_verix.results.records.radius import RobustnessRadii
 
 _NORMS = {"linf": "L∞", "l1": "L1", "l2": "L2"}
+_REACHES = {
+    "linf": "each by at most {}",
+    "l1": "by at most {} in all",
+    "l2": "by at most {} in length",
+}
 _SHOWN_OUTPUTS = 3
-_NAMED = 3
 
 
 def prediction_text(prediction: Prediction, digits: int = 4) -> str:
-    """Return a class or a single output as it is, outputs as ``"(0.5, -1.25, …)"``.
-
-    Of the outputs, the first three.
-    """
+    """Return a class or a single output as it is, the first outputs as ``"(0.5, -1.25, …)"``."""
     if isinstance(prediction, int):
         return str(prediction)
     if len(prediction) == 1:
@@ -53,8 +52,7 @@ def named_prediction(result: Result, prediction: Prediction) -> str:
 def changed_text(result: Result, found: Counterfactual, separator: str = " ") -> str:
     """Return what became of a prediction: ``"→ 7"``, ``"→ 0.5"``.
 
-    Of several outputs it names the one that moved most: ``"output 3 → 0.5"``, with ``separator``
-    before the arrow.
+    Of several outputs for the one that moved most: ``"output 3"``, ``separator``, ``"→ 0.5"``.
     """
     original, changed = result.prediction, found.prediction
     if isinstance(changed, int) or isinstance(original, int):
@@ -81,10 +79,7 @@ def becomes_text(result: Result, found: Counterfactual) -> str:
 
 
 def predicted_text(result: Result) -> str:
-    """Return how headlines begin: ``"Prediction 7"``, or ``"Decision “>50K”"`` if it has a name.
-
-    The restrictions of the question stand behind it: ``"Prediction 7 (against class 9 alone)"``.
-    """
+    """Return how headlines begin: ``"Decision “>50K”"``, ``"Prediction 7 (against 9 alone)"``."""
     told = f"Prediction {prediction_text(result.prediction, 3)}"
     if result.class_names and isinstance(result.prediction, int):
         told = f"Decision {named_prediction(result, result.prediction)}"
@@ -119,58 +114,6 @@ def listed_texts(texts: list[str], noun: str, most: int) -> str:
     """Return the first ``most`` texts, and how many there are beside them: a ``noun`` for each."""
     left = len(texts) - most
     return joined([*texts[:most], *([counted(left, noun)] if left > 0 else [])])
-
-
-def size_text(explanation: Explanation) -> str:
-    """Return ``"191 of 784 features"``."""
-    return f"{explanation.size} of {counted(len(explanation.groups), 'feature')}"
-
-
-def outcome_text(explanation: Explanation) -> str:
-    """Return how small the explanation is, as far as that is proven.
-
-    ``"globally minimum, proven"``; ``"locally minimal, at most 3 features above the minimum"``
-    where only a lower bound is proven; ``"locally minimal"``, ``"2 undecided, between 4 and 9
-    needed"`` or ``"2 undecided, at most 9 needed"`` without a bound.
-    """
-    if not explanation.explanation:
-        return f"robust: no input in the ball {change_text(explanation)}"
-    if explanation.proven:
-        which = " in cost" if explanation.costs is not None else ""
-        return f"globally minimum{which}{asked_text(explanation)}, proven"
-    local = "locally minimal"
-    if not explanation.minimal:
-        local = f"{len(explanation.unknown)} undecided"
-        if explanation.gap is None:
-            return f"{local}, {bracket_text(explanation)} needed"
-    return local if explanation.gap is None else f"{local}, {_above(explanation, explanation.gap)}"
-
-
-def bracket_text(explanation: Explanation) -> str:
-    """Return how many features the smallest explanation has: ``"between 41 and 212"``."""
-    least, most = explanation.needed, explanation.size
-    if not least:
-        return f"at most {most}"
-    return str(most) if least == most else f"between {least} and {most}"
-
-
-def _above(explanation: Explanation, gap: float) -> str:
-    if not explanation.lower_bound:
-        return "no lower bound proven"
-    minimum = f"the minimum{asked_text(explanation)}"
-    if explanation.costs is not None:
-        return f"cost at most {up(gap)} above {minimum}"
-    return f"at most {counted(int(gap), 'feature')} above {minimum}"
-
-
-def asked_text(explanation: Explanation) -> str:
-    """Return which explanations a minimum is the least of, where not all were asked for."""
-    asked = [
-        f"{word} {counted(len(features), 'given feature')}"
-        for word, features in (("with", explanation.must), ("without", explanation.must_not))
-        if features
-    ]
-    return f" {' and '.join(asked)}" if asked else ""
 
 
 def norm_text(norm: str) -> str:
@@ -252,78 +195,74 @@ def _output(result: Result, several: str) -> str:
     return "the output" if one else f"{several} output"
 
 
-def less_text(found: ContrastiveExplanation) -> str:
-    """Return ``"change of fewer features"``, or what is cheaper where features have costs."""
-    return "cheaper change at the given costs" if found.costs else "change of fewer features"
+def becomes_told(result: Result, found: Counterfactual) -> str:
+    """Return ``"the decision becomes “no”"``; before it, the class that was asked about.
 
-
-def headline(explanation: Explanation) -> str:
-    """Return the result in a line: ``"Prediction 7, explained by 191 of 784 features"``."""
-    return f"{predicted_text(explanation)}, explained by {size_text(explanation)}"
-
-
-def contrast_headline(found: ContrastiveExplanation) -> str:
-    """Return the result in a line: ``"Prediction 7, changed to 2 by 6 of 64 features"``."""
-    prediction = predicted_text(found)
-    if found.contrast is None or found.counterfactual is None:
-        nothing = f"no change in the ball{held_text(found)} {change_text(found)}"
-        outcome = nothing if found.robust else "no contrast found"
-        return f"{prediction}, {outcome}"
-    changed = becomes_text(found, found.counterfactual)
-    features = counted(len(found.groups), "feature")
-    told = f"{prediction} {changed}, by {found.size} of {features}"
-    return told if found.distance is None else f"{told}, at distance {distance_text(found)}"
-
-
-def distance_text(found: ContrastiveExplanation) -> str:
-    """Return the distance of the change, rounded up; if it is proven to be the least, so is this.
-
-    It has four digits, and more where no change is to be nearer than it by a share of 0.1 %.
+    That class overtakes the predicted one: it scores above it, or wins a tie by the model's rule.
+    Of a regression ``"the output becomes 3.2 instead of 1.5"``, for the output that moved most.
     """
-    distance, bound = found.distance or 0.0, found.lower_bound or 0.0
-    told = (up(distance, digits) for digits in range(4, 17))
-    near = (one for one in told if bound >= (1 - NEAREST_GAP) * float(one))
-    return next(near, exact(distance)) if found.proven else up(distance)
+    if not isinstance(result.prediction, int) and not isinstance(found.prediction, int):
+        most, was, becomes = most_moved(result, result.prediction, found.prediction)
+        subject = f"output {most}" if len(result.prediction) > 1 else _subject(result)
+        return f"{subject} becomes {becomes} instead of {was}"
+    told = named_prediction(result, found.prediction)
+    becomes = f"{_subject(result)} becomes {told}"
+    if result.against is None:
+        return becomes
+    label = named_prediction(result, result.prediction)
+    if found.rival is None:
+        return f"{told} overtakes {label}"
+    return f"{named_prediction(result, found.rival)} overtakes {label} and {becomes}"
 
 
-def contrast_outcome(found: ContrastiveExplanation) -> str:
-    """Return the claim that is proven of a contrast, in words."""
-    if found.robust:
-        return f"proven: no change in the ball{held_text(found)} {change_text(found)}"
-    if found.contrast is None:
-        return f"undecided: {found.unknown_reason or found.statistics.stopped or 'unknown'}"
-    where = f"in the ball{held_text(found)}"
-    if found.distance is not None:
-        none = f"no counterfactual {where} is nearer"
-        if found.proven:
-            return f"proven: {none} by more than {percent(NEAREST_GAP)} %"
-        return f"not proven to be the nearest; {none} than {down(found.lower_bound or 0.0)}"
-    if found.proven:
-        return f"proven: no {less_text(found)} {where} {change_text(found)}"
-    fewer = "costs less" if found.costs else "has fewer features"
-    return f"not proven: none {where} {fewer} than {down(found.lower_bound or 0.0)}"
+def compared(result: Result) -> str:
+    """Return ``" against “maybe” alone"``, or nothing if the prediction is kept from all others."""
+    if result.delta is not None:
+        return f" within ±{exact(result.delta)}"
+    return "" if result.against is None else f" against {rivals_text(result, 'and')} alone"
 
 
-def held_text(found: ContrastiveExplanation) -> str:
-    """Return the words for changes that leave the features alone that must not change, if any."""
-    features = () if found.inputs is None else found.inputs.features
-    one_way = any(f.only for i, f in enumerate(features) if i not in found.must_not)
-    directions = " and keeps to the given directions" if one_way else ""
-    if not found.must_not:
-        return directions.replace(" and", " that")
-    names = found.feature_names
-    if names is None or len(found.must_not) > _NAMED:
-        told = counted(len(found.must_not), "given feature")
-    else:
-        told = " and ".join(names[feature] for feature in found.must_not)
-    return f" that leaves {told} alone{directions}"
+def between_told(result: Result) -> str:
+    """Return what features decide: ``" between “no” and “maybe”"``, nothing if it is all."""
+    if result.delta is not None:
+        verb = "stay" if _several(result) else "stays"
+        return f" if {_subject(result)} {verb} within ±{exact(result.delta)}"
+    if result.against is None:
+        return ""
+    return f" between {named_prediction(result, result.prediction)} and {rivals_text(result)}"
 
 
-def enumeration_headline(found: Enumeration) -> str:
-    """Return the result in a line: how many of each kind, and whether these are all."""
-    kinds = f"{len(found.abductive)} abductive and {len(found.contrastive)} contrastive"
-    complete = "complete" if found.complete else "not complete"
-    return f"{predicted_text(found)}: {kinds} explanations, {complete}"
+def _several(result: Result) -> bool:
+    return not isinstance(result.prediction, int) and len(result.prediction) > 1
+
+
+def _subject(result: Result) -> str:
+    if result.class_names:
+        return "the decision"
+    if isinstance(result.prediction, int):
+        return "the prediction"
+    if result.output is not None:
+        return f"output {result.output}"
+    return "the output" if len(result.prediction) == 1 else "the outputs"
+
+
+def decided(result: Result) -> str:
+    """Return ``"the decision “yes”"``, ``"the prediction of class 2"`` or ``"the output 1.5"``."""
+    told = named_prediction(result, result.prediction)
+    if result.output is not None:
+        return f"the value {told} of output {result.output}"
+    return f"{_subject(result)} {'of ' * told.startswith('class ')}{told}"
+
+
+def stays_text(result: Result) -> str:
+    """Return ``"the decision “yes” stays"``."""
+    told = decided(result)
+    if not isinstance(result.prediction, int):
+        each = "each of " if _several(result) else ""
+        return f"{each}{told} moves by at most {exact(result.delta or 0.0)}"
+    if result.against is None:
+        return f"{told} stays"
+    return f"{told} is not overtaken by {rivals_text(result)}"
 
 
 def seconds_text(seconds: float) -> str:
@@ -349,3 +288,42 @@ def shortened(text: str, limit: int) -> str:
         return text
     tail = (limit - 1) // 2
     return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def question_text(problem: PosedProblem) -> str:
+    """Return the question in words: the prediction, and the changes under which it is to stay."""
+    question, names, rules = problem.question, problem.class_names, ""
+    told, kept = prediction_text(question.prediction), "as it is"
+    if isinstance(question.prediction, int):
+        told = f"“{names[question.prediction]}”" if names else f"class {told}"
+    if isinstance(question, Classification) and question.against:
+        rivals = [f"“{names[one]}”" if names else str(one) for one in question.against]
+        kept = f"ahead of {joined(rivals)}"
+    if isinstance(question, Regression):
+        kept = f"within ±{exact(question.delta)}"
+    if problem.inputs is not None and problem.inputs.rules:
+        rules = f", and obey {counted(len(problem.inputs.rules), 'rule')}"
+    value = "the prediction" if problem.output is None else f"output {problem.output}"
+    of, reach = f"{value} of {problem.network.name}, {told},", f"{_reach(problem)}{rules}"
+    if problem.features.count == 1:
+        return printable(f"Does {of} stay {kept} while the one feature changes, {reach}?")
+    which = f"Which of the {counted(problem.features.count, 'feature')} keep"
+    return printable(f"{which} {of} {kept} while the others change, {reach}?")
+
+
+def _reach(problem: PosedProblem) -> str:
+    """Return the words for how far features may change."""
+    if problem.inputs is None or problem.radii is None:
+        return _REACHES[problem.ball.norm].format(exact(problem.ball.epsilon))
+    least, most = min(problem.radii), max(problem.radii)
+    if least == most < inf and problem.inputs.of_domain:
+        return _REACHES["linf"].format(exact(least))
+    share = common_share(problem.inputs, problem.radii)
+    each = "each " * (len(problem.radii) > 1)
+    if least == inf:
+        return f"{each}over its whole domain"
+    if share is not None:
+        return f"{each}by at most {percent(share)} % of its range"
+    if least == most:
+        return f"{each}by at most {exact(least)} in its own unit"
+    return f"each by at most a radius of its own, {exact(least)} to {exact(most)}"

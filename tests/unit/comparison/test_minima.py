@@ -22,7 +22,7 @@ from milp_verix import (
 )
 from milp_verix.cli.app import app
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
-from milp_verix.views.words.explanation import facts
+from milp_verix.views.words.any_result import facts_of
 from tests.support.installed_solvers import why_not
 from tests.support.random_networks import dense_network, random_layers
 
@@ -78,7 +78,7 @@ def test_the_master_is_chosen_by_a_word_and_named(tmp_path: Path) -> None:
         assert line["master"] == master
         assert master in str(list(found.table().columns[4].cells))
         alone = minimum(model, X, epsilon=0.3, solver="highs", master=master)
-        told = dict(facts(alone))["master"]
+        told = dict(facts_of(alone))["master"]
         assert told.startswith("our own branch" if master == "tree" else "mixed-integer programs")
     with pytest.raises(InputError, match="unknown master 'hot'"):
         compare(model, X, epsilon=0.3, task="minimum", solvers=["highs"], master="hot")

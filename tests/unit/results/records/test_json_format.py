@@ -16,8 +16,8 @@ import pytest
 from milp_verix import Enumeration, Explanation, InputError, explain
 from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.json_format import dump, load
-from milp_verix.views.figures.any_result import plot
-from milp_verix.views.words.explanation import facts
+from milp_verix.views.figures.plot import plot
+from milp_verix.views.words.any_result import facts_of
 from tests.support.described_results import described
 from tests.support.digits_example import explained, images, network
 from tests.support.random_networks import as_layers, dense_network
@@ -54,7 +54,7 @@ def test_a_result_that_was_read_is_written_told_and_drawn_as_before() -> None:
     record = load(explained().to_json(), Explanation)
     assert type(record) is Explanation
     assert dump(record) == explained().to_json()
-    assert facts(record) == facts(explained())
+    assert facts_of(record) == facts_of(explained())
     assert plot(record).render() == explained().plot().render()
 
 

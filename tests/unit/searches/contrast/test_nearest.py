@@ -10,8 +10,7 @@ import pytest
 
 from milp_verix import ContrastiveExplanation, InputError, continuous, contrastive, integer
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.views.words.any_result import outcome, title
-from milp_verix.views.words.contrast import contrast_facts
+from milp_verix.views.words.any_result import facts_of, outcome, title
 from tests.support.brute_force_cases import Case, case
 from tests.support.command_line import run_here
 from tests.support.counterfactual_checks import assert_real
@@ -184,7 +183,7 @@ def test_results_survive_json_and_tell_what_was_asked() -> None:
             assert getattr(again, name) == getattr(found, name)
         assert not {*held} & {*(found.contrast or ())}
         assert found.proven
-        facts = dict(contrast_facts(found))
+        facts = dict(facts_of(found))
         assert facts["held"] == "(3,3), (3,4)"
         assert ("distance" in facts) == bool(given)
         assert "that leaves 2 given features alone" in outcome(found)

@@ -13,7 +13,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.searches.lower_bounds.needed import disjoint_contrasts, needed_features
 from milp_verix.solvers import open_session
-from milp_verix.views.words.explanation import facts
+from milp_verix.views.words.any_result import facts_of
 from tests.support.brute_force_cases import case
 from tests.support.digits_example import images, network
 from tests.support.exhaustive_explanations import posed, truth
@@ -69,7 +69,7 @@ def test_an_explanation_with_undecided_features_brackets_the_smallest() -> None:
     assert found.unknown
     assert 1 < found.needed <= exact.size < found.size
     assert f"between {found.needed} and {found.size} needed" in repr(found)
-    assert dict(facts(found))["needed"].endswith("features are needed")
+    assert dict(facts_of(found))["needed"].endswith("features are needed")
     assert Explanation.from_json(found.to_json()).needed == found.needed
 
 

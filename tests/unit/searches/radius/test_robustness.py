@@ -20,7 +20,7 @@ from milp_verix.searches.radius import balls
 from milp_verix.searches.radius.balls import Balls
 from milp_verix.searches.radius.bracket import Bracket
 from milp_verix.views.words.any_result import facts_of
-from milp_verix.views.words.radius import bracket_text
+from milp_verix.views.words.radius_words import bracket_text
 from tests.support import digits_example as digits
 from tests.support.interrupts import interrupting
 from tests.support.known_radius_network import CRITICAL, X, valley

@@ -11,10 +11,10 @@ from matplotlib.text import Text
 
 import milp_verix
 from milp_verix import Inputs, binary, integer
-from milp_verix.views.figures.described_plot import described_explanation
-from milp_verix.views.figures.parts.described_rows import described_row
-from milp_verix.views.figures.parts.image_view import MARK
-from milp_verix.views.figures.parts.style import Status
+from milp_verix.views.figures.described_plot import explanation_rows
+from milp_verix.views.figures.described_rows import described_row
+from milp_verix.views.figures.feature_status import Status
+from milp_verix.views.figures.image_view import MARK
 from tests.support.described_results import described
 from tests.support.random_networks import as_layers, dense_network
 
@@ -25,11 +25,11 @@ def texts(figure: Figure) -> list[str]:
 
 def test_the_sentence_and_each_value_are_written() -> None:
     found = described(explained=[0, 3], undecided={2: "time limit"})
-    written = texts(described_explanation(found))
+    written = texts(explanation_rows(found))
     assert found.sentence() in " ".join(written)
     assert {"40 years", "−1234.5", "fixed-term", "primary", "18", "75", "3 values"} <= {*written}
     assert "not decided" in written
-    bold = [text.get_text() for text in described_explanation(found).findobj(Text) if _bold(text)]
+    bold = [text.get_text() for text in explanation_rows(found).findobj(Text) if _bold(text)]
     assert {"age", "contract", "arrears"} <= {*bold}
     assert "wage" not in bold
 
@@ -40,7 +40,7 @@ def _bold(text: Text) -> bool:
 
 def test_features_of_the_explanation_stand_on_top() -> None:
     found = described(times=12, explained=[5, 40, 3])
-    written = texts(described_explanation(found))
+    written = texts(explanation_rows(found))
     names = [name for name in found.inputs.names if name in written]
     places = {text.get_text(): text.get_position()[1] for text in _names(found, written)}
     explained = {found.inputs.names[i] for i in found.explanation}
@@ -52,14 +52,14 @@ def test_features_of_the_explanation_stand_on_top() -> None:
 
 
 def _names(found: object, written: list[str]) -> list[Text]:
-    figure = described_explanation(found)  # type: ignore[arg-type]
+    figure = explanation_rows(found)  # type: ignore[arg-type]
     names = set(found.inputs.names)  # type: ignore[attr-defined]
     return [text for text in figure.findobj(Text) if text.get_text() in names]
 
 
 def test_squares_stand_at_the_values_and_rings_at_other_values() -> None:
     found = described(explained=[0])
-    figure = described_explanation(found)
+    figure = explanation_rows(found)
     (square,) = _markers(figure, "s", Status.EXPLANATION.colour, y=0)
     (ring,) = _markers(figure, "o", MARK, y=0)
     track = next(line for line in _lines(figure) if line.get_linewidth() == 1)

@@ -23,10 +23,9 @@ from milp_verix import Explanation
 from milp_verix.base.errors import InputError
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.views.figures import image_plot
-from milp_verix.views.figures.any_result import plot
-from milp_verix.views.figures.parts.image_view import MARK
-from milp_verix.views.figures.parts.style import Status
-from milp_verix.views.figures.parts.writing import FORMATS, plot_format
+from milp_verix.views.figures.feature_status import Status
+from milp_verix.views.figures.image_view import MARK
+from milp_verix.views.figures.plot import FORMATS, plot, plot_format
 from tests.support.described_results import described
 from tests.support.handmade_results import made
 

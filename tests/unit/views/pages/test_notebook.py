@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from milp_verix import Explanation
-from milp_verix.views.words.explanation import facts
+from milp_verix.views.words.any_result import facts_of
 from tests.support.handmade_results import made
 
 VOID = {"img", "br", "meta"}
@@ -52,7 +52,7 @@ def test_html_holds_headline_facts_and_picture() -> None:
     page = Page(explanation._repr_html_())
     assert page.open == []
     assert page.texts[0] == "Prediction 2, explained by 61 of 64 features"
-    assert page.texts[1:] == [text for fact in facts(explanation) for text in fact]
+    assert page.texts[1:] == [text for fact in facts_of(explanation) for text in fact]
     (picture,) = page.pictures
     kind, data = str(picture["src"]).split(",")
     assert kind == "data:image/png;base64"

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from milp_verix.views.figures.parts.image_view import overlay
+from milp_verix.views.figures.image_view import overlay
 from milp_verix.views.pages.pictures import difference, overlaid, picture
 
 

@@ -15,8 +15,9 @@ from milp_verix.oracle.statistics import Statistics
 from milp_verix.oracle.verdict import Answer
 from milp_verix.results.records.audit import Minimum
 from milp_verix.results.records.base import ModelInfo
-from milp_verix.views.figures.audit_plot import AuditStatus, audit_statuses
-from milp_verix.views.words.audit import audit_facts, audit_headline, audit_outcome
+from milp_verix.views.figures.feature_status import AuditStatus, audit_statuses
+from milp_verix.views.words.any_result import facts_of
+from milp_verix.views.words.audit_words import audit_headline, audit_outcome
 from tests.support.digits_example import EPSILON, explained, images, network
 
 SHA = "0123456789abcdef" * 4
@@ -109,7 +110,7 @@ def made(
 def test_words(audit: Audit, headline: str, outcome: str, facts: dict[str, str]) -> None:
     assert audit_headline(audit) == headline
     assert audit_outcome(audit) == outcome
-    told = dict(audit_facts(audit))
+    told = dict(facts_of(audit))
     assert {name: told[name] for name in facts} == facts
     assert headline in repr(audit)
 
@@ -120,7 +121,7 @@ def test_the_smallest_sets_are_told() -> None:
         minimum=Minimum((0, 1), 2),
         completion=Minimum((0, 1, 3), 2),
     )
-    told = dict(audit_facts(audit))
+    told = dict(facts_of(audit))
     assert told["smallest sound set"] == "2 features, proven"
     assert told["smallest that holds it"] == "2 to 3 features"
     with pytest.raises(ValueError, match="lower bound"):
@@ -129,7 +130,7 @@ def test_the_smallest_sets_are_told() -> None:
 
 def test_summary_and_html() -> None:
     audit = milp_verix.audit(network(), images()[15], explained(), epsilon=EPSILON)
-    assert audit.summary().row_count == len(audit_facts(audit))
+    assert audit.summary().row_count == len(facts_of(audit))
     page = audit._repr_html_()
     assert page.count("<img") == 1
     assert "yes, proven" in page
@@ -174,7 +175,7 @@ def test_a_regression_is_drawn() -> None:
     audit = made(Answer.VIOLATED, (1,), (0, 1), prediction=(0.5,), changed=(-0.75,))
     label = audit.plot().axes[0].get_xlabel()
     assert label == "change of the counterexample (→ −0.75), in input units"
-    assert dict(audit_facts(audit))["prediction"] == "0.5"
+    assert dict(facts_of(audit))["prediction"] == "0.5"
 
 
 def test_an_image_shape_that_does_not_fit() -> None:
@@ -185,6 +186,6 @@ def test_an_image_shape_that_does_not_fit() -> None:
 def test_features_have_their_names() -> None:
     names = ("age", "hours", "a", "b", "c", "d")
     audit = replace(made(Answer.HOLDS, (0, 1), (1,)), feature_names=names)
-    assert dict(audit_facts(audit))["left out"] == "age"
+    assert dict(facts_of(audit))["left out"] == "age"
     labels = [label.get_text() for label in audit.plot().axes[0].get_yticklabels()]
     assert labels == list(names)

@@ -10,7 +10,6 @@ import pytest
 import milp_verix
 from milp_verix import Inputs, integer
 from milp_verix.views.words.any_result import facts_of
-from milp_verix.views.words.radius import sweep_facts
 from tests.support.handmade_results import made
 from tests.support.mixed_domains import mixed_case
 
@@ -63,7 +62,7 @@ def test_a_sweep_counts_features_with_room() -> None:
         )
     )
     sweep = milp_verix.EpsilonSweep(levels=levels, nested=True, seconds=1.0)
-    told = [text for name, text in sweep_facts(sweep) if name.startswith("ε")]
+    told = [text for name, text in facts_of(sweep) if name.startswith("ε")]
     assert "irrelevant: 1 feature;" in told[0]
     assert "irrelevant: 2 features, 1 of them in the explanation at every larger radius;" in told[1]
     assert "irrelevant: 1 feature; without room to change: 2;" in told[2]

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from milp_verix import Explanation
 from milp_verix.oracle.statistics import SearchEffort, Statistics
-from milp_verix.views.words.explanation import facts
+from milp_verix.views.words.any_result import facts_of
 from tests.support.handmade_results import made
 
 
@@ -25,7 +25,7 @@ def printed(explanation: Explanation, **options: Any) -> str:
 
 
 def line(explanation: Explanation, name: str) -> str:
-    (found,) = (text for label, text in facts(explanation) if label == name)
+    (found,) = (text for label, text in facts_of(explanation) if label == name)
     return found
 
 
@@ -91,7 +91,7 @@ def test_what_stopped_it_and_notes_are_told() -> None:
     explanation = case(statistics=statistics, notes=("one", "two"))
     assert line(explanation, "time") == "12 min 5 s, 60.0 s of it in checks; stopped: interrupted"
     assert line(explanation, "effort").startswith("1 check, 1 solve, 0 nodes")
-    assert [text for name, text in facts(explanation) if name == "note"] == ["one", "two"]
+    assert [text for name, text in facts_of(explanation) if name == "note"] == ["one", "two"]
 
 
 SEARCH = SearchEffort("tree", 2, 5, 30, 400, 6000, (("lower bound", 1.25), ("counterfactuals", 0)))
@@ -113,9 +113,9 @@ def test_a_minimum_tells_what_its_search_took() -> None:
 def test_pixels_are_listed_by_row_and_column() -> None:
     explanation = made((1, 1, 8, 8), explained=[1, 8, 63])
     assert line(explanation, "pixels") == "(row,column) from 0: (0,1), (1,0), (7,7)"
-    flat = facts(case(explained=[9], image_shape=(8, 8)))
+    flat = facts_of(case(explained=[9], image_shape=(8, 8)))
     assert ("pixels", "(row,column) from 0: (1,1)") in flat
-    assert ("features", "9") in facts(case(explained=[9]))
+    assert ("features", "9") in facts_of(case(explained=[9]))
 
 
 def test_names_are_listed_and_shown_in_html() -> None:
@@ -128,7 +128,7 @@ def test_names_are_listed_and_shown_in_html() -> None:
 def test_nothing_is_listed_where_nothing_matters() -> None:
     for told in (case(explained=()), case(explained=(), lower_bound=0)):
         assert line(told, "outcome") == "robust: no input in the ball changes the prediction"
-        assert not {"features", "minimal", "minimum"} & {name for name, _ in facts(told)}
+        assert not {"features", "minimal", "minimum"} & {name for name, _ in facts_of(told)}
 
 
 def test_summary_is_plain_where_there_is_no_terminal() -> None:

@@ -2,7 +2,7 @@
 
 from milp_verix.oracle.bound_tightening import BOUNDS
 from milp_verix.views.words.any_result import facts_of
-from milp_verix.views.words.explanation import DEEPER
+from milp_verix.views.words.facts import DEEPER
 from tests.support.handmade_results import made
 
 

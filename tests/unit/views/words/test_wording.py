@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation
-from milp_verix.views.words.explanation import facts
-from milp_verix.views.words.wording import outcome_text
+from milp_verix.views.words.any_result import facts_of
+from milp_verix.views.words.explanation_words import outcome_text
 from tests.support.handmade_results import made
 
 COSTS = tuple(np.linspace(0.5, 2.0, 16).tolist())
@@ -54,15 +54,15 @@ def test_the_outcome_is_the_same_everywhere(given: dict[str, Any], outcome: str)
     explanation = case(**given)
     assert outcome_text(explanation) == outcome
     assert outcome in repr(explanation)
-    assert ("outcome", outcome) in facts(explanation)
+    assert ("outcome", outcome) in facts_of(explanation)
     assert f">{outcome}<" in explanation._repr_html_()
-    assert ("locally" in repr(facts(explanation))) == outcome.startswith("locally")
+    assert ("locally" in repr(facts_of(explanation))) == outcome.startswith("locally")
 
 
 def test_what_is_asked_for_narrows_the_claim() -> None:
-    told = dict(facts(case(lower_bound=5, must=(0,))))
+    told = dict(facts_of(case(lower_bound=5, must=(0,))))
     assert told["minimum"] == "yes, proven: no explanation with 1 given feature has fewer features"
-    told = dict(facts(case(lower_bound=3, must_not=(7, 8))))
+    told = dict(facts_of(case(lower_bound=3, must_not=(7, 8))))
     assert told["minimum"] == (
         "not proven: none without 2 given features has fewer than 3 features"
     )
@@ -70,11 +70,11 @@ def test_what_is_asked_for_narrows_the_claim() -> None:
 
 def test_a_proven_minimum_needs_no_counterfactual_to_be_minimal() -> None:
     explanation = case(undecided={9: "time limit"}, lower_bound=6)
-    told = dict(facts(explanation))
+    told = dict(facts_of(explanation))
     assert "minimal" not in told
     assert told["undecided"] == "1 feature: time limit"
     # but what was asked to be in it, or costs nothing, may be left out
     asked = replace(explanation, must=(9,))
-    assert dict(facts(asked))["minimal"].startswith("no: a feature that is undecided")
+    assert dict(facts_of(asked))["minimal"].startswith("no: a feature that is undecided")
     free = replace(explanation, costs=(1.0,) * 9 + (0.0,) * 7, lower_bound=5)
-    assert dict(facts(free))["minimal"].startswith("no: a feature that is undecided")
+    assert dict(facts_of(free))["minimal"].startswith("no: a feature that is undecided")

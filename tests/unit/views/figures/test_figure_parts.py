@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
-from milp_verix.views.figures.parts.described_rows import chosen
-from milp_verix.views.figures.parts.image_view import (
+from milp_verix.views.figures.feature_status import Status, chosen
+from milp_verix.views.figures.image_view import (
     ImageView,
     image_view,
     outline,
@@ -16,7 +16,6 @@ from milp_verix.views.figures.parts.image_view import (
     sensitivity_map,
     status_masks,
 )
-from milp_verix.views.figures.parts.style import Status
 from milp_verix.views.figures.tabular_plot import changes, rows
 from tests.support.handmade_results import made
 

@@ -1,4 +1,4 @@
-"""The page of a comparison, from the JSON or the CSV file that ``compare`` writes."""
+"""The pages of a comparison, from its file, and of a study of solvers."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -6,17 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.comparison_files import COLUMNS, CSV_COLUMNS, told
-from milp_verix.views.figures.parts.style import typeset
-from milp_verix.views.pages.rendering import PageTable, rendered
-from milp_verix.views.words.comparison import narrowed
+from milp_verix.results.records.solver_study import SolverTimes
+from milp_verix.views.figures.plot import plot_solver_study
+from milp_verix.views.figures.style import typeset
+from milp_verix.views.pages.rendering import PageTable, drawn, rendered
+from milp_verix.views.words.text_tables import STUDY_HEADS, TEXTS, meaning, narrowed, study_rows
 from milp_verix.views.words.wording import norm_text
 
 _TEXTS = 3
-_MOST = 100
+_MOST_DIFFERENCES, _MOST_CHECKS = 100, 2000
+_DAMAGED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,42 +57,36 @@ def from_csv(path: Path) -> StoredComparison:
 def comparison_page(found: StoredComparison) -> str:
     """Return the report of a comparison as HTML; ``InputError`` where parts of it are missing."""
     try:
-        return _page(found)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        return _comparison(found.name, found.runs, found.data)
+    except _DAMAGED as error:
         raise InputError(
             f"{found.name} is not a comparison that compare wrote: {error!r}"
         ) from error
 
 
-def _page(found: StoredComparison) -> str:
-    data, runs = found.data, found.runs
+def _comparison(name: str, runs: Sequence[Mapping[str, Any]], data: Mapping[str, Any]) -> str:
     lead = f"{counted(len(runs), 'pair')} of solver and formulation, one question"
+    sections = [("runs", "Runs"), ("times", "Seconds"), ("grounds", "What the answers rest on")]
     if data:
         conflicts = data.get("conflicts", ())
         contradictions = counted(len(data["disagreements"]) + len(conflicts), "contradiction")
         none = "no two definite answers contradict each other"
         lead += f": {none if data['agree'] else contradictions}"
-    sections = {
-        "question": "What was asked",
-        "runs": "Runs",
-        "times": "Seconds",
-        "differences": "Agreement",
-        "grounds": "What the answers rest on",
-    }
-    heads = [name.replace("_", " ") for name in COLUMNS]
-    lines = [[_cell(run.get(name)) for name in COLUMNS] for run in runs]
+        sections.insert(0, ("question", "What was asked"))
+        sections.insert(3, ("differences", "Agreement"))
+    heads = [column.replace("_", " ") for column in COLUMNS]
+    lines = [[_cell(run.get(column)) for column in COLUMNS] for run in runs]
+    seconds = [float(run["seconds"]) for run in runs]
+    longest = max(seconds, default=0.0) or 1.0
+    times = [(_pair(run), s, s / longest) for run, s in zip(runs, seconds, strict=True)]
     return rendered(
         "comparison.html",
-        title=f"Comparison {found.name}",
+        title=f"Comparison {name}",
         lead=f"{lead}.",
-        sections=[
-            (name, heading)
-            for name, heading in sections.items()
-            if data or name not in ("question", "differences")
-        ],
+        sections=sections,
         question=_question(data) if data else (),
         runs=PageTable("A line for each run", heads, lines, _TEXTS, "sortable"),
-        times=_times(runs),
+        times=times,
         remarks=_remarks(data) if data else (),
         differences=_differences(data) if data else None,
         tolerances=Tolerances(),
@@ -120,13 +119,6 @@ def _cell(value: Any) -> str:
         return told
 
 
-def _times(runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, float]]:
-    """Return the pair, the seconds and the share of the longest seconds of each run."""
-    seconds = [float(run["seconds"]) for run in runs]
-    longest = max(seconds, default=0.0) or 1.0
-    return [(_pair(run), spent, spent / longest) for run, spent in zip(runs, seconds, strict=True)]
-
-
 def _remarks(data: Mapping[str, Any]) -> list[str]:
     """Return the contradictions, the pairs left out, and the notes of the runs."""
     parts = []
@@ -154,12 +146,65 @@ def _differences(data: Mapping[str, Any]) -> PageTable:
     count = min(map(len, answers), default=0)
     differ = [place for place in range(count) if len({str(run[place]) for run in answers}) > 1]
     what = "feature" if data["checks"] is None else "check"
+    most = _MOST_DIFFERENCES
     name = f"Answers that differ: {counted(len(differ), what)}"
-    name += f", the first {_MOST}" if len(differ) > _MOST else ""
+    name += f", the first {most}" if len(differ) > most else ""
     heads = [what, *(_pair(run) for run in data["runs"])]
-    lines = [[str(place), *(str(run[place]) for run in answers)] for place in differ[:_MOST]]
+    lines = [[str(place), *(str(run[place]) for run in answers)] for place in differ[:most]]
     return PageTable(name, heads, lines, texts=len(heads))
 
 
 def _pair(pair: Mapping[str, Any]) -> str:
     return f"{pair['solver']}, {pair['formulation']}"
+
+
+def solver_study_page(
+    name: str, times: SolverTimes, facts: Sequence[tuple[str, str]], remarks: Sequence[str]
+) -> str:
+    """Return the report of the study ``name`` as HTML.
+
+    ``facts`` are what was asked, ``remarks`` what a reader has to know: contradictions, pairs left
+    out.
+    """
+    told, figure = f"{counted(len(times.pairs), 'pair')} of solver and formulation", None
+    if np.isfinite(times.seconds).any():
+        best = times.summary()[0]
+        alt = f"performance profiles of {told}; {best.pair} answered the most, {best.solved}"
+        figure = drawn(plot_solver_study(times), alt).drawing
+    pairs = "A line for each pair"
+    return rendered(
+        "solver_study.html",
+        title=f"Study of solvers {name}",
+        lead=f"{told} on {counted(len(times.instances), 'check')}.",
+        sections=[
+            ("question", "What was asked"),
+            ("summary", "Summary"),
+            ("profiles", "Profiles"),
+            ("checks", "Each check"),
+            ("remarks", "Remarks"),
+            ("grounds", "What the answers rest on"),
+        ],
+        question=facts,
+        meaning=meaning(times),
+        summary=PageTable(pairs, STUDY_HEADS, study_rows(times), TEXTS, "sortable"),
+        picture=figure,
+        checks=_checks(times),
+        remarks=remarks or ["No two definite answers contradict each other."],
+        tolerances=Tolerances(),
+    )
+
+
+def _checks(times: SolverTimes) -> PageTable:
+    """Return the seconds of each check; ``>`` marks a run that ended without an answer."""
+
+    def cell(seconds: float, asked: bool) -> str:
+        if np.isfinite(seconds):
+            return f"{seconds:.3f}"
+        return f"> {times.limit:g}" if asked else "–"
+
+    count, most = len(times.instances), _MOST_CHECKS
+    caption = "Seconds of each check by each pair; > limit: no answer; –: not asked"
+    caption += f"; the first {most} of {count}" if count > most else ""
+    columns = zip(times.instances[:most], times.seconds.T, times.asked.T, strict=False)
+    lines = [[one, *map(cell, seconds, asked)] for one, seconds, asked in columns]
+    return PageTable(caption, ["check", *map(str, times.pairs)], lines, 1, "sortable")

@@ -6,37 +6,30 @@ from math import floor
 from milp_verix.base.number_text import counted, down, percent, up
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share
-from milp_verix.results.records.explanation import Explanation
 from milp_verix.results.records.radius import RadiusBracket, RobustnessRadii
 from milp_verix.results.records.sweep import EpsilonSweep
-from milp_verix.views.words.explanation import (
-    effort_facts,
-    question_facts,
-    still_facts,
-    to_try,
-    words_facts,
-)
-from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
+from milp_verix.views.words.explanation_words import outcome_text
+from milp_verix.views.words.facts import Facts, axes_facts, change_facts, still_facts, to_try
+from milp_verix.views.words.labels import SHOWN, labels_of
 from milp_verix.views.words.sentences import (
     bounds_told,
     change_told,
     claim_text,
-    compared,
-    decided,
     held_told,
     limit_parts,
     room_parts,
     rules_told,
-    stays_text,
 )
 from milp_verix.views.words.wording import (
+    compared,
+    decided,
     kept_text,
     norm_told,
-    outcome_text,
     own_radii,
     predicted_text,
     radius_text,
     seconds_text,
+    stays_text,
     tally,
 )
 
@@ -45,15 +38,12 @@ _TOLD = 3
 
 
 def sweep_headline(sweep: EpsilonSweep) -> str:
-    """Return the result in a line: ``"Prediction 7, explained at 3 radii: 618, 253, 123 of 784"``.
-
-    The sizes are those of the explanations, from the largest radius to the smallest.
-    """
-    first = sweep.levels[0]
+    """Return the result in a line: ``"Prediction 7, explained at 2 radii: 618, 253 of 784"``."""
+    first, count = sweep.levels[0], len(sweep.levels)
     sizes = ", ".join(map(str, sweep.sizes))
-    radii = "1 radius" if len(sweep.levels) == 1 else f"{len(sweep.levels)} radii"
-    count = counted(len(first.groups), "feature")
-    return f"{predicted_text(first)}, explained at {radii}: " + (f"{sizes} of {count}")
+    radii = "1 radius" if count == 1 else f"{count} radii"
+    features = counted(len(first.groups), "feature")
+    return f"{predicted_text(first)}, explained at {radii}: {sizes} of {features}"
 
 
 def sweep_outcome(sweep: EpsilonSweep) -> str:
@@ -63,13 +53,57 @@ def sweep_outcome(sweep: EpsilonSweep) -> str:
     return f"features undecided: {', '.join(str(len(level.unknown)) for level in sweep.levels)}"
 
 
+def sweep_sentence(sweep: EpsilonSweep) -> str:
+    """Return the sizes of the explanations in words, from the largest radius to the smallest."""
+    first = sweep.levels[0]
+    count = counted(len(first.groups), "feature")
+    kept = f"{decided(first)}{compared(first)}"
+    sizes = [
+        # radii of features' own are told with the values they are around
+        f"{level.size}, {', '.join(room_parts(level, range(len(level.groups)), False))}"
+        if own_radii(level)
+        else f"{level.size} at {radius_text(level)}{norm_told(level)}"
+        for level in sweep.levels
+    ]
+    told = [f"Of {count}, so many are enough to keep {kept}: {'; '.join(sizes)}."]
+    if sweep.minimal:
+        told.append("None of them can be left out.")
+    elif unknown := [len(level.unknown) for level in sweep.levels if level.unknown]:
+        told.append(f"At some radii up to {counted(max(unknown), 'feature')} may not be needed.")
+    if not any(map(own_radii, sweep.levels)):  # else each level tells what stays as it is
+        told += [f"This holds {part}." for part in limit_parts(first, first.still)]
+    return " ".join([*told, *bounds_told(first)])
+
+
+def sweep_facts(sweep: EpsilonSweep) -> Facts:
+    """Return the facts about ``sweep`` that others have not."""
+    told = []
+    for number, level in enumerate(sweep.levels):
+        size = f"{level.size} of {counted(len(level.groups), 'feature')}, {outcome_text(level)}"
+        checks = counted(level.statistics.checks, "check")
+        effort = f"{seconds_text(level.statistics.seconds)}, {checks}"
+        told.append((radius_text(level, short=True), f"{size}; {_freed(sweep, number)}; {effort}"))
+    nested = "yes: features irrelevant at a radius are irrelevant at every smaller one"
+    told.append(("nested", nested if sweep.nested else "no: each radius is explained alone"))
+    stopped = f"; stopped: {sweep.stopped}" if sweep.stopped else ""
+    told.append(("time", seconds_text(sweep.seconds) + stopped))
+    return [*told, *(("note", note) for note in sweep.levels[0].notes)]
+
+
+def _freed(sweep: EpsilonSweep, number: int) -> str:
+    """Return how many features are irrelevant at a level, were not before, or have no room."""
+    free, later = sweep.freed()[number], sweep.added()[number]
+    told = f"irrelevant: {counted(free, 'feature')}"
+    if number and later:
+        told += f", {later} of them in the explanation at every larger radius"
+    still = len(sweep.levels[number].irrelevant) - free
+    return f"{told}; without room to change: {still}" if still else told
+
+
 def bracket_text(found: RobustnessRadii, bracket: RadiusBracket) -> str:
     """Return ``"0.0228 to 0.02303"``, ``"irrelevant up to 1"`` or ``"at least 0.5"``.
 
-    Features without room to change are not irrelevant: ``"stays as it is"``.
-
-    The radius of one described feature is told in its unit, ``"by 11 years, not by 12 years"``; of
-    several as :func:`unit_of` says.
+    Of one described feature in its unit, ``"by 11 years, not by 12"``.
     """
     if {*bracket.features} <= {*found.still}:
         return "stays as it is" if len(bracket.features) == 1 else "stay as they are"
@@ -162,60 +196,25 @@ def radii_outcome(found: RobustnessRadii) -> str:
     return f"proven within {percent(found.tolerance)} %"
 
 
-def sweep_sentence(sweep: EpsilonSweep) -> str:
-    """Return the sizes of the explanations in words, from the largest radius to the smallest."""
-    first = sweep.levels[0]
-    count = counted(len(first.groups), "feature")
-    kept = f"{decided(first)}{compared(first)}"
-    sizes = [_level_told(level) for level in sweep.levels]
-    told = [f"Of {count}, so many are enough to keep {kept}: {'; '.join(sizes)}."]
-    if sweep.minimal:
-        told.append("None of them can be left out.")
-    elif unknown := [len(level.unknown) for level in sweep.levels if level.unknown]:
-        told.append(f"At some radii up to {counted(max(unknown), 'feature')} may not be needed.")
-    if not any(map(own_radii, sweep.levels)):  # else each level tells what stays as it is
-        told += [f"This holds {part}." for part in limit_parts(first, first.still)]
-    return " ".join([*told, *bounds_told(first)])
-
-
-def _level_told(level: Explanation) -> str:
-    """Return ``"2 at ε = 0.1"``, and radii of features' own with the values they are around."""
-    if own_radii(level):
-        return f"{level.size}, {', '.join(room_parts(level, range(len(level.groups)), False))}"
-    return f"{level.size} at {radius_text(level)}{norm_told(level)}"
-
-
 def radii_sentence(found: RobustnessRadii) -> str:
     """Return how far features may move in words, and what a farther change does."""
     if found.each:
         return " ".join([*_alone(found), *bounds_told(found)])
-    return " ".join([*_bracket_told(found, found.bracket), *rules_told(found)])
-
-
-def _bracket_told(found: RobustnessRadii, bracket: RadiusBracket) -> list[str]:
+    bracket, told = found.bracket, [f"No radius is proven at which {stays_text(found)}."]
     others = len(bracket.features) < len(found.groups)
-    told = []
     if bracket.lower > 0 or bracket.irrelevant:
-        parts = [stays_text(found), *_reach_told(found, bracket, others=others)]
-        if others:
-            parts.append("as long as the other features keep their values")
-        told.append(claim_text(parts))
-    else:
-        told.append(f"No radius is proven at which {stays_text(found)}.")
+        radii = None
+        if found.inputs is not None and found.scale is not None:
+            radii = tuple(bracket.lower * scale for scale in found.scale)
+        near = replace(found, epsilon=bracket.lower if radii is None else max(radii), radii=radii)
+        parts = [stays_text(found), *room_parts(near, bracket.features, others)]
+        parts += ["as long as the other features keep their values"] if others else []
+        told = [claim_text(parts)]
     if bracket.counterfactual is not None:
         told.append(change_told(found, bracket.counterfactual))
     elif not bracket.irrelevant:
         told.append(f"Larger radii are open: {bracket.unknown_reason}.")
-    return told
-
-
-def _reach_told(found: RobustnessRadii, bracket: RadiusBracket, *, others: bool) -> list[str]:
-    """Return how far the features of a bracket may move, rounded down, as parts of a sentence."""
-    radii = None
-    if found.inputs is not None and found.scale is not None:
-        radii = tuple(bracket.lower * scale for scale in found.scale)
-    near = replace(found, epsilon=bracket.lower if radii is None else max(radii), radii=radii)
-    return room_parts(near, bracket.features, others)
+    return " ".join([*told, *rules_told(found)])
 
 
 def _alone(found: RobustnessRadii) -> list[str]:
@@ -257,50 +256,16 @@ def _proven_told(found: RobustnessRadii, bracket: RadiusBracket) -> str:
     return f"{down(lower)}{unit}" if lower and not feature.unordered else ""
 
 
-def sweep_facts(sweep: EpsilonSweep) -> list[tuple[str, str]]:
-    """Return the facts about ``sweep``, as pairs of a name and a text."""
-    first = sweep.levels[0]
-    in_words = [("in words", sweep_sentence(sweep))] if first.inputs is not None else []
-    told = in_words + question_facts(first)
-    for number_, level in enumerate(sweep.levels):
-        checks = counted(level.statistics.checks, "check")
-        told.append(
-            (
-                radius_text(level, short=True),
-                f"{level.size} of {counted(len(level.groups), 'feature')}, {outcome_text(level)}; "
-                f"{_freed(sweep, number_)}; "
-                f"{seconds_text(level.statistics.seconds)}, {checks}",
-            )
-        )
-    nested = "yes: features irrelevant at a radius are irrelevant at every smaller one"
-    told.append(("nested", nested if sweep.nested else "no: each radius is explained alone"))
-    stopped = f"; stopped: {sweep.stopped}" if sweep.stopped else ""
-    told.append(("time", seconds_text(sweep.seconds) + stopped))
-    return told + [("note", note) for note in first.notes]
-
-
-def _freed(sweep: EpsilonSweep, number: int) -> str:
-    """Return how many features are irrelevant at a level, were not before, or have no room."""
-    free, later = sweep.freed()[number], sweep.added()[number]
-    told = f"irrelevant: {counted(free, 'feature')}"
-    if number and later:
-        told += f", {later} of them in the explanation at every larger radius"
-    still = len(sweep.levels[number].irrelevant) - free
-    return f"{told}; without room to change: {still}" if still else told
-
-
-def radii_facts(found: RobustnessRadii) -> list[tuple[str, str]]:
-    """Return the facts about ``found``, as pairs of a name and a text."""
-    told = words_facts(found, radii_sentence) + question_facts(found)
-    told += _each(found) if found.each else _together(found, found.bracket)
+def radii_facts(found: RobustnessRadii) -> Facts:
+    """Return the facts about ``found`` that others have not."""
+    told = _each(found) if found.each else _together(found, found.bracket)
     open_ = [b.unknown_reason for b in found.brackets if b.unknown_reason is not None]
     if open_:
         told.append(("wider than asked", f"{counted(len(open_), 'bracket')}: {tally(open_)}"))
-        told += to_try(found, open_)
-    return told + effort_facts(found)
+    return told + to_try(open_)
 
 
-def _together(found: RobustnessRadii, bracket: RadiusBracket) -> list[tuple[str, str]]:
+def _together(found: RobustnessRadii, bracket: RadiusBracket) -> Facts:
     count = len(found.groups)
     chosen = f"{len(bracket.features)} of {counted(count, 'feature')}"
     if len(bracket.features) < count:
@@ -312,15 +277,15 @@ def _together(found: RobustnessRadii, bracket: RadiusBracket) -> list[tuple[str,
     if bracket.counterfactual is not None and bracket.upper is not None:
         far = f"{up(factor * bracket.upper, 6)}{unit}"
         told.append(("counterfactual", f"at the distance {far}"))
-        told += [("change", text) for text in change_texts(found, bracket.counterfactual)]
+        told += change_facts(found, bracket.counterfactual)
     return told
 
 
-def _each(found: RobustnessRadii) -> list[tuple[str, str]]:
+def _each(found: RobustnessRadii) -> Facts:
     """Return the features irrelevant at all radii, and the others, the smallest radius first."""
     labels = labels_of(found)
     never = sorted({*found.irrelevant} - {*found.still})
-    told = [(labels.unit, f"listed as {labels.axes} from 0")] if labels.axes else []
+    told = axes_facts(found)
     count = f"{len(never)} of {counted(len(found.groups), 'feature')}"
     told.append(("irrelevant", f"{count}, within {radius_text(found)}{norm_told(found)}"))
     if never:

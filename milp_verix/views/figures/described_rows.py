@@ -1,76 +1,18 @@
-"""The rows of a picture of a described input: a feature, its range, its value, and another value.
+"""The rows of a picture of a described input, each with a track of its own; lines of a message."""
 
-Each feature has a track of its own from 0 to 1, so features of different units stand side by side.
-
-Parts that figures with a row of bars for each feature share.
-
-A text with marked words, in lines of letters of one width.
-
-The status of a feature in an audit, with its colour.
-
-Choice of counterfactuals to show: a few, of as many predictions as possible.
-"""
-
-from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import exact, nearest
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import radii_of_coordinates
-from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.views.figures.parts.sheet import MARGIN, Sheet
-from milp_verix.views.figures.parts.style import INK, Coloured, Status, legend, typeset
+from milp_verix.views.figures.feature_status import Status
+from milp_verix.views.figures.style import INK, MARGIN, Sheet, typeset
 from milp_verix.views.words.wording import shortened
 from verix_encodings.arrays import FloatArray
-
-PROVEN, OPEN = "#31688e", "#fdae61"
-"""The colours of the two parts of a bracket."""
-
-INCHES_PER_CHARACTER = 0.068
-LONGEST_NAME = 32
-
-
-def short_names(names: Sequence[str], most: int = LONGEST_NAME) -> list[str]:
-    """Return names as the labels of rows, none longer than ``most`` characters."""
-    return [typeset(shortened(name, most)) for name in names]
-
-
-def width_of(texts: Sequence[str]) -> float:
-    """Return the inches that the longest of ``texts`` takes."""
-    return max(map(len, texts), default=0) * INCHES_PER_CHARACTER
-
-
-def right_of(names: Sequence[str], gap: float = 0.2) -> float:
-    """Return the left edge of the bars behind ``names``, in inches."""
-    return MARGIN + width_of(names) + gap
-
-
-def told_beside(axes: Axes, texts: Sequence[str]) -> None:
-    """Write a text to the right of each row."""
-    for row, text in enumerate(texts):
-        axes.text(
-            1.0,
-            row,
-            f"  {typeset(text)}",
-            transform=axes.get_yaxis_transform(),
-            va="center",
-            fontsize=8.5,
-            color=INK,
-            parse_math=False,
-        )
-
-
-def key_above(axes: Axes, height: float, keys: Mapping[str, str], columns: int = 3) -> None:
-    """Put a legend above bars that are ``height`` inches high."""
-    corner = (0.0, 1 + 0.07 / height)
-    legend(axes, keys, loc="lower left", bbox_to_anchor=corner, ncols=columns)
-
 
 LINE = 0.21
 _SIZE = 10.0
@@ -221,69 +163,3 @@ def _end(kind: Feature, value: float) -> str:
     """Return an end of the domain, or rounded that of the ball where the domain has none."""
     written = exact if value in (kind.lower, kind.upper) else nearest
     return typeset(written(value))
-
-
-class AuditStatus(Coloured):
-    """Status of a feature in an audit."""
-
-    KEPT = "in the set", "#12a05c"
-    REMOVABLE = "can be left out", "#56b4e9"
-    ADDED = "missing", "#9b4dca"
-    UNDECIDED = "undecided", "#f59b00"
-    OUTSIDE = "not in the set", "#b4b4b4"
-    STILL = Status.STILL.value, Status.STILL.colour
-
-
-def audit_statuses(audit: Audit) -> tuple[AuditStatus, ...]:
-    """Return the status of each feature.
-
-    Outside of a set that is not sound, features are missing or undecided only if the audit found a
-    sound set around it.
-    """
-    found = [AuditStatus.OUTSIDE] * len(audit.groups)
-    for feature in audit.explanation:
-        found[feature] = AuditStatus.KEPT
-    for feature in audit.removable:
-        found[feature] = AuditStatus.REMOVABLE
-    for feature in {*audit.still} - {*audit.sound_set}:
-        found[feature] = AuditStatus.STILL
-    if audit.completed or audit.sound:
-        for feature in audit.added:
-            found[feature] = AuditStatus.ADDED
-        for feature in audit.unknown:
-            found[feature] = AuditStatus.UNDECIDED
-    return tuple(found)
-
-
-def chosen(
-    explanation: Explanation, limit: int, among: Collection[int] | None = None
-) -> tuple[int, ...]:
-    """Return at most ``limit`` features whose counterfactuals to show, by class, then ascending.
-
-    Every predicted class gets one before any gets a second, the most frequent first; within a
-    class, and for a regression, they are spread evenly. ``among`` restricts the features.
-    """
-    by_class: dict[int, list[int]] = {}
-    for feature, counterfactual in sorted(explanation.counterfactuals.items()):
-        if among is None or feature in among:
-            prediction = counterfactual.prediction
-            # the values of a regression are all different, so that they tell nothing apart
-            label = prediction if isinstance(prediction, int) else 0
-            by_class.setdefault(label, []).append(feature)
-    most_frequent_first = sorted(by_class, key=lambda label: (-len(by_class[label]), label))
-    turns = sorted(
-        (turn, place, label)
-        for place, label in enumerate(most_frequent_first)
-        for turn in range(len(by_class[label]))
-    )
-    taken = [label for _, _, label in turns[:limit]]
-    return tuple(
-        feature
-        for label in sorted(by_class)
-        for feature in _spread(by_class[label], taken.count(label))
-    )
-
-
-def _spread(features: list[int], count: int) -> list[int]:
-    # the middle of each of `count` equal parts
-    return [features[(2 * part + 1) * len(features) // (2 * count)] for part in range(count)]

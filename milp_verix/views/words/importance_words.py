@@ -3,20 +3,13 @@
 from milp_verix.base.number_text import counted, down, nearest, up
 from milp_verix.results.records.importance import Importance
 from milp_verix.results.records.relevance import Relevance
-from milp_verix.views.words.explanation import about_facts, effort_facts, to_try, words_facts
+from milp_verix.views.words import sentences, wording
+from milp_verix.views.words.facts import Facts, axes_facts, change_facts, to_try
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
-from milp_verix.views.words.sentences import (
-    becomes_told,
-    between_told,
-    change_told,
-    changes_listed,
+from milp_verix.views.words.sentences import held_told, scope_sentences
+from milp_verix.views.words.wording import (
     compared,
     decided,
-    held_told,
-    scope_sentences,
-    stays_text,
-)
-from milp_verix.views.words.wording import (
     joined,
     kept_text,
     listed_texts,
@@ -38,8 +31,7 @@ _MEANING = {
     "its features",
     "responsibility": "1 / k, if its smallest minimal explanation has k features",
 }
-_DIGITS = 3
-_TOLD = 5
+_DIGITS, _TOLD = 3, 5
 """So many features are told in a sentence with their importance."""
 
 
@@ -98,29 +90,20 @@ def _misordered(found: Importance) -> list[str]:
     """Return a sentence on the scores by another tool, if there are any."""
     if found.beside is None:
         return []
-    pairs, labels = found.misordered, labels_of(found)
-    told = (
-        f"The given scores order {counted(len(pairs), 'pair') if pairs else 'no pair'} of features"
-    )
-    told += f" otherwise than proven of the {NAMES[found.index]} for {decided(found)}"
+    pairs, labels, lower, upper = found.misordered, labels_of(found), found.lower, found.upper
+    told = f"{counted(len(pairs), 'pair') if pairs else 'no pair'} of features otherwise than"
+    told = f"The given scores order {told} proven of the {NAMES[found.index]} for {decided(found)}"
     if not pairs:
         return [f"{told}{compared(found)}."]
-    lower, upper = found.lower, found.upper
     first, second = max(pairs, key=lambda pair: lower[pair[1]] - upper[pair[0]])
     such = "" if len(pairs) == 1 else "such as "
     return [f"{told}{compared(found)}: {such}{labels[first]} before {labels[second]}."]
 
 
-def importance_facts(found: Importance) -> list[tuple[str, str]]:
-    """Return the facts about ``found``, as pairs of a name and a text."""
+def importance_facts(found: Importance) -> Facts:
+    """Return the facts about ``found`` that others have not."""
     labels, ranking, upper = labels_of(found), found.ranking, found.upper
-    told = [
-        ("in words", importance_sentence(found)),
-        *about_facts(found),
-        ("index", f"{NAMES[found.index]}: {_MEANING[found.index]}"),
-    ]
-    if labels.axes:
-        told.append((labels.unit, f"listed as {labels.axes} from 0"))
+    told = [("index", f"{NAMES[found.index]}: {_MEANING[found.index]}"), *axes_facts(found)]
     shown = [feature for feature in ranking if upper[feature]][:SHOWN]
     told += [(labels.short(feature), _row(found, feature)) for feature in shown]
     if len(ranking) > len(shown):
@@ -135,8 +118,8 @@ def importance_facts(found: Importance) -> list[tuple[str, str]]:
     told.append(("known", f"sufficient for the prediction: {kept}; able to change it: {changed}"))
     told.append(("exact", "yes, proven" if found.exact else f"no: {found.unknown_reason}"))
     if not found.exact:
-        told += to_try(found, [found.statistics.stopped, found.unknown_reason])
-    return told + effort_facts(found)
+        told += to_try([found.statistics.stopped, found.unknown_reason])
+    return told
 
 
 def _row(found: Importance, feature: int) -> str:
@@ -186,19 +169,19 @@ def _part(found: Relevance) -> str:
             return f"It is open if {where}: {found.unknown_reason}."
         return f"{where}, {names} {play} no part: no minimal explanation contains {them}."
     if found.necessary:
-        return change_told(found, point, " alone")
-    decide = f"{'decide' if several else 'decides'}{between_told(found)}"
+        return sentences.change_told(found, point, " alone")
+    decide = f"{'decide' if several else 'decides'}{wording.between_told(found)}"
     told = f"Together with other changes, {names} {decide}. "
     if found.unchanged is None or found.inputs is None:
-        return told + change_told(found, point)
+        return told + sentences.change_told(found, point)
     protected = {found.inputs.names[feature] for feature in found.features}
     names_changed = found.inputs.changes(found.input, point.input)
     pairs = [*zip(names_changed, change_texts(found, point), strict=True)]
     others, own = (
         [text for name, text in pairs if (name in protected) is kind] for kind in (False, True)
     )
-    with_others = f"With {changes_listed(others)}, {stays_text(found)}."
-    return f"{told}{with_others} With {joined(own)} as well, {becomes_told(found, point)}."
+    with_others = f"With {sentences.changes_listed(others)}, {wording.stays_text(found)}."
+    return f"{told}{with_others} With {joined(own)} as well, {wording.becomes_told(found, point)}."
 
 
 def relevance_outcome(found: Relevance) -> str:
@@ -209,23 +192,21 @@ def relevance_outcome(found: Relevance) -> str:
     return f"{missing}: {found.unknown_reason}"
 
 
-def relevance_facts(found: Relevance) -> list[tuple[str, str]]:
-    """Return the facts about ``found``."""
+def relevance_facts(found: Relevance) -> Facts:
+    """Return the facts about ``found`` that others have not."""
     labels = labels_of(found)
     role = _PARTS[found.role] if _moving(found) else held_told(found, found.features)
     told = [
-        *words_facts(found, relevance_sentence),
-        *about_facts(found),
         ("protected", ", ".join(labels.short(feature) for feature in found.features)),
         ("part", f"{role}; {relevance_outcome(found)}"),
     ]
     if not found.settled:
-        told += to_try(found, [found.statistics.stopped, found.unknown_reason])
+        told += to_try([found.statistics.stopped, found.unknown_reason])
     if found.free:
         free = labels.listed(found.free)
         told.append(("others that may change", f"{free}: proven that {kept_text(found)}"))
     if found.counterfactual is not None:
-        told += [("change", text) for text in change_texts(found, found.counterfactual)]
+        told += change_facts(found, found.counterfactual)
         after = named_prediction(found, found.counterfactual.prediction)
         told.append(("counterfactual", f"{after}, run by the model itself"))
-    return told + effort_facts(found)
+    return told

@@ -1,7 +1,4 @@
-"""Ranges in words: a sentence, and facts for tables.
-
-An end is told so that what is said is proven; see :mod:`milp_verix.base.number_text`.
-"""
+"""Ranges in words: an end is told so that what is said is proven."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,23 +7,15 @@ from math import inf
 from milp_verix.base.number_text import counted, exact, percent_of, range_end
 from milp_verix.inputs.features import Feature
 from milp_verix.results.records.ranges import FeatureRange, Ranges
-from milp_verix.views.words.explanation import about_facts, effort_facts, words_facts
+from milp_verix.views.words import wording
+from milp_verix.views.words.facts import Facts
 from milp_verix.views.words.labels import SHOWN, FeatureLabels, labels_of
 from milp_verix.views.words.sentences import (
     bounds_told,
     claim_text,
-    compared,
     kept_parts,
     room_parts,
     rules_told,
-    stays_text,
-)
-from milp_verix.views.words.wording import (
-    joined,
-    named_prediction,
-    one_radius,
-    predicted_text,
-    tally,
 )
 
 _WORDS = 6
@@ -37,7 +26,7 @@ _LISTED = 24
 def ranges_headline(found: Ranges) -> str:
     """Return the result in a line: ``"Decision “no”, ranges of 4 of 13 features"``."""
     size, count = len(found.explanation), counted(len(found.groups), "feature")
-    return f"{predicted_text(found)}, ranges of {size} of {count}"
+    return f"{wording.predicted_text(found)}, ranges of {size} of {count}"
 
 
 def ranges_outcome(found: Ranges) -> str:
@@ -52,14 +41,13 @@ def ranges_outcome(found: Ranges) -> str:
         for beyond in one.beyond
         if beyond.unknown_reason is not None
     ]
-    return f"proven; {counted(len(reasons), 'step')} beyond them open: {tally(reasons)}"
+    return f"proven; {counted(len(reasons), 'step')} beyond them open: {wording.tally(reasons)}"
 
 
 def ranges_sentence(found: Ranges) -> str:
     """Return the claim, and the share of the rows that it covers.
 
-    Such as ``"As long as age is between 31 and 47 years, the decision “no” stays, whatever the
-    other 12 features are. 4.2 % of the 45222 rows are such: all get “no”."``
+    ``"As long as age is between 31 and 47 years, the decision “no” stays."``
     """
     if found.unknown_reason is not None:
         return f"No ranges are proven to keep the prediction: {found.unknown_reason}."
@@ -70,7 +58,7 @@ def ranges_sentence(found: Ranges) -> str:
 def _claim(found: Ranges, *, values: bool = False) -> str:
     """Return the claim, with the ``values`` of features that stay as they are."""
     kept, near = {*found.explanation}, found
-    if found.radii is not None and not one_radius(found):  # rules may tie others to ranges
+    if found.radii is not None and not wording.one_radius(found):  # rules may tie others to ranges
         reach = (inf if f in kept else radius for f, radius in enumerate(found.radii))
         near = replace(found, radii=tuple(reach))
     free = tuple(f for f in range(len(found.groups)) if f not in kept)
@@ -78,32 +66,28 @@ def _claim(found: Ranges, *, values: bool = False) -> str:
     conditions = _conditions(found, rule=values) if found.ranges else []
     conditions += kept_parts(found, held) if held else []
     moving = [f for f in free if f not in held]
-    parts = [stays_text(found), *room_parts(near, moving, bool(conditions), centres=values)]
-    return claim_text([*([f"as long as {joined(conditions)}"] if conditions else []), *parts])
+    parts = [wording.stays_text(found), *room_parts(near, moving, bool(conditions), centres=values)]
+    return claim_text(
+        [*([f"as long as {wording.joined(conditions)}"] if conditions else []), *parts]
+    )
 
 
-def ranges_facts(found: Ranges) -> list[tuple[str, str]]:
-    """Return the facts about ``found``: a row for each range."""
-    labels = labels_of(found)
-    shown = found.ranges[:_LISTED]
-    told = [
-        *words_facts(found, ranges_sentence),
-        *about_facts(found),
-        *((labels[one.feature], _fact(found, one)) for one in shown),
-    ]
-    if len(found.ranges) > len(shown):
-        told.append(("…", counted(len(found.ranges) - len(shown), "other range")))
+def ranges_facts(found: Ranges) -> Facts:
+    """Return the facts about ``found`` that others have not: a row for each range."""
+    labels, left = labels_of(found), len(found.ranges) - _LISTED
+    told = [(labels[one.feature], _fact(found, one)) for one in found.ranges[:_LISTED]]
+    told += [("…", counted(left, "other range"))] if left > 0 else []
     told.append(("outcome", ranges_outcome(found)))
     if found.rows is not None and found.coverage is not None:
         share = f"{found.inside} of {counted(found.rows, 'row')}"
         told.append(("coverage", f"{share} ({percent_of(found.inside or 0, found.rows)} %)"))
-    return told + effort_facts(found)
+    return told
 
 
 def range_text(found: Ranges, one: FeatureRange) -> str:
     """Return a range alone: ``"31 to 47 years"``, ``"sales or tech-support"``, ``"all"``."""
     if one.words is not None:
-        return joined(one.words, "or")
+        return wording.joined(one.words, "or")
     ((low, above), (high, below)), unit = ends_told(found, one), _unit(found, one)
     if low == high:
         return f"{low}{unit}"
@@ -133,25 +117,16 @@ def rules_sentence(rules: Sequence[Ranges], covered: Sequence[int], rows: int) -
     share = percent_of(covered[-1], rows)
     which = "This rule proves" if len(rules) == 1 else f"These {len(rules)} rules prove"
     what = "decisions" if rules[0].class_names else "predictions"
-    return f"{which} {share} % of the {what}{compared(rules[0])} on {counted(rows, 'row')}."
+    return f"{which} {share} % of the {what}{wording.compared(rules[0])} on {counted(rows, 'row')}."
 
 
-def rules_facts(
-    rules: Sequence[Ranges], covered: Sequence[int], rows: int
-) -> list[tuple[str, str]]:
+def rules_facts(rules: Sequence[Ranges], covered: Sequence[int], rows: int) -> Facts:
     """Return a fact for each rule: its share of the rows, what it adds, and its claim."""
     told = [("rules", rules_sentence(rules, covered, rows))]
-    before = 0
-    for place, (rule, after) in enumerate(zip(rules, covered, strict=True), 1):
-        added = f"adds {percent_of(after - before, rows)} %"
-        decision = named_prediction(rule, rule.prediction)
-        told.append(
-            (
-                f"{place}: {decision}",
-                " ".join([_claim(rule, values=True), *bounds_told(rule), f"({added})"]),
-            )
-        )
-        before = after
+    for place, (rule, before, after) in enumerate(zip(rules, [0, *covered], covered, strict=False)):
+        added = f"(adds {percent_of(after - before, rows)} %)"
+        name = f"{place + 1}: {wording.named_prediction(rule, rule.prediction)}"
+        told.append((name, " ".join([_claim(rule, values=True), *bounds_told(rule), added])))
     return told
 
 
@@ -176,10 +151,10 @@ def _next(found: Ranges, one: FeatureRange) -> list[str]:
             value = words[place if one.lower is None else kind.codes.index(place)]
         after = "open"
         if beyond.counterfactual is not None:
-            after = named_prediction(found, beyond.counterfactual.prediction)
+            after = wording.named_prediction(found, beyond.counterfactual.prediction)
         told.setdefault(after, []).append(value)
     return [
-        f"{joined(values, 'or')}: {after}"
+        f"{wording.joined(values, 'or')}: {after}"
         if len(values) <= _WORDS
         else f"{len(values)} other words: {after}"
         for after, values in told.items()
@@ -197,7 +172,7 @@ def _covered(found: Ranges) -> list[str]:
         return [f"None of the {rows} given is such an input."]
     after = "keep it"
     if found.delta is None and found.against is None:
-        after = f"get {named_prediction(found, found.prediction)}"
+        after = f"get {wording.named_prediction(found, found.prediction)}"
     share = f"{percent_of(found.inside, found.rows)} % of the {rows} given"
     if found.inside == 1:
         return [f"One of the {rows} given is such an input."]
@@ -205,10 +180,7 @@ def _covered(found: Ranges) -> list[str]:
 
 
 def _conditions(found: Ranges, *, rule: bool) -> list[str]:
-    """Return ``"age is between 31 and 47 years"`` and the like, for each kept feature.
-
-    A ``rule`` is about inputs of any row; it tells what changes are from.
-    """
+    """Return ``"age is between 31 and 47 years"`` and the like; a ``rule`` says what changes."""
     labels = labels_of(found)
     if len(found.ranges) > SHOWN:
         unit = labels.unit
@@ -263,8 +235,8 @@ def _words(found: Ranges, one: FeatureRange) -> str:
     words, kind = one.words or (), _kind(found, one)
     missing = [word for word in (kind.values if kind else ()) if word not in words]
     if len(words) > _WORDS and len(missing) < len(words) and missing:
-        return f"any but {joined(missing, 'and')}"
-    return "anything" if not missing and len(words) > 1 else joined(words, "or")
+        return f"any but {wording.joined(missing, 'and')}"
+    return "anything" if not missing and len(words) > 1 else wording.joined(words, "or")
 
 
 def _unit(found: Ranges, one: FeatureRange) -> str:

@@ -1,1 +1,0 @@
-"""The parts of figures: the sheet, its style, pictures, bars and rows."""
