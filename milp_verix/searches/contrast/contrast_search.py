@@ -10,13 +10,14 @@ activations and for L2 by tangents), the robust set found excludes it; where tha
 the lower bound stays where it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import SolverError
+from milp_verix.oracle.attacks import climb
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.smaller_balls import SmallerBalls
 from milp_verix.oracle.subset_oracle import SubsetOracle
@@ -24,7 +25,6 @@ from milp_verix.oracle.verdict import Effort, Verdict, replayed
 from milp_verix.problem.objective import attainable
 from milp_verix.problem.search import Request
 from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.searches.contrast.alternatives import greedy_contrasts
 from milp_verix.searches.contrast.change_measure import EQUAL, ChangeMeasure, budgeted
 from milp_verix.searches.runner import AnytimeSearch
 from milp_verix.solvers import Session, SolveStatus, Targets
@@ -45,6 +45,30 @@ class ContrastiveProgress:
     cost: float | None
     lower_bound: float
     rounds: int
+
+
+def greedy_contrasts(subsets: SubsetOracle, rival: int, costs: FloatArray) -> Iterator[Verdict]:
+    """Yield counterfactuals that raise margin ``rival`` by fewer and fewer features.
+
+    A climb over the whole ball finds a point with a high margin. There the features are ranked by
+    their share in the margin for their cost; bisection looks for the shortest beginning of that
+    ranking with which a climb still changes the prediction. It ends at the deadline of ``subsets``.
+    """
+    problem, start = subsets.problem, subsets.centre
+    region = problem.ball.region(problem.features.coordinates(sorted(subsets.everything)))
+    top = climb(subsets.margins, region, start, rival, subsets.late)
+    ranked = subsets.ranked(top, rival, costs)[::-1]
+    low, high = 1, len(ranked)
+    while low <= high and not subsets.late():
+        middle = (low + high) // 2
+        free = problem.features.coordinates(ranked[:middle])
+        point = climb(subsets.margins, problem.ball.region(free), start, rival, subsets.late)
+        found = replayed(problem, point, free)
+        if found is None:
+            low = middle + 1
+        else:
+            yield subsets.learn(found)
+            high = middle - 1
 
 
 class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation]):

@@ -22,6 +22,7 @@ import numpy as np
 from milp_verix.base.clock import Deadline
 from milp_verix.oracle.statistics import SearchEffort
 from milp_verix.searches.minimum.enumeration import NodeEnumeration, NodeRemainder
+from milp_verix.searches.minimum.minimum_search import MinimumSearch
 from milp_verix.searches.minimum.relaxation import (
     NO_FIXINGS,
     ConstraintPool,
@@ -30,7 +31,6 @@ from milp_verix.searches.minimum.relaxation import (
     Relaxation,
     Restriction,
 )
-from milp_verix.searches.minimum.search import MinimumSearch
 from milp_verix.solvers.phase.warm_lp import WarmLp
 
 

@@ -8,7 +8,7 @@ feature that stays.
 The part of an earlier result that a search for a minimum goes on from.
 
 The earlier explanation is the first incumbent, once its claim is proven again
-(:mod:`milp_verix.searches.explain.resume`). Its scenarios are points of the ball, so that they hold
+(:func:`.resumption`). Its scenarios are points of the ball, so that they hold
 for all costs and need no trust. A lower bound has no short proof: the search proves its own, and a
 note tells the earlier one.
 """
@@ -24,8 +24,8 @@ from milp_verix.base.clock import Deadline, OutOfTimeError
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.earlier import Earlier, note_on_bound
+from milp_verix.searches.explain.explain import resumption
 from milp_verix.searches.explain.order import Order, adaptive
-from milp_verix.searches.explain.resume import resumption
 from milp_verix.searches.explain.strategies import galloping
 from milp_verix.searches.explain.traversal import Traversal, Walk, traverse
 from milp_verix.searches.minimum.incumbent import Incumbent

@@ -27,7 +27,7 @@ from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.searches.minimum.branch_and_cut import branch_and_cut
 from milp_verix.searches.minimum.masters import HittingSets, mip_master
-from milp_verix.searches.minimum.search import MinimumProgress, MinimumSearch
+from milp_verix.searches.minimum.minimum_search import MinimumProgress, MinimumSearch
 from milp_verix.searches.minimum.search_limits import Master, SearchLimits
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.phase.warm_lp import WarmLp

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from milp_verix.base.clock import Deadline, elapsed_work
-from milp_verix.searches.lower_bounds.needed import ContrastCover
+from milp_verix.searches.contrast_cover import ContrastCover
 from milp_verix.searches.minimum.incumbent import Incumbent
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings import crown_bounds

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from milp_verix import InputError, MinimumProgress, minimum
-from milp_verix.searches.lower_bounds.needed import ContrastCover
-from milp_verix.searches.minimum import search
+from milp_verix.searches.contrast_cover import ContrastCover
+from milp_verix.searches.minimum import minimum_search as search
 from milp_verix.searches.minimum.branch_and_cut import BranchAndCut
 from milp_verix.searches.minimum.enumeration import NodeEnumeration
 from milp_verix.searches.minimum.explainer import Explainer

@@ -15,9 +15,8 @@ import numpy as np
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.records.ranges import Ranges
 from milp_verix.searches.ranges.axes import OrderedAxis, WordAxis
-from milp_verix.searches.ranges.checks import BoxChecks, QuickBounds
+from milp_verix.searches.ranges.checks import BoxChecks, KnownPoints, QuickBounds
 from milp_verix.searches.ranges.first_box import first_box
-from milp_verix.searches.ranges.known_points import KnownPoints
 from milp_verix.searches.ranges.regions import Beside, State, joined, with_span
 from milp_verix.searches.ranges.result import End, Widened, ranges_of
 from milp_verix.searches.runner import AnytimeSearch

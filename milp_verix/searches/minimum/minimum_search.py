@@ -17,9 +17,9 @@ from milp_verix.problem.objective import Objective
 from milp_verix.problem.search import Request
 from milp_verix.results.earlier import Earlier
 from milp_verix.results.records.explanation import Explanation
+from milp_verix.searches.budget_bound import budget_bound
+from milp_verix.searches.contrast_cover import ContrastCover
 from milp_verix.searches.explain.explain import explanation_of
-from milp_verix.searches.lower_bounds.budget_bound import budget_bound
-from milp_verix.searches.lower_bounds.needed import ContrastCover
 from milp_verix.searches.minimum.explainer import EarlierSearch, Explainer, points_of, take_over
 from milp_verix.searches.minimum.incumbent import Incumbent
 from milp_verix.searches.minimum.pricing import Adversary

@@ -43,7 +43,7 @@ from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.relevance import Relevance
-from milp_verix.searches.lower_bounds.hitting_set import propose
+from milp_verix.searches.hitting_set import propose
 from milp_verix.searches.runner import AnytimeSearch, fields_of
 from milp_verix.solvers import Session
 from verix_encodings.arrays import FloatArray

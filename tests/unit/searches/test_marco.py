@@ -22,7 +22,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import INTERRUPTED
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.searches.importance import marco as marco_module
+from milp_verix.searches import importance as marco_module
 from milp_verix.solvers import SOLVERS
 from tests.support.brute_force_cases import case
 from tests.support.command_line import run_here

@@ -8,6 +8,8 @@ counterfactual found on the way changes features of ``B`` alone, so it refutes `
 all of ``B`` is freed, ``A`` is sound after all.
 
 The smallest sound sets beside the one audited.
+
+The audit of an explanation by any tool, as a function.
 """
 
 from collections.abc import Callable
@@ -19,12 +21,16 @@ from typing import TypeAlias
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.problem.search import Request, Search
+from milp_verix.problem.options import OrderLike
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.records.audit import Audit, Minimum
-from milp_verix.searches.explain.order import Order, OrderMaker
+from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order
+from milp_verix.searches.explain.strategies import resolve_strategy
 from milp_verix.searches.explain.traversal import Strategy, Traversal, Walk, traverse
+from milp_verix.searches.feature_sets import FeatureSetLike, feature_set
 from milp_verix.searches.minimum.minimum import minimum_of
 from milp_verix.searches.runner import AnytimeSearch, fields_of
 
@@ -216,3 +222,46 @@ def _others(features: tuple[int, ...], count: int) -> tuple[int, ...]:
     """Return the features that are not among ``features``, ascending."""
     inside = {*features}
     return tuple(feature for feature in range(count) if feature not in inside)
+
+
+def audit_of(
+    problem: PosedProblem,
+    explanation: FeatureSetLike,
+    *,
+    sound_only: bool = False,
+    minimum: bool = False,
+    order: OrderLike = "influence",
+    transformation: str = "reversal",
+    traversal: str = "galloping",
+    search: Search = USUAL,
+    progress: Callable[[AuditProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], Audit]], None] | None = None,
+) -> Audit:
+    """Judge an explanation by any tool: is it sound, is it minimal, and if not, what would be.
+
+    Sound: with the features in ``explanation`` fixed, no change of the others in the ball changes
+    the prediction; this is proven, or refuted by an input run in onnxruntime. Of a sound set the
+    result has the features that can be left out, all together, and a counterfactual for each other
+    feature. To another set it adds features that make it sound, as few as the order finds. Ctrl-C
+    and the time limit return the result so far; "not known" is an answer, too. The check of
+    soundness may take half of a limited time.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    request = Request.now(problem, search)
+    audited = feature_set(explanation, problem)
+    strategy = resolve_strategy(traversal)
+    order_by = resolve_order(problem, order, transformation=transformation, seed=search.seed)
+    with Oracle(problem, search) as oracle:
+        run = AuditSearch(
+            oracle,
+            request,
+            audited,
+            None if sound_only else strategy,
+            order_by,
+            partial(smallest_sets, request) if minimum else None,
+        )
+        return run.run(progress, snapshots)

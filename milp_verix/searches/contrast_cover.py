@@ -2,10 +2,10 @@
 
 The better of two bounds counts. Together with the explanation found they bracket the smallest one.
 
-- :mod:`~milp_verix.searches.lower_bounds.budget_bound`: one perturbation changes the prediction in
+- :mod:`~milp_verix.searches.budget_bound`: one perturbation changes the prediction in
   spite of any ``K`` features that are fixed. It is strong where many features add up, as pixels do.
   Whole numbers and rules exclude it.
-- :mod:`~milp_verix.searches.lower_bounds.needed`: a counterfactual that changes the
+- :mod:`~milp_verix.searches.contrast_cover`: a counterfactual that changes the
   features ``C`` is a contrast, and every explanation has a feature of ``C``. So a cheapest cover of
   all contrasts known is no larger than the smallest explanation. It is strong where a few features
   change much.
@@ -21,6 +21,13 @@ A lower bound from known counterfactuals: an explanation intersects every contra
 dualization*, CP 2015.) Forward passes and gradients alone find the contrastive sets, so that the
 size of the network matters little. The bound is strong where few features change the prediction,
 as in tables, and weak where hundreds of pixels must change together.
+
+Fewer features that still change the prediction: prefixes by first-order gain, then one by one.
+
+At a perturbation ``δ`` of some features, each adds about ``Σ_{i ∈ f} g_i δ_i`` to the worst margin
+with gradient ``g``. The shortest prefix of the features, largest gain first, that keeps the margin
+above zero is found by forward passes in batches; climbs inside that prefix raise the margin again,
+and allow a shorter one. The result need not be minimal.
 """
 
 from collections.abc import Callable, Iterable
@@ -35,13 +42,14 @@ from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
 from milp_verix.oracle.verdict import Verdict, replayed
 from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.searches.lower_bounds.budget_bound import budget_bound
-from milp_verix.searches.lower_bounds.hitting_set import propose
-from milp_verix.searches.lower_bounds.smaller_contrast import smaller_contrast
+from milp_verix.searches.budget_bound import budget_bound
+from milp_verix.searches.hitting_set import propose
 from milp_verix.solvers import Session
 from verix_encodings import Interval, interval_bounds
-from verix_encodings.arrays import BoolArray, FloatArray
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.bounds.interval import Late
 from verix_encodings.models.cover import Clause
+from verix_encodings.network.batch import batch_outputs, batch_slopes
 from verix_encodings.proofs.safe_bound import evaluation_error
 from verix_encodings.work import worked
 
@@ -275,3 +283,81 @@ class _Attacker:
         """Begin later searches at these perturbations, shape (d,) or (d, N)."""
         new = deltas.reshape(self._known.shape[0], -1)
         self._known = np.concatenate([self._known, new], axis=1)
+
+
+_ROUNDS = 6  # of prefixes and climbs; not measured
+_PREFIXES = 8  # evaluated in one pass; not measured
+_ONE_BY_ONE = 64  # features at most that are left out one by one; not measured
+
+
+def smaller_contrast(
+    perturbations: PerturbationSet,
+    needed: FloatArray,
+    free: BoolArray,
+    delta: FloatArray,
+    late: Late,
+) -> tuple[BoolArray, FloatArray]:
+    """Return fewer of the features ``free``, and a change of them that changes the prediction.
+
+    ``delta``, shape (d,), changes it by all of ``free``, shape (features,): it raises a margin
+    above ``needed``, (m,). Once ``late()``, the features so far are returned.
+    """
+    order = np.flatnonzero(free)
+    for _ in range(_ROUNDS):
+        order = _shortest(perturbations, needed, _ranked(perturbations, needed, free, delta), delta)
+        fewer = np.isin(np.arange(free.size), order)
+        shorter = fewer.sum() < free.sum()
+        free = fewer
+        if not shorter or late():
+            break
+        delta = _climbed(perturbations, needed, free, delta, late)[1]
+    for feature in order[::-1] if order.size <= _ONE_BY_ONE else ():
+        if late():
+            break
+        without = free.copy()
+        without[feature] = False
+        harmful, climbed = _climbed(perturbations, needed, without, delta, late)
+        if harmful:
+            free, delta = without, climbed
+    return free, delta
+
+
+def _climbed(
+    p: PerturbationSet, needed: FloatArray, free: BoolArray, delta: FloatArray, late: Late
+) -> tuple[bool, FloatArray]:
+    """Climb the margins from ``delta``; return whether one exceeds what is needed, and where."""
+    deltas, values = p.worst(p.weight(~free), delta[:, None], 1, late)
+    margin = int(np.argmax(values - needed))
+    return bool(values[margin] > needed[margin]), deltas[:, margin]
+
+
+def _ranked(p: PerturbationSet, needed: FloatArray, free: BoolArray, delta: FloatArray) -> IntArray:
+    """Return the features ``free``, those with the largest first-order gain first."""
+    weight = p.weight(~free)
+    there = (p.centre + weight * delta)[:, None]
+    worst = np.argmax(batch_outputs(p.margins, there)[:, 0] - needed)
+    slope = batch_slopes(p.margins, there, np.array([worst]))[:, 0]
+    gains = np.zeros(free.size)
+    np.add.at(gains, p.feature_of, weight * slope * delta)
+    features = np.flatnonzero(free)
+    return np.asarray(features[np.argsort(-gains[features], kind="stable")])
+
+
+def _shortest(
+    p: PerturbationSet, needed: FloatArray, order: IntArray, delta: FloatArray
+) -> IntArray:
+    """Return the shortest prefix of ``order`` found whose change by ``delta`` is harmful."""
+    low, high = 0, order.size
+    while high - low > 1:
+        lengths = np.unique(np.linspace(low, high, _PREFIXES + 2).astype(int)[1:-1])
+        lengths = lengths[(lengths > low) & (lengths < high)]
+        moved = np.zeros((int(p.feature_of.max()) + 1, lengths.size))
+        for column, length in enumerate(lengths):
+            moved[order[:length], column] = 1.0
+        inputs = p.centre[:, None] + moved[p.feature_of] * delta[:, None]
+        reached = batch_outputs(p.margins, inputs) - needed[:, None]
+        harmful = np.flatnonzero(reached.max(axis=0) > 0)
+        first = int(harmful[0]) if harmful.size else lengths.size
+        low = int(lengths[first - 1]) if first else low
+        high = int(lengths[first]) if harmful.size else high
+    return order[:high]
