@@ -43,7 +43,7 @@ from milp_verix.oracle.verdict import Verdict, replayed
 from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.searches.budget_bound import budget_bound
-from milp_verix.searches.hitting_set import propose
+from milp_verix.searches.set_search import propose
 from milp_verix.solvers import Session
 from verix_encodings import Interval, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray

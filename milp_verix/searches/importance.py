@@ -21,7 +21,6 @@ here rests on proofs.
 """
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -35,9 +34,6 @@ from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.inputs.labelled import values_by_label
-from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
@@ -45,9 +41,8 @@ from milp_verix.results.earlier import EarlierGame, EarlierImportance, earlier_i
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.enumeration import Contrast, Enumeration
 from milp_verix.results.records.importance import Importance, IndexName, index_named
-from milp_verix.searches.hitting_set import LISTED, ListedSets, Proposal, propose
-from milp_verix.searches.runner import AnytimeSearch, fields_of
-from milp_verix.solvers import Session
+from milp_verix.searches.runner import fields_of
+from milp_verix.searches.set_search import SetSearch, opened
 from verix_encodings.models.cover import Clause
 
 LIMIT = "limit"
@@ -84,37 +79,25 @@ def enumerate_problem(
     most = np.inf if limit is None else integer_of(limit, "limit")
     search.require_only("enumerate", "the enumeration")
     request = Request.now(problem, search)
-    with Oracle(problem, search) as oracle:
-        subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
-        with closing(request.open_session(oracle.solver)) as session:
-            return _Enumeration(subsets, session, request, most).run(progress, snapshots)
+    with opened(request) as given:
+        return _Enumeration(*given, most).run(progress, snapshots)
 
 
 @dataclass(eq=False)
-class Marco(AnytimeSearch[EnumerationProgress, Found]):
+class Marco(SetSearch[EnumerationProgress, Found]):
     """The explanations found, and the clauses that exclude decided sets; ``most`` are wanted.
 
     A subclass makes a result of them.
     """
 
-    subsets: SubsetOracle
-    session: Session
-    request: Request
     most: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._abductive: list[FeatureSet] = []
         self._contrastive: dict[FeatureSet, Counterfactual] = {}
         self._complete = False
-        self._unknown_reason: str | None = None
-        self._costs = np.ones(len(self.subsets.everything))
-        self._lower_bound = 0
-        count = self._costs.size
-        self._listed = ListedSets(self._costs) if count <= LISTED else None
-        self._clauses: list[Clause] = []
         self._explaining: list[frozenset[int]] = []
-        # a set was put aside that may hold an explanation: the bound rises no more
-        self._gave_up = False
 
     @property
     def _enough(self) -> bool:
@@ -126,27 +109,12 @@ class Marco(AnytimeSearch[EnumerationProgress, Found]):
 
     def _search(self) -> None:
         """Decide one set after the other until all are decided, or enough were found."""
-        while not self._enough:
-            proposal = self._proposal()
-            if not self._gave_up:
-                bound = int(min(proposal.bound, self._costs.size))
-                self._lower_bound = max(self._lower_bound, bound)
-            if proposal.exhausted:
-                self._complete = self._unknown_reason is None
+        for chosen in self._undecided():
+            self._decide(chosen)
+            if self._enough:
+                self.stopped = LIMIT
                 return
-            if proposal.late or self.subsets.late():
-                raise OutOfTimeError
-            if proposal.chosen is None:
-                self._doubt(f"{self.session.name} proposes no further set")
-                return
-            self._decide(proposal.chosen)
-        self.stopped = LIMIT
-
-    def _proposal(self) -> Proposal:
-        """Return a smallest set that is not decided yet."""
-        if self._listed is not None:
-            return self._listed.propose(self._clauses)
-        return propose(self.session, self._costs, self._clauses, self.subsets.deadline)
+        self._complete = self._doubted is None
 
     def _decide(self, explained: frozenset[int]) -> None:
         subsets = self.subsets
@@ -173,12 +141,6 @@ class Marco(AnytimeSearch[EnumerationProgress, Found]):
         if verdict.holds and not any(set(known) <= left for known in self._explaining):
             self._explain(free)
 
-    def _exclude(self, found: Verdict) -> frozenset[int]:
-        """Return the features that a counterfactual changes, and exclude sets without any."""
-        contrast = self.subsets.changed(found)
-        self._clauses.append(Clause(any_of=contrast))
-        return contrast
-
     def _exclude_around(self, explanation: frozenset[int]) -> None:
         """Exclude the sets that hold one that explains: they are decided, minimal or not."""
         self._explaining.append(explanation)
@@ -197,9 +159,6 @@ class Marco(AnytimeSearch[EnumerationProgress, Found]):
             self._gave_up = True
             self._doubt("a set that explains the prediction was not proven minimal")
 
-    def _doubt(self, reason: str) -> None:
-        self._unknown_reason = self._unknown_reason or reason
-
 
 class _Enumeration(Marco[Enumeration]):
     """The enumeration as a result."""
@@ -212,7 +171,7 @@ class _Enumeration(Marco[Enumeration]):
             [*self._contrastive.items()],
             complete=self._complete,
             lower_bound=min(self._lower_bound, oracle.problem.features.count),
-            unknown_reason=self._unknown_reason,
+            unknown_reason=self._doubted,
             **fields_of(oracle, self.request.elapsed, self.stopped),
         )
 
@@ -265,11 +224,9 @@ def importance_of(
     search.require_only("importance", "the importance")
     request = Request.now(problem, search)
     earlier = None if resume is None else earlier_importance(resume, problem)
-    with Oracle(problem, search) as oracle:
-        subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
-        with closing(request.open_session(oracle.solver)) as session:
-            run = ImportanceSearch(subsets, session, request, np.inf, chosen, scores, earlier)
-            return run.run(progress, snapshots)
+    with opened(request) as given:
+        run = ImportanceSearch(*given, np.inf, chosen, scores, earlier)
+        return run.run(progress, snapshots)
 
 
 def _scores(given: ArrayLike | None, problem: PosedProblem) -> tuple[float, ...] | None:
@@ -335,7 +292,7 @@ class ImportanceSearch(Marco[Importance]):
             contrasts=tuple(sorted(contrasts, key=lambda one: (len(one.features), one.features))),
             complete=self._complete,
             beside=self.beside,
-            unknown_reason=None if self._complete else self.stopped or self._unknown_reason,
+            unknown_reason=None if self._complete else self.stopped or self._doubted,
             **fields_of(subsets.oracle, self.request.elapsed, self.stopped, notes=self._notes),
         )
 

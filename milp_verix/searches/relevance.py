@@ -23,7 +23,6 @@ protected features together are necessary.)
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -31,10 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.clock import OutOfTimeError
 from milp_verix.base.errors import InputError
-from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.features import Features
 from milp_verix.problem.problem import PosedProblem
@@ -43,10 +39,8 @@ from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.relevance import Relevance
-from milp_verix.searches.hitting_set import propose
-from milp_verix.searches.runner import AnytimeSearch, fields_of
-from milp_verix.solvers import Session
-from verix_encodings.arrays import FloatArray
+from milp_verix.searches.runner import fields_of
+from milp_verix.searches.set_search import SetSearch, opened
 from verix_encodings.models.cover import Clause
 
 
@@ -86,11 +80,8 @@ def relevance_of(
     search.require_only("relevance", "the decision on relevance")
     request = Request.now(problem, search)
     protected = _chosen(feature, problem.features)
-    with Oracle(problem, search) as oracle:
-        subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
-        with closing(request.open_session(oracle.solver)) as session:
-            run = RelevanceSearch(subsets, session, request, protected)
-            return run.run(progress, snapshots)
+    with opened(request) as given:
+        return RelevanceSearch(*given, protected).run(progress, snapshots)
 
 
 def _chosen(given: Any, features: Features) -> frozenset[int]:
@@ -111,23 +102,20 @@ class _Pair(Enum):
 
 
 @dataclass(eq=False)
-class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
+class RelevanceSearch(SetSearch[RelevanceProgress, Relevance]):
     """The answers so far; ``_found`` is a counterfactual for ``B ∪ P`` and a robust set ``B``."""
 
-    subsets: SubsetOracle
-    session: Session
-    request: Request
+    listed = False
+
     protected: frozenset[int]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._others = self.subsets.everything - self.protected
         self._necessary: bool | None = None
         self._relevant: bool | None = None
         self._found: tuple[Verdict, frozenset[int]] | None = None
         self._open: str | None = None
-        self._doubted: str | None = None
-        self._costs: FloatArray = np.ones(len(self.subsets.everything))
-        self._clauses: list[Clause] = []
 
     def _state(self) -> RelevanceProgress:
         return RelevanceProgress(self._necessary, self._relevant, self.subsets.oracle.checks)
@@ -159,20 +147,16 @@ class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
             self._necessary = False
         else:
             self._open = alone.reason or "unknown"
-        while self._relevant is None:
+        if self._relevant:
+            return
+        self.tell()
+        for chosen in self._undecided():
+            self._decide(self._others - chosen)
+            if self._relevant:
+                return
             self.tell()
-            deadline = self.subsets.deadline
-            proposal = propose(self.session, self._costs, self._clauses, deadline)
-            if proposal.exhausted:
-                if self._doubted is None:
-                    self._necessary = self._relevant = False
-                return
-            if proposal.late or self.subsets.late():
-                raise OutOfTimeError
-            if proposal.chosen is None:
-                self._doubt(f"{self.session.name} proposes no further set")
-                return
-            self._decide(self._others - proposal.chosen)
+        if self._doubted is None:
+            self._necessary = self._relevant = False
 
     def _plain(self, found: Verdict) -> Counterfactual:
         """Return the counterfactual with few changes; if it has a pair, that one keeps one."""
@@ -204,9 +188,7 @@ class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
         answer = self._pair(free)
         while answer is _Pair.BOTH_VIOLATED:
             smallest, _ = self.subsets.shrink(self.subsets.check(free))
-            contrast = self.subsets.changed(smallest)
-            self._clauses.append(Clause(any_of=contrast))
-            free -= contrast
+            free -= self._exclude(smallest)
             answer = self._pair(free)
         if answer is _Pair.BOTH_HOLD:
             for feature in sorted(self._others - free):
@@ -238,6 +220,3 @@ class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
         self._relevant = True
         self._necessary = self._necessary if free else True
         self._found = found, free
-
-    def _doubt(self, reason: str) -> None:
-        self._doubted = self._doubted or reason

@@ -13,7 +13,6 @@ Small contrasts at once, found by forward passes alone.
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import count as numbers
 from typing import Any
@@ -23,9 +22,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.arguments import costs_of, integer_of
 from milp_verix.base.names import require_one_of
-from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.features import CostsLike
 from milp_verix.problem.objective import unit_of
@@ -40,6 +37,7 @@ from milp_verix.searches.contrast.change_measure import directed, distance, feat
 from milp_verix.searches.contrast.contrast_search import ContrastiveProgress, ContrastSearch
 from milp_verix.searches.contrast.nearest_search import LeafContrasts, NearestSearch
 from milp_verix.searches.runner import fields_of
+from milp_verix.searches.set_search import opened
 
 MEASURES = ("features", "distance")
 """The least of a contrastive explanation: its features, or the distance of its counterfactual."""
@@ -122,7 +120,7 @@ def _least(
     ],
 ) -> ContrastiveExplanation:
     """Return the least contrast that leaves the features ``held`` alone."""
-    problem, search = directed(request.problem), request.search
+    problem = directed(request.problem)
     progress, snapshots, resume = course
     problem = problem.holding(held) if held else problem
     priced = costs_of(problem.features.priced(costs), problem.features.count, positive=True)
@@ -162,7 +160,7 @@ def _least(
             cost = math.fsum(priced[list(contrast)])
             lower_bound = cost if run.proven else min(lower_bound, cost)
         found = ContrastiveExplanation(
-            **fields_of(oracle, request.elapsed, run.stopped, beside=run.effort),
+            **fields_of(subsets.oracle, request.elapsed, run.stopped, beside=run.effort),
             contrast=contrast,
             counterfactual=changed,
             robust=run.robust,
@@ -178,15 +176,11 @@ def _least(
         note = note_on_bound(told, found.lower_bound, found.cost, earlier.author)
         return found if note is None else replace(found, notes=(*found.notes, note))
 
-    with Oracle(problem, search) as oracle:
-        subsets = SubsetOracle(oracle, request.deadline, request.check_limit, held)
-        with closing(request.open_session(oracle.solver)) as session:
-            run = kind(
-                subsets, session, request, measure, costs=weights, unit=unit, result_of=result
-            )
-            if earlier is not None and earlier.verdict is not None:
-                run.go_on(earlier.verdict)
-            return run.run(progress, snapshots)
+    with opened(replace(request, problem=problem), held) as (subsets, session, _):
+        run = kind(subsets, session, request, measure, costs=weights, unit=unit, result_of=result)
+        if earlier is not None and earlier.verdict is not None:
+            run.go_on(earlier.verdict)
+        return run.run(progress, snapshots)
 
 
 def _changed(problem: PosedProblem, found: Counterfactual) -> tuple[int, ...]:

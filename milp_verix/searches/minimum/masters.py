@@ -31,8 +31,8 @@ from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.oracle.statistics import SearchEffort
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.searches.hitting_set import LISTED, ListedSets, Proposal, propose
 from milp_verix.searches.minimum.minimum_search import MinimumSearch
+from milp_verix.searches.set_search import Candidates
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
 from verix_encodings.models.cover import Clause
 from verix_encodings.models.encode import Constraint, Scenario
@@ -169,14 +169,13 @@ class HittingSets:
     def __init__(self, search: MinimumSearch, open_session: Callable[[], Session]) -> None:
         self._incumbent = search.incumbent
         self._objective = objective = search.incumbent.objective
-        listed = objective.whole and objective.costs.size <= LISTED
-        self._listed = ListedSets(objective.costs) if listed else None
-        self._session = None if listed else open_session()
+        self._candidates = Candidates(objective.costs, open_session, whole=objective.whole)
+        self._clauses = self._candidates.clauses
         limit = search.incumbent.check_limit
         self._subsets = SubsetOracle(search.incumbent.oracle, search.until, limit)
         self._never = frozenset(np.flatnonzero(objective.must_not).tolist())
         always = np.flatnonzero(objective.must).tolist()
-        self._clauses = [Clause(any_of=frozenset([f])) for f in always]
+        self._clauses += [Clause(any_of=frozenset([f])) for f in always]
         self._clauses += [Clause(not_all_of=frozenset([f])) for f in sorted(self._never)]
         self._ended = False
         self._given, self._rounds = len(self._clauses), 0
@@ -191,14 +190,14 @@ class HittingSets:
     def effort(self) -> SearchEffort:
         """The contrastive sets and programs so far: a round solves one, unless sets are listed."""
         known = len(self._clauses) - self._given
-        programs = 0 if self._session is None else self._rounds
+        programs = 0 if self._candidates.session is None else self._rounds
         return SearchEffort("hitting sets", self._rounds, known, programs=programs)
 
     def step(self, deadline: Deadline) -> None:
         """Find a cheapest hitting set, and add contrastive sets until an explanation is left."""
         self._rounds += 1
         subsets = self._subsets
-        proposal = self._proposal(deadline)
+        proposal = self._candidates.propose(deadline)
         if not proposal.exhausted:
             self.bound = max(self.bound, proposal.bound)
         self._ended = proposal.chosen is None
@@ -217,17 +216,7 @@ class HittingSets:
             self._incumbent.take(chosen)
         self._ended = not learnt
 
-    def _proposal(self, deadline: Deadline) -> Proposal:
-        """Return a cheapest set that satisfies all clauses, and a bound on its cost."""
-        if self._listed is not None:
-            return self._listed.propose(self._clauses)
-        assert self._session is not None
-        objective = self._objective
-        return propose(
-            self._session, objective.costs, self._clauses, deadline, whole=objective.whole
-        )
-
     def close(self) -> None:
         """Close the session."""
-        if self._session is not None:
-            self._session.close()
+        if self._candidates.session is not None:
+            self._candidates.session.close()
