@@ -1,8 +1,6 @@
-"""The largest radius at which features are irrelevant, bracketed by proofs and counterfactuals.
+"""The search for radii: brackets take turns to ask their questions, until all are narrow.
 
-The search for radii: brackets take turns to ask their questions, until all are narrow.
-
-Answers to the questions of brackets, for one set of features and one radius at a time.
+A question is about one set of features and one radius; an oracle answers it.
 """
 
 import math
@@ -12,28 +10,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milp_verix.base.arguments import number_in
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import InputError
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.smaller_balls import SmallerBalls
-from milp_verix.oracle.statistics import TIME_LIMIT, SolverStatistics
-from milp_verix.oracle.verdict import Effort
+from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
-from milp_verix.results.build import shared_fields, statistics_of
 from milp_verix.results.records.radius import RobustnessRadii
 from milp_verix.searches.brackets import Balls, Bracket, Step, scale_of
-from milp_verix.searches.runner import AnytimeSearch
+from milp_verix.searches.runner import AnytimeSearch, Tally
 
 
 class Questions:
     """Asks oracles, one for each radius, and hands their answers to brackets.
 
-    The first one is that of ``epsilon``. Deeper bounds at a radius serve smaller ones. ``effort``,
-    ``checks``, ``solvers`` and ``versions`` sum those of all oracles.
+    The first one is that of ``epsilon``. Deeper bounds at a radius serve smaller ones. ``tally``
+    sums the work of all oracles.
     """
 
     def __init__(self, balls: Balls, epsilon: float, search: Search) -> None:
@@ -41,38 +36,13 @@ class Questions:
         self._bounds = SmallerBalls.of(balls.problem, search)
         # what an oracle prepares and reuses is for sets that grow
         self._search = replace(search, reuse=False)
-        self._oracle = self._opened(epsilon)
-        self.effort, self.checks = Effort(), 0
-        self.versions: dict[str, str] = {}
-        self._solvers: dict[str, SolverStatistics] = {}
-
-    @property
-    def solver(self) -> str:
-        """Name of the solver that decided the most checks."""
-        most = max(self._solvers.values(), key=lambda solver: solver.checks, default=None)
-        return self._oracle.solver if most is None or not most.checks else most.solver
-
-    @property
-    def solvers(self) -> tuple[SolverStatistics, ...]:
-        """The checks that each solver decided, and its seconds."""
-        return tuple(self._solvers.values())
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes of the last oracle."""
-        return self._oracle.notes
+        self.oracle = self._opened(epsilon)
+        self.tally = Tally()
 
     def close(self) -> None:
         """Close the last oracle, and keep its counts."""
-        self.effort += self._oracle.effort
-        self.checks += self._oracle.checks
-        self.versions |= self._oracle.versions
-        for one in self._oracle.solvers:
-            known = self._solvers.get(one.solver, SolverStatistics(one.solver, 0, 0.0))
-            self._solvers[one.solver] = SolverStatistics(
-                one.solver, known.checks + one.checks, known.seconds + one.seconds
-            )
-        self._oracle.close()
+        self.tally.add(self.oracle)
+        self.oracle.close()
 
     def ask(self, bracket: Bracket, step: Step, deadline: Deadline) -> None:
         """Answer ``step`` of ``bracket`` by the ``deadline``."""
@@ -97,8 +67,8 @@ class Questions:
         if self._epsilon != epsilon:
             opened = self._opened(epsilon)
             self.close()
-            self._oracle, self._epsilon = opened, epsilon
-        return self._oracle
+            self.oracle, self._epsilon = opened, epsilon
+        return self.oracle
 
     def _opened(self, epsilon: float) -> Oracle:
         return Oracle(self._balls.at(epsilon), self._search, self._bounds)
@@ -181,14 +151,15 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
         return self._result(self.stopped)
 
     def _result(self, why: str | None) -> RobustnessRadii:
-        asked, elapsed = self.questions, self.request.elapsed
+        last, tally = self.questions.oracle, self.questions.tally
+        most, elapsed = tally.most, self.request.elapsed
+        solver = last.solver if most is None or not most.checks else most.solver
         return RobustnessRadii(
-            **shared_fields(self.problem, asked.solver, asked.versions, asked.notes),
+            **tally.fields(self.problem, solver, last.notes, elapsed, why),
             brackets=tuple(bracket.record(why) for bracket in self.brackets),
             each=self.each,
             tolerance=self.brackets[0].tolerance,
             scale=self.scale,
-            statistics=statistics_of(asked.effort, asked.checks, elapsed, why, asked.solvers),
         )
 
 
@@ -241,16 +212,12 @@ def radius_of(
 
 
 def _share(tolerance: float) -> float:
-    try:
-        share = float(tolerance)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"tolerance must be a number, got {tolerance!r}") from error
-    if not 0 < share < 1:
+    if not 0 < tolerance < 1:
         raise InputError(
             f"tolerance is the width of a bracket as a share of its upper end, above 0 and below "
             f"1, such as 0.01; got {tolerance}"
         )
-    return share
+    return float(tolerance)
 
 
 def _sets(
@@ -270,13 +237,9 @@ def _sets(
 def _most(largest: float | None) -> float:
     if largest is None:
         return math.inf
-    try:
-        most = number_in(largest)
-    except InputError as error:
-        raise InputError(f"largest must be a number, got {largest!r}") from error
-    if not 0 <= most < math.inf:
+    if not 0 <= largest < math.inf:
         raise InputError(f"largest must be finite and not negative, got {largest}")
-    return most
+    return float(largest)
 
 
 def _reach(balls: Balls, features: tuple[int, ...], most: float) -> float:

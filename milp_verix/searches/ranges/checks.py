@@ -20,12 +20,13 @@ from milp_verix.base.clock import Deadline
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.attacks import frank_wolfe, margins_along
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import TIME_LIMIT, SolverStatistics
-from milp_verix.oracle.verdict import Answer, Effort, Verdict, replayed
+from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.verdict import Answer, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Request
 from milp_verix.searches.ranges.axes import WordAxis
 from milp_verix.searches.ranges.regions import Regions, State, stacked
+from milp_verix.searches.runner import Tally
 from verix_encodings import Interval, crown_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.boxes import Boxes, one_hot_box, put_best, root_boxes
@@ -212,7 +213,7 @@ MOST_AXES = 40
 
 @dataclass(eq=False)
 class BoxChecks:
-    """Decides claims of boxes; ``effort``, ``checks``, ``solvers`` and ``versions`` sum the work.
+    """Decides claims of boxes; ``tally`` sums the work.
 
     ``known`` has the points seen so far; ``quick`` is None where bounds overflow.
     """
@@ -222,11 +223,7 @@ class BoxChecks:
     known: KnownPoints
     quick: QuickBounds | None
     draw: np.random.Generator
-    effort: Effort = field(default_factory=Effort)
-    checks: int = 0
-    solvers: dict[str, SolverStatistics] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    tally: Tally = field(default_factory=Tally)
 
     def proven(self, states: list[State]) -> BoolArray:
         """Mark the boxes that one batch of bounds proves."""
@@ -250,7 +247,7 @@ class BoxChecks:
         """Decide the claim of a box: by bounds, by climbs unless ``tried``, else by an oracle."""
         deadline = self.request.deadline
         if self.proven([state])[0]:
-            self.checks += 1
+            self.tally.checks += 1
             return Verdict(Answer.HOLDS)
         if deadline.passed():
             return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
@@ -267,16 +264,5 @@ class BoxChecks:
         # what an oracle prepares and reuses is for sets that grow
         with Oracle(posed, replace(self.request.search, reuse=False)) as oracle:
             verdict = oracle.check(free, deadline.limited(self.request.check_limit))
-            self._count(oracle)
+            self.tally.add(oracle)
         return verdict
-
-    def _count(self, oracle: Oracle) -> None:
-        self.checks += oracle.checks
-        self.effort += oracle.effort
-        self.versions |= oracle.versions
-        self.notes = oracle.notes
-        for one in oracle.solvers:
-            known = self.solvers.get(one.solver, SolverStatistics(one.solver, 0, 0.0))
-            self.solvers[one.solver] = SolverStatistics(
-                one.solver, known.checks + one.checks, known.seconds + one.seconds
-            )

@@ -7,7 +7,7 @@ import numpy as np
 from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.search import Request
-from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.results.build import counterfactual_of
 from milp_verix.results.records.ranges import Beyond, FeatureRange, Ranges
 from milp_verix.searches.ranges.axes import Axis, Span, WordAxis
 from milp_verix.searches.ranges.checks import BoxChecks
@@ -43,21 +43,10 @@ def ranges_of(search: Widened, stopped: str | None) -> Ranges:
     regions, why = search.regions, stopped or TIME_LIMIT
     state, axes = search.state, regions.axes
     spans = () if state is None else zip(range(len(axes)), axes, state, strict=True)
-    most = max(search.checks.solvers.values(), key=lambda one: one.checks, default=None)
+    tally, elapsed = search.checks.tally, search.request.elapsed
+    solver = str(search.request.search.solver) if tally.most is None else tally.most.solver
     found = Ranges(
-        **shared_fields(
-            regions.problem,
-            str(search.request.search.solver) if most is None else most.solver,
-            search.checks.versions,
-            search.notes + search.checks.notes,
-        ),
-        statistics=statistics_of(
-            search.checks.effort,
-            search.checks.checks,
-            search.request.elapsed,
-            stopped,
-            tuple(search.checks.solvers.values()),
-        ),
+        **tally.fields(regions.problem, solver, search.notes + tally.notes, elapsed, stopped),
         explanation=tuple(axis.feature for axis in axes),
         ranges=tuple(_range(search, column, axis, span, why) for column, axis, span in spans),
         resolution=search.resolution,
