@@ -177,6 +177,11 @@ TYPES = {
 _MORE = (
     "More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`."
 )
+_ERRORS = """\
+    InputError: an argument does not fit.
+    ModelError: the network cannot be read or encoded.
+    SolverUnavailableError: the solver is not installed."""
+"""What a call raises whose answer says nothing else."""
 _ONE_LINER = """\
 question, asked = parted("{method}", locals())
 {imports}with refusing_no_bounds():
@@ -351,7 +356,7 @@ def _call(call: Call, lead: Sequence[str], body: str) -> str:
     rows = rows_of(call.method)
     head, _, errors = call.text.partition("\n\nRaises:\n")
     told = _arguments(lead, rows, brief={*QUESTION, *SEARCH})
-    doc = f"{head}\n\n{told}\n\n{_MORE}\n\nRaises:\n{errors}"
+    doc = f"{head}\n\n{told}\n\n{_MORE}\n\nRaises:\n{errors or _ERRORS}"
     first = [f"{name}: {LEAD[name][0]}" for name in lead]
     imports = _imports(call, body)
     body = body.replace("{imports}", imports).replace("{function}", call.function)

@@ -245,11 +245,6 @@ def audit_of(
     feature. To another set it adds features that make it sound, as few as the order finds. Ctrl-C
     and the time limit return the result so far; "not known" is an answer, too. The check of
     soundness may take half of a limited time.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     request = Request.now(problem, search)
     audited = feature_set(explanation, problem)

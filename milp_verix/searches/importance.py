@@ -70,11 +70,6 @@ def enumerate_problem(
     There may be exponentially many: ``limit`` stops once so many were found, of both kinds
     together; the time limit and Ctrl-C return those found so far. A set whose check is UNKNOWN
     is listed on neither side, and the enumeration is then not complete.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     most = np.inf if limit is None else integer_of(limit, "limit")
     search.require_only("enumerate", "the enumeration")
@@ -214,11 +209,6 @@ def importance_of(
     The result has a bracket for each feature at any time: the time limit and Ctrl-C return the one
     so far. Values are exact once all sets are decided, which takes seconds for some twenty features
     and may take too long for many. ``result.under(index)`` has another index without a search.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     chosen, scores = index_named(index), _scores(beside, problem)
     search.require_only("importance", "the importance")

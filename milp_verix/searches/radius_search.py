@@ -191,11 +191,6 @@ def radius_of(
     Of described ``inputs``, the radius ``ε`` stands for the radii ``ε · scale`` of the features.
     Whole numbers and values of categories only move in steps, so the supremum is where the next
     step comes within reach.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     search.require_only("radius", "the search for radii")
     tolerance, most, request = _share(tolerance), _most(largest), Request.now(problem, search)

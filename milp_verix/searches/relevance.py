@@ -71,11 +71,6 @@ def relevance_of(
 
     The number of checks may grow exponentially with that of the other features; at the time limit
     and after Ctrl-C the answers proven by then come back, None for an open one.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     search.require_only("relevance", "the decision on relevance")
     request = Request.now(problem, search)

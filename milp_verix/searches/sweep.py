@@ -70,11 +70,6 @@ def sweep_of(
     Ctrl-C and the time limit return sound explanations at all radii; features not decided yet are
     in ``unknown``. Radii share a time limit: each may take an equal part of the time that is left.
     The radius of the problem itself is not used.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     inputs = problem.inputs
     radii = _numbers(epsilons) if inputs is None else _vectors(epsilons, inputs)

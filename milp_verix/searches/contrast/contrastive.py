@@ -81,11 +81,6 @@ def contrastive_of(
     changes, and nothing if not; so does a number that becomes missing, or a missing value that
     becomes a number. ``result.distance`` has it. A prediction changes just beyond a tie, so a
     result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     require_one_of(MEASURES, minimise, "minimise")
     search.require_only("contrastive", "the search for contrasts")

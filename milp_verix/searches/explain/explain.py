@@ -308,11 +308,6 @@ def check_problem(
     The claim: for every ``x'`` in ``domain`` that equals ``x`` outside ``free`` and has
     ``‖x' − x‖ ≤ epsilon`` in ``norm``, the predicted class is the same, or, if ``delta`` is given,
     every output (or the one numbered ``output``) moves by at most ``delta``.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     search.require_only("check", "a check")
     request = Request.now(problem, search)
