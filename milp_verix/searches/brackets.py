@@ -4,10 +4,6 @@ If the claim holds at a radius it holds at all smaller ones; a counterfactual at
 at all larger radii. So one proof and one counterfactual bracket the largest radius at which the
 claim holds. Three means narrow it, the cheapest first: gradient attacks, bounds, exact checks.
 
-Counterfactuals nearer to the input.
-
-The balls of all radii around one input, and the distances that they give.
-
 The distance of a point is the least radius ``t`` whose ball holds it. With one radius for all
 coordinates it is ``‖x' − x‖_p``. Feature ``i`` of a described input has the radius ``t · s_i``, so
 
@@ -23,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +80,7 @@ class Balls:
             moved, here, there = moved[largest], here[largest], there[largest]
         pairs = zip(there.tolist(), here.tolist(), strict=True)
         moves = [abs(Fraction(to) - Fraction(start)) for to, start in pairs]
-        if self.problem.inputs is not None:
+        if self.scale is not None:
             return self._scaled(moved, moves)
         if norm == "linf":
             return _rounded_up(max(moves, default=Fraction()))
@@ -129,21 +125,18 @@ class Balls:
     @cached_property
     def _movable(self) -> BoolArray:
         """True for each coordinate that some radius lets move, shape (d,)."""
-        inputs, scale = self.problem.inputs, self.scale
-        if inputs is None or scale is None:
+        if self.problem.inputs is None or self.scale is None:
             return np.ones(self.problem.x.size, dtype=bool)
-        pairs = zip(inputs.features, scale, strict=True)
+        pairs = zip(self.problem.inputs.features, self.scale, strict=True)
         movable = np.array([feature.kind != "fixed" and one > 0 for feature, one in pairs])
         return movable[self.problem.features.of_coordinate]
 
     def _scaled(self, moved: IntArray, moves: list[Fraction]) -> float:
-        inputs, scale = self.problem.inputs, self.scale
-        assert inputs is not None
-        assert scale is not None
-        needed = []
-        for feature, move in zip(self.problem.features.of_coordinate[moved], moves, strict=True):
-            unordered = inputs.features[feature].unordered
-            needed.append((Fraction(1) if unordered else move, scale[feature]))
+        unit, rank = self._units[:, moved].tolist()
+        needed = [
+            (Fraction(1) if word else move, one)
+            for move, one, word in zip(moves, unit, rank, strict=True)
+        ]
         if any(one == 0 for _, one in needed):
             return math.inf
         found = _rounded_up(max((need / Fraction(one) for need, one in needed), default=Fraction()))
@@ -206,16 +199,13 @@ def nearest(problem: PosedProblem, verdict: Verdict, free: IntArray) -> Counterf
 
 
 ROUNDING = "rounding in onnxruntime exceeds the margin"
-
-
 _FEW = 4
 """Coordinates of a pixel: so few need no more than one attack, and one check next to its result."""
 _LEAST = 2.0**-30
 """Share of the largest radius below which nothing is asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A question that a bracket asks next: a means, ``"attack"``, ``"bounds"`` or ``"check"``."""
 
     means: str
@@ -242,18 +232,10 @@ class Bracket:
 
     def record(self, why: str | None) -> RadiusBracket:
         """Return the bracket so far; ``why`` says what kept it from narrowing, if it is wide."""
-        found = self.counterfactual is not None
-        reason = None
-        if not self.narrow:
-            reason = why or next(iter(self.unknown.values()), None) or TIME_LIMIT
-        return RadiusBracket(
-            self.features,
-            max(self.lower, 0.0),
-            self.upper if found else None,
-            self.reach,
-            self.counterfactual,
-            reason,
-        )
+        upper = None if self.counterfactual is None else self.upper
+        wide = why or next(iter(self.unknown.values()), None) or TIME_LIMIT
+        ends, reason = (max(self.lower, 0.0), upper, self.reach), None if self.narrow else wide
+        return RadiusBracket(self.features, *ends, self.counterfactual, reason)
 
     @property
     def narrow(self) -> bool:

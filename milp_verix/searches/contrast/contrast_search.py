@@ -2,12 +2,11 @@
 
 A greedy search gives an answer at once: climb a margin over the whole ball, rank the features by
 what they add, bisect for the fewest that suffice, put back those not needed. Over an L∞ ball,
-checks with a budget (``duality.knapsack_ball``) bisect for a first lower bound. Then a program for
-each margin (``models.contrast``) looks for a cheaper one, and its dual bound proves that there
-is none. A set that the program proposes counts only with a counterfactual that onnxruntime
-confirms. Where the exact check refutes it instead (the program is a relaxation for smooth
-activations and for L2 by tangents), the robust set found excludes it; where that check is UNKNOWN,
-the lower bound stays where it is.
+checks with a budget (:func:`.budgeted`) bisect for a first lower bound. Then a program for each
+margin (``models.contrast``) looks for a cheaper one, and its dual bound proves that there is none.
+A set that the program proposes counts only with a counterfactual that onnxruntime confirms. Where
+the exact check refutes it instead (the program is a relaxation for smooth activations and for L2 by
+tangents), the robust set found excludes it; where that check is UNKNOWN, the lower bound stays.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,7 +29,7 @@ from milp_verix.searches.runner import AnytimeSearch
 from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings import Bounds, crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.contrast import Contrast, ContrastProgram, contrast_program
+from verix_encodings.models.contrast import Contrast, contrast_program
 from verix_encodings.proofs.safe_bound import evaluation_error
 
 _WIDE = 1e8
@@ -112,10 +111,6 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         # deeper bounds over a larger budget serve smaller ones
         self._budgets = SmallerBalls.of(subsets.problem, request.search)
 
-    def go_on(self, best: Verdict) -> None:
-        """Begin with the contrast of an earlier search."""
-        self._offer(best)
-
     @property
     def lower_bound(self) -> float:
         """A proven lower bound: no contrast costs less."""
@@ -148,7 +143,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
             if subsets.late():
                 break
             for verdict in greedy_contrasts(subsets, rival, self._costs):
-                self._offer(verdict)
+                self.offer(verdict)
         if self.best is None and not self._exists():
             return
         # first: where checks are hard, the improvement takes all the time
@@ -212,7 +207,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
             # what bisection does not decide is left to the programs
             verdict = self._within(middle, subsets.deadline_of_a_check.share(1 / 4))
             if verdict.violated:
-                self._offer(subsets.learn(verdict))
+                self.offer(subsets.learn(verdict))
             if verdict.holds:
                 low = middle + 1.0 if self._whole else middle
                 for rival, bound in self._bounds.items():
@@ -224,7 +219,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
 
     def _improve(self, best: Verdict) -> None:
         """Look for a cheaper contrast near the ``best`` that greedy search found."""
-        self._offer(self._subsets.shrink(best)[0])
+        self.offer(self._subsets.shrink(best)[0])
 
     def _exists(self) -> bool:
         """Return whether a change of all features may change the prediction.
@@ -233,7 +228,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         """
         verdict = self._subsets.check(self._subsets.everything)
         if verdict.violated:
-            self._offer(verdict)
+            self.offer(verdict)
         elif verdict.holds:
             self.robust = True
         else:
@@ -259,8 +254,8 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         if contrast is None:
             self._bounds[rival] = beyond
             return False
-        asked = self._program(contrast)
-        session = self._session
+        ball = self._subsets.problem.ball.encoding(self._region, points=self._points)
+        asked, session = contrast_program(contrast, ball, self._explanations), self._session
         if deadline.passed():
             return False
         targets = Targets(holds_above=target, whole=self._whole).by(deadline)
@@ -301,19 +296,9 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         bounds, needed = self._bounded[1], float(self._needed[rival])
         if bounds[-1].upper[rival] < -needed:
             return None
-        return Contrast(
-            subsets.margins,
-            bounds,
-            subsets.centre,
-            self._measure.unit_of,
-            self._measure.costs,
-            self._measure.choice,
-            self._measure.scales,
-            self._measure.last,
-            limit,
-            rival,
-            needed,
-        )
+        m = self._measure
+        units = m.unit_of, m.costs, m.choice, m.scales, m.last
+        return Contrast(subsets.margins, bounds, subsets.centre, *units, limit, rival, needed)
 
     def _within(self, cost: float, deadline: Deadline) -> Verdict:
         """Return the verdict on all changes of that cost: a check over their knapsack ball."""
@@ -322,10 +307,6 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
             verdict = oracle.check(self._everything, deadline)
         self.effort += verdict.effort
         return verdict
-
-    def _program(self, contrast: Contrast) -> ContrastProgram:
-        ball = self._subsets.problem.ball.encoding(self._region, points=self._points)
-        return contrast_program(contrast, ball, self._explanations)
 
     def _judge(self, chosen: frozenset[int], point: FloatArray) -> bool:
         """Make a counterfactual of a program's proposal, or learn why there is none.
@@ -337,7 +318,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         found = replayed(subsets.problem, point, free)
         verdict = subsets.check(chosen) if found is None else subsets.learn(found)
         if verdict.violated:
-            self._offer(verdict)
+            self.offer(verdict)
             return False
         if not verdict.holds:
             self._doubt(verdict.reason or "unknown")
@@ -363,9 +344,8 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
     def _doubt(self, reason: str) -> None:
         self.unknown_reason = self.unknown_reason or reason
 
-    def _offer(self, verdict: Verdict) -> None:
-        if not verdict.violated:
-            return
-        if self.best is None or self._cost(verdict) < self._cost(self.best):
+    def offer(self, verdict: Verdict) -> None:
+        """Take the contrast of a violated claim if it is cheaper than the best one."""
+        if verdict.violated and (self.best is None or self._cost(verdict) < self._cost(self.best)):
             self.best = verdict
             self.tell()

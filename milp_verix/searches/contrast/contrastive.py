@@ -1,14 +1,10 @@
-"""The smallest contrastive explanation, or the nearest counterfactual, as a function.
+"""The smallest contrastive explanation, or the nearest counterfactual, and alternatives to it.
 
-Changes that differ in their features: the least, and the least without the sets shown so far.
-
-A change *uses* a set if it changes all features of it. Those that use none of the sets shown are
-the union, over sets ``H`` with a feature of each set shown, of the changes that hold ``H``. Boxes
-of that union are searched best first, as by Lawler (Management Science 1972): the least change of
-all open ones is shown, and its box is replaced by those that hold one more of its features. The
-least of the open lower bounds is proven for what is shown.
-
-Small contrasts at once, found by forward passes alone.
+Alternatives differ in their features. A change *uses* a set if it changes all features of it. Those
+that use none of the sets shown are the union, over sets ``H`` with a feature of each set shown, of
+the changes that hold ``H``. Boxes of that union are searched best first, as by Lawler (Management
+Science 1972): the least change of all open ones is shown, and its box is replaced by those that
+hold one more of its features. The least of the open lower bounds is proven for what is shown.
 """
 
 import math
@@ -34,8 +30,8 @@ from milp_verix.results.plain_counterfactuals import plain_counterfactual, round
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.contrast import NEAREST_GAP, Alternative, ContrastiveExplanation
 from milp_verix.searches.contrast.change_measure import directed, distance, feature_count, scales_of
+from milp_verix.searches.contrast.contrast_kinds import LeafContrasts, NearestSearch
 from milp_verix.searches.contrast.contrast_search import ContrastiveProgress, ContrastSearch
-from milp_verix.searches.contrast.nearest_search import LeafContrasts, NearestSearch
 from milp_verix.searches.runner import fields_of
 from milp_verix.searches.set_search import opened
 
@@ -88,19 +84,14 @@ def contrastive_of(
     integer_of(count, "count")
     held = problem.features.indices(must_not, "must_not")
 
-    def one(more: Sequence[int] = (), watched: bool = True) -> ContrastiveExplanation:
-        return _least(
-            request,
-            sorted({*held, *more}),
-            costs,
-            minimise,
-            (progress, snapshots, resume) if watched else (None, None, None),
-        )
+    def holding(more: Sequence[int]) -> ContrastiveExplanation:
+        return _least(request, sorted({*held, *more}), costs, minimise)
 
-    first = one()
+    watched: dict[str, Any] = {"progress": progress, "snapshots": snapshots, "resume": resume}
+    first = _least(request, sorted({*held}), costs, minimise, **watched)
     if count == 1 or first.contrast is None or first.statistics.stopped is not None:
         return first
-    return with_alternatives(first, count, lambda more: one(more, watched=False), request)
+    return with_alternatives(first, count, holding, request)
 
 
 def _least(
@@ -108,15 +99,13 @@ def _least(
     held: Sequence[int],
     costs: CostsLike,
     minimise: str,
-    course: tuple[
-        Callable[[ContrastiveProgress], None] | None,
-        Callable[[Callable[[], ContrastiveExplanation]], None] | None,
-        EarlierContrast | None,
-    ],
+    *,
+    progress: Callable[[ContrastiveProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None = None,
+    resume: EarlierContrast | None = None,
 ) -> ContrastiveExplanation:
     """Return the least contrast that leaves the features ``held`` alone."""
     problem = directed(request.problem)
-    progress, snapshots, resume = course
     problem = problem.holding(held) if held else problem
     priced = costs_of(problem.features.priced(costs), problem.features.count, positive=True)
     unit = unit_of(priced)
@@ -174,7 +163,7 @@ def _least(
     with opened(replace(request, problem=problem), held) as (subsets, session, _):
         run = kind(subsets, session, request, measure, costs=weights, unit=unit, result_of=result)
         if earlier is not None and earlier.verdict is not None:
-            run.go_on(earlier.verdict)
+            run.offer(earlier.verdict)
         return run.run(progress, snapshots)
 
 

@@ -38,7 +38,7 @@ from milp_verix.results.plain_counterfactuals import (
 )
 from milp_verix.results.records.base import Result
 from milp_verix.results.records.explanation import Explanation
-from milp_verix.searches.contrast_cover import disjoint_contrasts, needed_features
+from milp_verix.searches.budget_bound import disjoint_contrasts, needed_features
 from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.searches.explain.strategies import resolve_strategy
 from milp_verix.searches.explain.traversal import Traversal, Walk, traverse

@@ -43,11 +43,12 @@ class NearestSearch(ContrastSearch):
     def _improve(self, best: Verdict) -> None:
         """Leave the contrast as it is: fewer features may be farther away."""
 
-    def _offer(self, verdict: Verdict) -> None:
-        super()._offer(verdict)
+    def offer(self, verdict: Verdict) -> None:
+        """Take a contrast, and the first one on the way to it, if it is cheaper."""
+        super().offer(verdict)
         if self.best is verdict:
             centre = self._subsets.centre
-            super()._offer(self._first_change(centre, verdict.point))
+            super().offer(self._first_change(centre, verdict.point))
 
     def _judge(self, chosen: frozenset[int], point: FloatArray) -> bool:
         """Offer the counterfactuals next to a program's point.
@@ -62,16 +63,16 @@ class NearestSearch(ContrastSearch):
         point = np.where(still, centre, point)
         for beyond in _BEYOND:
             found = self._first_change(centre, centre + (1 + beyond) * (point - centre))
-            self._offer(found)
+            self.offer(found)
             if found.violated:
-                self._offer(subsets.learn(found))
+                self.offer(subsets.learn(found))
                 break
         ball, margin = subsets.problem.ball, int(np.argmax(subsets.margins.evaluate(point)))
         # features that move already, before all of them
         for free in (np.flatnonzero(~still), self._everything):
             if not self.proven:
                 top = climb(subsets.margins, ball.region(free), point, margin, subsets.late)
-                self._offer(self._first_change(point, top))
+                self.offer(self._first_change(point, top))
         if ball.norm == "l2" and not self.proven:
             excess = length(point - centre, 2) / ball.epsilon - 1
             if excess > _OUTSIDE:
@@ -161,7 +162,7 @@ class LeafContrasts(ContrastSearch):
             self._measure,
             reach,
             lambda: self._most(limit),
-            self._offer,
+            self.offer,
             once=limit is not None,
         )
         cut, _ = cut_of(reach, trees, rival, self._needed[rival])
