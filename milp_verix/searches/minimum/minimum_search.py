@@ -21,8 +21,7 @@ from milp_verix.searches.budget_bound import budget_bound
 from milp_verix.searches.contrast_cover import ContrastCover
 from milp_verix.searches.explain.explain import explanation_of
 from milp_verix.searches.minimum.explainer import EarlierSearch, Explainer, points_of, take_over
-from milp_verix.searches.minimum.incumbent import Incumbent
-from milp_verix.searches.minimum.pricing import Adversary
+from milp_verix.searches.minimum.incumbent import Adversary, Incumbent
 from milp_verix.searches.minimum.proposals import Proposals
 from milp_verix.searches.minimum.search_limits import Master, SearchLimits
 from milp_verix.searches.minimum.separation import CoverBound, Separator
