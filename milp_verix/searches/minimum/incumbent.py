@@ -37,10 +37,6 @@ from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.work import worked
 
 
-def _session() -> Session:
-    return open_session("phase")
-
-
 class ExactPricing:
     """Finds worst perturbations, within a share of the work since this object was made.
 
@@ -51,7 +47,7 @@ class ExactPricing:
         self,
         perturbations: PerturbationSet,
         limits: SearchLimits,
-        another: Callable[[], Session] = _session,
+        another: Callable[[], Session] = lambda: open_session("phase"),
     ) -> None:
         self._perturbations, self._limits, self._another = perturbations, limits, another
         self._started = worked()
@@ -181,8 +177,7 @@ class Adversary:
         p = self._perturbations
         weight = p.weight(selection)
         deltas, values = p.worst(weight, starts, self._limits.climbs, self._late)
-        whole = bool(np.all((selection == 0) | (selection == 1)))
-        if whole and np.max(values) <= 0 and not self._late():
+        if is_whole(selection) and np.max(values) <= 0 and not self._late():
             # more climbs cost far less than the check that would follow
             found = p.worst(weight, starts, self._limits.climbs_before_check, self._late)
             better = found[1] > values
@@ -279,3 +274,8 @@ class Incumbent:
         if verdict.witness is None:
             return Decision(verdict.holds, None)
         return Decision(False, self.adversary.worsened(chosen, verdict.witness, deadline))
+
+
+def is_whole(selection: FloatArray) -> bool:
+    """Return whether every entry of ``selection``, shape (features,), is 0 or 1."""
+    return bool(np.all((selection == 0) | (selection == 1)))

@@ -82,14 +82,8 @@ class MipMaster(_Rounds):
     @property
     def effort(self) -> SearchEffort:
         """The scenarios, nodes, programs and iterations so far."""
-        return SearchEffort(
-            "program",
-            self._separator.rounds,
-            self._scenarios,
-            self._nodes,
-            self._programs,
-            self._iterations,
-        )
+        work = self._nodes, self._programs, self._iterations
+        return SearchEffort("program", self._separator.rounds, self._scenarios, *work)
 
     def step(self, deadline: Deadline) -> None:
         """Solve the program, and add a scenario that its set does not survive.
