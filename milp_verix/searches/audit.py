@@ -1,4 +1,4 @@
-"""The search of an audit: sound or not, minimal or not, each with a proof or a witness.
+"""The audit of an explanation by any tool: sound or not, minimal or not, each proven or witnessed.
 
 Let ``A`` be the set of features that some tool calls an explanation, and ``B`` all other features.
 ``A`` is sound if ``check(B)`` holds. If so, Algorithm 1 goes on from ``B`` through the features of
@@ -6,10 +6,6 @@ Let ``A`` be the set of features that some tool calls an explanation, and ``B`` 
 goes through the features of ``B`` with ``A`` fixed: those that it cannot free complete ``A``. A
 counterfactual found on the way changes features of ``B`` alone, so it refutes ``A``, too; and if
 all of ``B`` is freed, ``A`` is sound after all.
-
-The smallest sound sets beside the one audited.
-
-The audit of an explanation by any tool, as a function.
 """
 
 from collections.abc import Callable
@@ -72,7 +68,6 @@ def smallest_sets(request: Request, known: Audit) -> SmallestSets:
     return found[0], found[1] if len(found) > 1 else None, stopped
 
 
-NOT_ASKED = "not asked for"
 ROUNDED = "rounding in onnxruntime exceeds the margin"
 _PROVEN = Verdict(Answer.HOLDS)
 _FIRST_SHARE = 0.5
@@ -129,7 +124,7 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
         self.tell()
         if self.strategy is None:
             self._tried = self._untried() if self._verdict.holds else self._tried
-            self._tried.stopped = NOT_ASKED
+            self._tried.stopped = "not asked for"
         else:
             self._try_features(self.strategy)
         if self.smallest is not None:
@@ -153,7 +148,6 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
         return with_plain_counterfactuals(found, request.problem, request.deadline)
 
     def _try_features(self, strategy: Strategy) -> None:
-        """Complete a set that is not known to be sound; leave features out of a sound one."""
         if not self._verdict.holds:
             self._go_through(self._others, (), strategy)
             judged = self._judged(self._verdict, self._tried)
@@ -250,13 +244,8 @@ def audit_of(
     audited = feature_set(explanation, problem)
     strategy = resolve_strategy(traversal)
     order_by = resolve_order(problem, order, transformation=transformation, seed=search.seed)
+    wanted = None if sound_only else strategy
+    smallest = partial(smallest_sets, request) if minimum else None
     with Oracle(problem, search) as oracle:
-        run = AuditSearch(
-            oracle,
-            request,
-            audited,
-            None if sound_only else strategy,
-            order_by,
-            partial(smallest_sets, request) if minimum else None,
-        )
+        run = AuditSearch(oracle, request, audited, wanted, order_by, smallest)
         return run.run(progress, snapshots)

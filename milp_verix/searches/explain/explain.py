@@ -1,22 +1,18 @@
-"""Explain a prediction: an order, the VeriX loop over the oracle, and the result.
+"""Explain a prediction: an order, the VeriX loop over the oracle, and the result so far.
 
-The search for an explanation at one radius: an order, the VeriX loop, the result so far.
-
-A traversal that goes on from the decisions of an earlier result.
-
-Let the earlier run have freed ``B`` and kept the features ``K``, each with a counterfactual that
-moves nothing but ``B`` and that feature. The replay of a counterfactual needs no trust; that ``B``
-may be free is one claim. It is checked again with a slice of time: by bounds, then exactly. If
-that does not prove it, nothing of that run is taken over. Features that it left undecided are asked
-about again, in its order. An uninterrupted run decides as this one does, since neither
-``B`` nor a counterfactual depends on what comes after it in the order.
-
-One check, as a function: whether the prediction survives every change of some features.
+A traversal goes on from the decisions of an earlier result. Let that run have freed ``B`` and kept
+the features ``K``, each with a counterfactual that moves nothing but ``B`` and that feature. The
+replay of a counterfactual needs no trust; that ``B`` may be free is one claim. It is checked again
+with a slice of time: by bounds, then exactly. If that does not prove it, nothing of that run is
+taken over. Features that it left undecided are asked about again, in its order. An uninterrupted
+run decides as this one does, since neither ``B`` nor a counterfactual depends on what comes after
+it in the order.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -205,25 +201,20 @@ def explain_problem(
     request = Request.now(problem, search)
     earlier = None if resume is None else earlier_explanation(resume, problem)
     order_by = resolve_order(problem, order, transformation=transformation, seed=search.seed)
+
+    def noted(deadline: Deadline, whole: WholeBall | None) -> Order:
+        made = order_by(deadline, whole)
+        return replace(made, notes=begun.order.notes + made.notes)
+
     with Oracle(problem, search) as oracle:
         begun = resumption(earlier, oracle, request.deadline, request.check_limit)
         chosen, walked, make = begun.order, begun.traversal, None
         if walked is None:
             why = f"the run ended before the order {order!r} was known"
             chosen = without_order(problem.features.count, why)
-            walked, make = Traversal(chosen.permutation), _noted(order_by, begun.order.notes)
+            walked, make = Traversal(chosen.permutation), noted
         run = ExplainSearch(oracle, request, traversal, chosen, walked, make)
         return run.run(progress, snapshots).of(problem)
-
-
-def _noted(order_by: OrderMaker, notes: tuple[str, ...]) -> OrderMaker:
-    """Return ``order_by`` with further notes for readers of the result."""
-
-    def made(deadline: Deadline, whole: WholeBall | None) -> Order:
-        order = order_by(deadline, whole)
-        return replace(order, notes=notes + order.notes)
-
-    return made
 
 
 _SHARE, _LEAST = 0.25, 1.0
@@ -234,8 +225,7 @@ begin anew would be faster.
 """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Resumption:
+class Resumption(NamedTuple):
     """The ``traversal`` to go on with, None to begin anew; ``order`` has notes for the result."""
 
     traversal: Traversal | None
@@ -256,7 +246,10 @@ def resumption(
     """
     if earlier is None:
         return Resumption(None, Order("", ()))
-    state = _traversal_of(earlier, must)
+    order = tuple(f for f in earlier.result.permutation if f not in must)
+    freed = set(earlier.result.irrelevant)
+    state = Traversal(order, irrelevant=[f for f in order if f in freed])
+    state.violated = {f: v for f, v in earlier.counterfactuals.items() if f not in must}
     if not state.irrelevant:
         return Resumption(state if state.violated else None, _order_of(earlier.result))
     took = earlier.result.statistics.seconds
@@ -276,15 +269,6 @@ def _order_of(result: Explanation, *notes: str) -> Order:
     """Return the order of an earlier result, with notes."""
     scores = None if result.sensitivity is None else np.array(result.sensitivity)
     return Order(result.order, result.permutation, scores, notes)
-
-
-def _traversal_of(earlier: Earlier, must: Sequence[int]) -> Traversal:
-    """Return the state after the decisions of the earlier run, those on ``must`` left out."""
-    order = tuple(f for f in earlier.result.permutation if f not in must)
-    freed = set(earlier.result.irrelevant)
-    state = Traversal(order, irrelevant=[f for f in order if f in freed])
-    state.violated = {f: v for f, v in earlier.counterfactuals.items() if f not in must}
-    return state
 
 
 def _checked_again(
