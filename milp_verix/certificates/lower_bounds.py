@@ -9,12 +9,9 @@ first of these that applies:
 4. *split a feature*; a set that survives everything is cheaper than the bound, and ends the search.
 
 The cost of an explanation is known, so that no incumbent is looked for, and neurons are bounded
-over the sets that cost less: these bounds are far tighter than those over all sets.
-
-Perturbations that a set of features does not survive: by gradients, and by a search on phases.
-
-Moves are rounded towards zero to whole multiples of a step, so that they are exact in a few digits
-and stay in the ball.
+over the sets that cost less: these bounds are far tighter than those over all sets. Moves of
+scenarios are rounded towards zero to whole multiples of a step, so that they are exact in a few
+digits and stay in the ball.
 """
 
 import json
@@ -73,8 +70,7 @@ def asked_bound(explanation: Explanation) -> dict[str, Any]:
 def bound_proof(claim: Claim, asked: Mapping[str, Any], deadline: Deadline) -> dict[str, Any]:
     """Return a proof that no explanation costs less than the bound ``asked`` for.
 
-    Raises ``NoProofError`` if the deadline passes, or no
-    scenario refutes a set that is cheaper than the bound.
+    Raises ``NoProofError`` if the deadline passes, or no scenario refutes a set that is cheaper.
     """
     if claim.ball.rules:
         raise NoProofError("inputs with rules have no scenarios")
@@ -120,11 +116,7 @@ class _BoundSearch:
         while open_:
             case, node = open_.pop()
             open_ += self._replaced(case, node)
-        return {
-            "step": exact(self.refuter.step),
-            "scenarios": self.scenarios,
-            "tree": tree,
-        }
+        return {"step": exact(self.refuter.step), "scenarios": self.scenarios, "tree": tree}
 
     def _add(self, selection: FloatArray) -> bool:
         """Add a scenario that ``selection`` does not survive; return whether one is found."""
@@ -194,15 +186,10 @@ class _BoundSearch:
         return False
 
     def _split(
-        self,
-        case: Case,
-        node: dict[str, Any],
-        effects: FloatArray | None,
-        fractions: FloatArray,
+        self, case: Case, node: dict[str, Any], effects: FloatArray | None, fractions: FloatArray
     ) -> list[tuple[Case, dict[str, Any]]]:
         """Split a case at the neuron with the largest effect, or at a feature."""
-        below: dict[str, Any] = {}
-        above: dict[str, Any] = {}
+        below, above = dict[str, Any](), dict[str, Any]()
         first = 1 + self.costs.size
         known = [v - first for v in case.signs]
         if effects is not None:
@@ -311,9 +298,7 @@ class Refuter:
         """
         p, network = self.perturbations, self.perturbations.margins
         fixed = chosen[p.feature_of]
-        box = Interval(
-            np.where(fixed, p.centre, p.box.lower), np.where(fixed, p.centre, p.box.upper)
-        )
+        box = Interval(*(np.where(fixed, p.centre, end) for end in (p.box.lower, p.box.upper)))
         region: Interval | NormBall = box
         if isinstance(p.region, NormBall):
             region = NormBall(box, p.centre, p.region.radius, p.region.norm)

@@ -1,17 +1,12 @@
-"""Audits, ranges, radii and relevance as explanations that have certificates.
+"""Audits, ranges, radii and relevance as explanations that have certificates, and stored ones read.
 
 An audit is about a set that is sound, or one that is not. A set that is not sound is refuted by one
 point: in terms of certificates, the features that the set leaves free are one feature, nothing is
-irrelevant, and a point shows that feature to be needed.
-
-Ranges are about a box, in which every feature may move: in terms of certificates, the domain of the
-inputs is the box, and no feature is kept.
-
-The lower end of a bracket is the radius of a ball in which its features are irrelevant. A protected
-feature is relevant if some others are irrelevant, and are not once it is free, too: in terms of
-certificates, it is feature 0, and needed.
-
-A stored certificate that is said to prove ranges: read, compared with them, and checked.
+irrelevant, and a point shows that feature to be needed. Ranges are about a box, in which every
+feature may move: the domain of the inputs is the box, and no feature is kept. The lower end of a
+bracket is the radius of a ball in which its features are irrelevant. A protected feature is
+relevant if some others are irrelevant, and are not once it is free, too: it is feature 0, and
+needed.
 """
 
 import hashlib
@@ -66,17 +61,7 @@ def refuting_explanation(audit: Audit) -> Explanation:
     kept = {i for feature in audit.explanation for i in audit.groups[feature]}
     free = {i for group in audit.groups for i in group} - kept
     groups = tuple(tuple(sorted(group)) for group in (free, kept) if group)
-    return _restated(
-        audit,
-        tuple(range(len(groups))),
-        (),
-        {0: audit.counterexample},
-        dict.fromkeys(range(1, len(groups)), _UNTRIED),
-        kind=_Coarser,
-        groups=groups,
-        feature_names=None,
-        feature_shape=None,
-    )
+    return _coarser(audit, groups, (), audit.counterexample)
 
 
 def box_explanation(found: Ranges) -> Explanation:
@@ -107,18 +92,20 @@ def relevant_explanation(found: Relevance) -> Explanation:
     parts.append({*range(len(found.groups))} - parts[0] - parts[1])
     free = (1,) if found.free else ()
     coordinates = [sorted(i for one in part for i in found.groups[one]) for part in parts if part]
-    kept = tuple(place for place in range(len(coordinates)) if place not in free)
-    return _restated(
-        found,
-        kept,
-        free,
-        {0: found.counterfactual},
-        dict.fromkeys(kept[1:], _UNTRIED),
-        kind=_Coarser,
-        groups=tuple(map(tuple, coordinates)),
-        feature_names=None,
-        feature_shape=None,
-    )
+    return _coarser(found, tuple(map(tuple, coordinates)), free, found.counterfactual)
+
+
+def _coarser(
+    result: Result,
+    groups: tuple[tuple[int, ...], ...],
+    free: tuple[int, ...],
+    changed: Counterfactual,
+) -> Explanation:
+    """Return an explanation about ``groups``, of which ``changed`` shows the first to be needed."""
+    kept = tuple(place for place in range(len(groups)) if place not in free)
+    names: dict[str, Any] = {"groups": groups, "feature_names": None, "feature_shape": None}
+    untried = dict.fromkeys(kept[1:], _UNTRIED)
+    return _restated(result, kept, free, {0: changed}, untried, kind=_Coarser, **names)
 
 
 def everything_kept(found: Result) -> Explanation:

@@ -154,19 +154,15 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         # all rivals for a while, then the time that is left for those that are not settled
         for most in (share, np.inf):
             for rival in sorted(rivals, key=self._bounds.__getitem__):
-                self._settle(rival, subsets.deadline.within(most))
+                more, until = True, subsets.deadline.within(most)
+                while more and self._open(rival) and not until.passed():
+                    more = self._round(rival, until)
+                    self._report()
         if self.best is None:
             # each program has proven that it must give up
             self.robust = min(self._bounds.values(), default=0.0) > self._measure.total
         if not self.proven:
             subsets.deadline.check()
-
-    def _settle(self, rival: int, deadline: Deadline) -> None:
-        """Solve programs for a rival until its bound meets the best, or until ``deadline``."""
-        more = True
-        while more and self._open(rival) and not deadline.passed():
-            more = self._round(rival, deadline)
-            self._report()
 
     def _report(self) -> None:
         self._rounds += 1

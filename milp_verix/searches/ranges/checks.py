@@ -1,12 +1,9 @@
-"""Inputs that change the prediction, or are likely to: they refute boxes without a solver.
+"""Decisions on boxes of a search for ranges: by bounds, known points, climbs, and an oracle.
 
-A point is a suspect until onnxruntime was run on it, which happens when a range is to end at it.
-Suspects come from climbs: with kept features at the values of a row, or anywhere, gradients move
-the free ones within their room until a margin is above zero.
-
-Decisions on boxes of a search for ranges: by bounds, known points, climbs, and an oracle.
-
-Bounds on the margins over many boxes at once: they prove most steps of a search for ranges.
+Bounds on the margins over many boxes at once prove most steps. A known point changes the
+prediction, or is likely to: it is a suspect until onnxruntime was run on it, which happens when a
+range is to end at it. Suspects come from climbs: with kept features at the values of a row, or
+anywhere, gradients move the free ones within their room until a margin is above zero.
 """
 
 from collections.abc import Iterable, Sequence

@@ -154,9 +154,12 @@ def rules_of_table(
         row = int(draw.choice(np.flatnonzero(left)))
         left[row] = False
         worth = table[(classes == classes[row]) & left]
-        found = _rule(_posed(network, table[row], asked), worth, table, search)
         done += 1
-        if found is not None:
+        try:
+            problem = pose(network, table[row], Given(**asked))
+        except InputError:  # outside the domain, or against rules
+            continue
+        if (found := _rule(problem, worth, table, search)) is not None:
             candidates.append(found)
             left &= ~found[1]
     chosen, covered = _cover(candidates, len(table), count)
@@ -197,20 +200,10 @@ def _classes(network: LoadedModel, table: FloatArray, late: Late) -> FloatArray:
     return np.asarray(found, dtype=np.float64)
 
 
-def _posed(network: LoadedModel, row: FloatArray, asked: Mapping[str, Any]) -> PosedProblem | None:
-    """Return the question about a row; None for one outside the domain, or that breaks rules."""
-    try:
-        return pose(network, row, Given(**asked))
-    except InputError:
-        return None
-
-
 def _rule(
-    problem: PosedProblem | None, worth: FloatArray, table: FloatArray, search: Search
+    problem: PosedProblem, worth: FloatArray, table: FloatArray, search: Search
 ) -> tuple[Ranges, BoolArray] | None:
     """Return the rule of a row, and the rows of ``table`` that it covers; None without one."""
-    if problem is None:
-        return None
     explanation = explain_problem(problem, search=search)
     run = ranges_search(
         problem, explanation, rows=Numbers(worth), within=np.inf, resolution=0.01, search=search

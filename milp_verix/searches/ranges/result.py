@@ -60,27 +60,25 @@ def ranges_of(search: Widened, stopped: str | None) -> Ranges:
 
 
 def _range(search: Widened, column: int, axis: Axis, span: Span, why: str) -> FeatureRange:
+    words: tuple[str, ...] | None
+    ends: tuple[float | None, float | None, float | None, float | None] = (None,) * 4
     if isinstance(axis, WordAxis):
         assert isinstance(span, frozenset)
         steps = [(word, float(word)) for word in sorted(axis.widest - span)]
+        words = tuple(axis.words[place] for place in sorted(span))
     else:
         low, high = span
-        ends = ((-1, low, axis.least), (1, high, axis.most))
-        steps = [(side, end + side * axis.step) for side, end, limit in ends if end != limit]
+        ends, words = (low, high, axis.least, axis.most), axis.told(low, high)
+        sides = ((-1, low, axis.least), (1, high, axis.most))
+        steps = [(side, end + side * axis.step) for side, end, limit in sides if end != limit]
     beyond = []
     for place, value in steps:
-        known = search.refuted.get((column, place))
-        if known is not None:
+        if (known := search.refuted.get((column, place))) is not None:
             beyond.append(Beyond(known[0], counterfactual_of(known[1])))
         else:
             reason = search.reasons.get((column, place), why)
             beyond.append(Beyond(value, unknown_reason=reason))
-    if isinstance(axis, WordAxis):
-        assert isinstance(span, frozenset)
-        words = tuple(axis.words[place] for place in sorted(span))
-        return FeatureRange(axis.feature, None, None, None, None, words, tuple(beyond))
-    told = axis.told(low, high)
-    return FeatureRange(axis.feature, low, high, axis.least, axis.most, told, tuple(beyond))
+    return FeatureRange(axis.feature, *ends, words, tuple(beyond))
 
 
 def rows_inside(search: Widened, rows: FloatArray, told: Ranges) -> BoolArray:
