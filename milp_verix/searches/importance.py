@@ -20,10 +20,10 @@ that play no part in the decision (Letoffe, Huang, Marques-Silva, 2024); an orde
 here rests on proofs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -161,26 +161,14 @@ class _Enumeration(Marco[Enumeration]):
     def _snapshot(self) -> Callable[[], Enumeration]:
         oracle = self.subsets.oracle
         return partial(
-            _enumeration,
-            [*self._abductive],
-            [*self._contrastive.items()],
+            Enumeration,
+            abductive=_by_size(self._abductive),
+            contrasts=_contrasts(self._contrastive.items()),
             complete=self._complete,
             lower_bound=min(self._lower_bound, oracle.problem.features.count),
             unknown_reason=self._doubted,
             **fields_of(oracle, self.request.elapsed, self.stopped),
         )
-
-
-def _enumeration(
-    abductive: list[FeatureSet],
-    contrastive: list[tuple[FeatureSet, Counterfactual]],
-    **rest: Any,
-) -> Enumeration:
-    """Return the result, with abductive and contrastive explanations sorted, smallest first."""
-    contrasts = sorted(contrastive, key=lambda item: (len(item[0]), item[0]))
-    explanations = sorted(abductive, key=lambda one: (len(one), one))
-    found = tuple(Contrast(features, point) for features, point in contrasts)
-    return Enumeration(abductive=tuple(explanations), contrasts=found, **rest)
 
 
 def importance_of(
@@ -273,13 +261,15 @@ class ImportanceSearch(Marco[Importance]):
 
     def _snapshot(self) -> Callable[[], Importance]:
         subsets = self.subsets
-        changing = [(subsets.changed(v), counterfactual_of(v)) for v in subsets.contrasts.values()]
-        contrasts = (Contrast(tuple(sorted(moved)), point) for moved, point in changing)
+        changing = [
+            (tuple(sorted(subsets.changed(one))), counterfactual_of(one))
+            for one in subsets.contrasts.values()
+        ]
         return partial(
             Importance,
             index=self.index,
             sufficient=_by_size(subsets.sufficient),
-            contrasts=tuple(sorted(contrasts, key=lambda one: (len(one.features), one.features))),
+            contrasts=_contrasts(changing),
             complete=self._complete,
             beside=self.beside,
             unknown_reason=None if self._complete else self.stopped or self._doubted,
@@ -287,5 +277,11 @@ class ImportanceSearch(Marco[Importance]):
         )
 
 
-def _by_size(sets: list[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+def _by_size(sets: Iterable[FeatureSet]) -> tuple[FeatureSet, ...]:
     return tuple(sorted(sets, key=lambda one: (len(one), one)))
+
+
+def _contrasts(found: Iterable[tuple[FeatureSet, Counterfactual]]) -> tuple[Contrast, ...]:
+    """Return contrasts of features and points, the smallest first."""
+    inorder = sorted(found, key=lambda one: (len(one[0]), one[0]))
+    return tuple(Contrast(features, point) for features, point in inorder)

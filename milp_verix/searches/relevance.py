@@ -24,14 +24,13 @@ protected features together are necessary.)
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from milp_verix.base.errors import InputError
-from milp_verix.oracle.verdict import Verdict
+from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.features import Features
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
@@ -85,15 +84,6 @@ def _chosen(given: Any, features: Features) -> frozenset[int]:
     if not found:
         raise InputError("no protected feature is given: name one at least")
     return frozenset(found)
-
-
-class _Pair(Enum):
-    """The answers to ``check(B)`` and ``check(B ∪ P)`` together."""
-
-    BOTH_HOLD = 1
-    BOTH_VIOLATED = 2
-    DIFFERENT = 3
-    UNKNOWN = 4
 
 
 @dataclass(eq=False)
@@ -181,35 +171,38 @@ class RelevanceSearch(SetSearch[RelevanceProgress, Relevance]):
     def _decide(self, free: frozenset[int]) -> None:
         """Decide the set ``free`` of other features, and exclude sets that are decided with it."""
         answer = self._pair(free)
-        while answer is _Pair.BOTH_VIOLATED:
+        while answer is Answer.VIOLATED:
             smallest, _ = self.subsets.shrink(self.subsets.check(free))
             free -= self._exclude(smallest)
             answer = self._pair(free)
-        if answer is _Pair.BOTH_HOLD:
+        if answer is Answer.HOLDS:
             for feature in sorted(self._others - free):
                 answer = self._pair(free | {feature})
-                if answer is _Pair.DIFFERENT:
+                if answer is None:
                     return
-                if answer is _Pair.BOTH_HOLD:
+                if answer is Answer.HOLDS:
                     free |= {feature}
             self._clauses.append(Clause(not_all_of=self._others - free))
-        elif answer is _Pair.UNKNOWN:
+        elif answer is Answer.UNKNOWN:
             # this set alone: those around it may well be decided
             self._clauses.append(Clause(any_of=free, not_all_of=self._others - free))
 
-    def _pair(self, free: frozenset[int]) -> _Pair:
-        """Return the answers with and without the protected features, accepting a difference."""
+    def _pair(self, free: frozenset[int]) -> Answer | None:
+        """Return the answer with and without the protected features; a difference is accepted.
+
+        It is None then, and UNKNOWN where one of the two is.
+        """
         together = self.subsets.check(free | self.protected)
         if together.holds:
-            return _Pair.BOTH_HOLD
+            return Answer.HOLDS
         alone = self.subsets.check(free)
         if alone.violated:
-            return _Pair.BOTH_VIOLATED
+            return Answer.VIOLATED
         if together.violated and alone.holds:
             self._accept(together, free)
-            return _Pair.DIFFERENT
+            return None
         self._doubt((alone if together.violated else together).reason or "unknown")
-        return _Pair.UNKNOWN
+        return Answer.UNKNOWN
 
     def _accept(self, found: Verdict, free: frozenset[int]) -> None:
         self._relevant = True
