@@ -51,10 +51,7 @@ Certifiable: TypeAlias = Explanation | Audit | Ranges | RobustnessRadii | Releva
 
 @checked(explanation=instance_of(*get_args(Certifiable)), time_limit=SECONDS)
 def certify(
-    network: NetworkLike,
-    explanation: Certifiable,
-    *,
-    time_limit: float | None = None,
+    network: NetworkLike, explanation: Certifiable, *, time_limit: float | None = None
 ) -> Certificate:
     """Return a certificate of ``explanation``: a proof that needs neither a solver nor trust.
 

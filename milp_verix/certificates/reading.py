@@ -20,16 +20,7 @@ from verix_checker.claim import Claim
 from verix_checker.forms import Form, UnitError
 from verix_checker.guard import compare, mixtures
 from verix_checker.neurons import Network as ExactNetwork, NoOutputError, UnreadableError
-from verix_encodings import (
-    Affine,
-    Bounds,
-    Interval,
-    Network,
-    Node,
-    NormBall,
-    Relu,
-    crown_bounds,
-)
+from verix_encodings import Affine, Bounds, Interval, Network, Node, NormBall, Relu, crown_bounds
 from verix_encodings.arrays import FloatArray, IntArray
 
 _MOST_BITS = 1000

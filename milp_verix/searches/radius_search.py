@@ -93,10 +93,9 @@ class RadiusProgress:
 
 @dataclass(eq=False)
 class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
-    """The brackets of one result, of the largest ball in ``problem``.
+    """The brackets of one result, of the largest ball in ``problem``, for ``each`` feature or all.
 
-    ``scale`` are the radii of described features at the radius 1; ``each`` is whether there is a
-    bracket for each feature.
+    ``scale`` are the radii of described features at the radius 1.
     """
 
     brackets: Sequence[Bracket]
@@ -131,7 +130,8 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
                     self.questions.ask(bracket, step, until)
                 if not open_ and math.isfinite(deadline.at):
                     for bracket in self.brackets:
-                        if _ran_out(bracket, deadline):
+                        late = TIME_LIMIT in bracket.unknown.values() and not bracket.narrow
+                        if late and not deadline.passed():
                             open_[bracket] = bracket.again()
         if not all(bracket.narrow for bracket in self.brackets):
             deadline.check()
@@ -163,12 +163,6 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
         )
 
 
-def _ran_out(bracket: Bracket, deadline: Deadline) -> bool:
-    """Return whether a question of an open bracket ran out of a share that can grow."""
-    late = TIME_LIMIT in bracket.unknown.values() and not bracket.narrow
-    return late and not deadline.passed()
-
-
 def radius_of(
     problem: PosedProblem,
     *,
@@ -193,26 +187,26 @@ def radius_of(
     step comes within reach.
     """
     search.require_only("radius", "the search for radii")
-    tolerance, most, request = _share(tolerance), _most(largest), Request.now(problem, search)
+    if not 0 < tolerance < 1:
+        raise InputError(
+            f"tolerance is the width of a bracket as a share of its upper end, above 0 and below "
+            f"1, such as 0.01; got {tolerance}"
+        )
+    most = math.inf if largest is None else float(largest)
+    if largest is not None and not 0 <= most < math.inf:
+        raise InputError(f"largest must be finite and not negative, got {largest}")
+    request = Request.now(problem, search)
     balls = Balls(problem, scale_of(problem.inputs, scale))
     sets = _sets(problem, free, each=each)
     reaches = [_reach(balls, chosen, most) for chosen in sets]
     problem = balls.at(max(reaches))
     require_agreement(problem.network, problem.ball)
 
-    brackets = [Bracket(balls, s, r, tolerance) for s, r in zip(sets, reaches, strict=True)]
+    pairs = zip(sets, reaches, strict=True)
+    brackets = [Bracket(balls, chosen, reach, float(tolerance)) for chosen, reach in pairs]
     questions = Questions(balls, max(reaches), search)
     run = RadiusSearch(brackets, questions, request, problem, balls.scale, each)
     return run.run(progress, snapshots)
-
-
-def _share(tolerance: float) -> float:
-    if not 0 < tolerance < 1:
-        raise InputError(
-            f"tolerance is the width of a bracket as a share of its upper end, above 0 and below "
-            f"1, such as 0.01; got {tolerance}"
-        )
-    return float(tolerance)
 
 
 def _sets(
@@ -227,14 +221,6 @@ def _sets(
     if not len(chosen):
         raise InputError("free lists no feature: there is no radius to ask about")
     return [tuple(chosen)]
-
-
-def _most(largest: float | None) -> float:
-    if largest is None:
-        return math.inf
-    if not 0 <= largest < math.inf:
-        raise InputError(f"largest must be finite and not negative, got {largest}")
-    return float(largest)
 
 
 def _reach(balls: Balls, features: tuple[int, ...], most: float) -> float:

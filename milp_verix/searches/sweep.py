@@ -31,9 +31,7 @@ from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import INTERRUPTED
 from milp_verix.problem.agreement import require_agreement
-from milp_verix.problem.options import (
-    OrderLike,
-)
+from milp_verix.problem.options import OrderLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.records.explanation import Explanation

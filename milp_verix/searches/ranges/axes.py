@@ -219,10 +219,7 @@ Axis: TypeAlias = OrderedAxis | WordAxis
 
 
 def axes_of(
-    problem: PosedProblem,
-    kept: Sequence[int],
-    radii: FloatArray,
-    resolution: float,
+    problem: PosedProblem, kept: Sequence[int], radii: FloatArray, resolution: float
 ) -> tuple[Axis, ...]:
     """Return the axes of the features ``kept``, in their order.
 
