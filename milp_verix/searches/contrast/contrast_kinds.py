@@ -47,7 +47,7 @@ class NearestSearch(ContrastSearch):
         """Take a contrast, and the first one on the way to it, if it is cheaper."""
         super().offer(verdict)
         if self.best is verdict:
-            centre = self._subsets.centre
+            centre = self.subsets.centre
             super().offer(self._first_change(centre, verdict.point))
 
     def _judge(self, chosen: frozenset[int], point: FloatArray) -> bool:
@@ -57,9 +57,9 @@ class NearestSearch(ContrastSearch):
         a climb of the margin leads. Returns whether the program has changed since: a tangent cuts
         ``point`` off an L2 ball.
         """
-        subsets, centre = self._subsets, self._subsets.centre
+        subsets, centre = self.subsets, self.subsets.centre
         # a solver's zero is one up to its tolerance
-        still = np.abs(point - centre) <= _STILL * self._measure.scales
+        still = np.abs(point - centre) <= _STILL * self.measure.scales
         point = np.where(still, centre, point)
         for beyond in _BEYOND:
             found = self._first_change(centre, centre + (1 + beyond) * (point - centre))
@@ -88,7 +88,7 @@ class NearestSearch(ContrastSearch):
 
         Points are moved into the ball first. UNKNOWN if there is no change at ``end``.
         """
-        subsets = self._subsets
+        subsets = self.subsets
         free, low, high = np.arange(start.size), 0.0, 1.0
         found = replayed(subsets.problem, end, free)
         if found is None:
@@ -117,8 +117,8 @@ class LeafContrasts(ContrastSearch):
         """Search the leaves of each rival within limits of the cost."""
         if not self._exists():
             return
-        rivals, subsets = self._rivals(), self._subsets
-        if self.best is not None and self._measure.choice.all():
+        rivals, subsets = self._rivals(), self.subsets
+        if self.best is not None and self.measure.choice.all():
             self._improve(self.best)
         free = subsets.problem.features.coordinates(sorted(subsets.everything))
         reach = Reach.of(subsets.problem, cells_for(subsets.problem), free)
@@ -132,7 +132,7 @@ class LeafContrasts(ContrastSearch):
             if subsets.late():
                 break
         if self.best is None and self.unknown_reason is None:
-            self.robust = min(self._bounds.values(), default=0.0) > self._measure.total
+            self.robust = min(self._bounds.values(), default=0.0) > self.measure.total
         if not self.proven:
             subsets.deadline.check()
 
@@ -140,7 +140,7 @@ class LeafContrasts(ContrastSearch):
         """Return limits of the cost, the least first; None is the best cost at the time."""
         if not self._whole:
             return [None]
-        most = self._measure.total if self.best is None else self._cost(self.best) - 1.0
+        most = self.measure.total if self.best is None else self._cost(self.best) - 1.0
         first = self.lower_bound
         return [*np.arange(first, min(most, first + _MOST_LIMITS)).tolist(), None]
 
@@ -151,15 +151,15 @@ class LeafContrasts(ContrastSearch):
         if self.best is None:
             return np.inf
         best = self._cost(self.best)
-        return best - 1.0 + EQUAL if self._whole else best * (1 - self._measure.gap / 2)
+        return best - 1.0 + EQUAL if self._whole else best * (1 - self.measure.gap / 2)
 
     def _within_limit(self, reach: Reach, rival: int, limit: float | None) -> float:
         """Search for contrasts of margin ``rival`` within ``limit``; return the bound proven."""
-        trees = trees_of(self._subsets.margins)
+        trees = trees_of(self.subsets.margins)
         assert trees is not None
         bounded = _Limited(
-            self._subsets.problem,
-            self._measure,
+            self.subsets.problem,
+            self.measure,
             reach,
             lambda: self._most(limit),
             self.offer,
@@ -170,19 +170,19 @@ class LeafContrasts(ContrastSearch):
         search = LeafSearch(
             reach.boxes, values, cut, bounded.take, bounded.near, reach.blocks, keep_constant=True
         )
-        ended = search.run(self._subsets.late)
+        ended = search.run(self.subsets.late)
         self.effort += Effort(solves=1, nodes=search.nodes)
         if np.isfinite(bounded.unsure):
             self._doubt(_UNDECIDED)
         if ended is not False:
-            return self._measure.least
+            return self.measure.least
         if limit is not None:
             beyond = limit + 1.0
         elif self.best is None:
-            beyond = self._measure.total * (1 + EQUAL) + 1.0
+            beyond = self.measure.total * (1 + EQUAL) + 1.0
         else:
             best = self._cost(self.best)
-            beyond = best if self._whole else best * (1 - self._measure.gap / 2)
+            beyond = best if self._whole else best * (1 - self.measure.gap / 2)
         return float(min(beyond, bounded.unsure))
 
 

@@ -70,6 +70,7 @@ def greedy_contrasts(subsets: SubsetOracle, rival: int, costs: FloatArray) -> It
             high = middle - 1
 
 
+@dataclass(eq=False)
 class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation]):
     """The best contrast, the bound proven for each rival, and the reasons why a proof is missing.
 
@@ -77,27 +78,20 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
     them, and count in ``unit``. ``result_of`` makes a result of the search as it is.
     """
 
-    def __init__(
-        self,
-        subsets: SubsetOracle,
-        session: Session,
-        request: Request,
-        measure: ChangeMeasure,
-        *,
-        costs: FloatArray,
-        unit: float,
-        result_of: Callable[["ContrastSearch"], ContrastiveExplanation],
-    ) -> None:
+    subsets: SubsetOracle
+    session: Session
+    request: Request
+    measure: ChangeMeasure
+    costs: FloatArray
+    unit: float
+    result_of: Callable[["ContrastSearch"], ContrastiveExplanation]
+
+    def __post_init__(self) -> None:
+        subsets, measure = self.subsets, self.measure
         self.best: Verdict | None = None
         self.robust = False
         self.unknown_reason: str | None = None
         self.effort = Effort()
-        self._unit, self._result_of = unit, result_of
-        self._subsets = subsets
-        self._session = session
-        self._request = request
-        self._measure = measure
-        self._costs = costs
         self._whole = measure.whole
         self._bounds: dict[int, float] = {}
         self._bounded: tuple[float, Bounds] | None = None
@@ -109,15 +103,15 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         self._region = subsets.problem.ball.region(self._everything)
         self._points: list[FloatArray] = []
         # deeper bounds over a larger budget serve smaller ones
-        self._budgets = SmallerBalls.of(subsets.problem, request.search)
+        self._budgets = SmallerBalls.of(subsets.problem, self.request.search)
 
     @property
     def lower_bound(self) -> float:
         """A proven lower bound: no contrast costs less."""
         # the input itself is no counterfactual, so that something must change
-        least = self._measure.least
+        least = self.measure.least
         proven = min(self._bounds.values(), default=least)
-        most = self._measure.total if self.best is None else self._cost(self.best)
+        most = self.measure.total if self.best is None else self._cost(self.best)
         return min(max(least, proven), most)
 
     @property
@@ -125,24 +119,24 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         """True if it is proven that no contrast is cheaper than the best, or that there is none."""
         if self.robust or self.best is None:
             return self.robust
-        return self.lower_bound >= self._cost(self.best) * (1 - self._measure.gap)
+        return self.lower_bound >= self._cost(self.best) * (1 - self.measure.gap)
 
     def _state(self) -> ContrastiveProgress:
-        cost = None if self.best is None else self._cost(self.best) * self._unit
-        return ContrastiveProgress(cost, self.lower_bound * self._unit, self._rounds)
+        cost = None if self.best is None else self._cost(self.best) * self.unit
+        return ContrastiveProgress(cost, self.lower_bound * self.unit, self._rounds)
 
     def _snapshot(self) -> Callable[[], ContrastiveExplanation]:
-        found = self._result_of(self)
+        found = self.result_of(self)
         return lambda: found
 
     def _search(self) -> None:
         """Search until every rival's bound meets the best contrast, or there is nothing to find."""
-        subsets = self._subsets
+        subsets = self.subsets
         rivals = self._rivals()
         for rival in rivals:
             if subsets.late():
                 break
-            for verdict in greedy_contrasts(subsets, rival, self._costs):
+            for verdict in greedy_contrasts(subsets, rival, self.costs):
                 self.offer(verdict)
         if self.best is None and not self._exists():
             return
@@ -160,7 +154,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
                     self._report()
         if self.best is None:
             # each program has proven that it must give up
-            self.robust = min(self._bounds.values(), default=0.0) > self._measure.total
+            self.robust = min(self._bounds.values(), default=0.0) > self.measure.total
         if not self.proven:
             subsets.deadline.check()
 
@@ -169,30 +163,30 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         self.tell()
 
     def _cost(self, verdict: Verdict) -> float:
-        return self._measure.cost(verdict.point)
+        return self.measure.cost(verdict.point)
 
     def _rivals(self) -> list[int]:
         """Return the margins that bounds over the ball do not keep below zero, all without any."""
-        subsets = self._subsets
+        subsets = self.subsets
         try:
             bounds = subsets.whole_ball().bounds
         except OverflowError as error:
             self._doubt(str(error))
-            self._bounds = dict.fromkeys(range(subsets.margins.output_size), self._measure.least)
+            self._bounds = dict.fromkeys(range(subsets.margins.output_size), self.measure.least)
             return list(self._bounds)
         self._needed = self._decisive(bounds)
         rivals = np.flatnonzero(bounds[-1].upper >= -self._needed).tolist()
-        self._bounds = dict.fromkeys(rivals, self._measure.least)
+        self._bounds = dict.fromkeys(rivals, self.measure.least)
         return rivals
 
     def _decisive(self, bounds: Bounds) -> FloatArray:
         """Return the least distances from zero that count: solvers compute in float64, too."""
-        error = evaluation_error(self._subsets.margins, bounds)
-        return np.maximum(error, self._request.tolerances.needed(bounds[-1].magnitude))
+        error = evaluation_error(self.subsets.margins, bounds)
+        return np.maximum(error, self.request.tolerances.needed(bounds[-1].magnitude))
 
     def _bisect(self) -> None:
         """Raise the lower bound by bisecting the cost, with checks over knapsack balls."""
-        subsets = self._subsets
+        subsets = self.subsets
         if self.best is None or subsets.problem.ball.norm != "linf":
             return
         low, high = self.lower_bound, self._cost(self.best)
@@ -215,14 +209,14 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
 
     def _improve(self, best: Verdict) -> None:
         """Look for a cheaper contrast near the ``best`` that greedy search found."""
-        self.offer(self._subsets.shrink(best)[0])
+        self.offer(self.subsets.shrink(best)[0])
 
     def _exists(self) -> bool:
         """Return whether a change of all features may change the prediction.
 
         A counterfactual becomes the best contrast so far; a proof that none exists sets ``robust``.
         """
-        verdict = self._subsets.check(self._subsets.everything)
+        verdict = self.subsets.check(self.subsets.everything)
         if verdict.violated:
             self.offer(verdict)
         elif verdict.holds:
@@ -232,26 +226,26 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         return not verdict.holds
 
     def _open(self, rival: int) -> bool:
-        if self._subsets.late() or self.proven:
+        if self.subsets.late() or self.proven:
             return False
-        enough = 1 - self._measure.gap
+        enough = 1 - self.measure.gap
         return self.best is None or self._bounds[rival] < self._cost(self.best) * enough
 
     def _round(self, rival: int, deadline: Deadline) -> bool:
         """Solve the program of a rival and judge its set; return whether to solve it again."""
         # a little more than everything costs, so that a proof says that there is no contrast
-        limit, target = self._measure.total * (1.0 if self._whole else 1 + EQUAL), np.inf
+        limit, target = self.measure.total * (1.0 if self._whole else 1 + EQUAL), np.inf
         if self.best is not None:
             limit = self._cost(self.best) - (1.0 if self._whole else 0.0)
-            target = limit + _STEP if self._whole else limit * (1 - self._measure.gap / 2)
+            target = limit + _STEP if self._whole else limit * (1 - self.measure.gap / 2)
         # what costs more than the limit is not looked at
         beyond = limit + 1.0 if self._whole else limit
         contrast = self._contrast(rival, limit)
         if contrast is None:
             self._bounds[rival] = beyond
             return False
-        ball = self._subsets.problem.ball.encoding(self._region, points=self._points)
-        asked, session = contrast_program(contrast, ball, self._explanations), self._session
+        ball = self.subsets.problem.ball.encoding(self._region, points=self._points)
+        asked, session = contrast_program(contrast, ball, self._explanations), self.session
         if deadline.passed():
             return False
         targets = Targets(holds_above=target, whole=self._whole).by(deadline)
@@ -281,25 +275,25 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
 
     def _contrast(self, rival: int, limit: float) -> Contrast | None:
         """Return the question about a rival and sets within ``limit``; None if bounds decide it."""
-        subsets = self._subsets
+        subsets = self.subsets
         if self._bounded is None or self._bounded[0] != limit:
             region = self._region
             if subsets.problem.ball.norm == "linf":
-                within = budgeted(subsets.problem, self._measure, limit)
+                within = budgeted(subsets.problem, self.measure, limit)
                 region = within.ball.region(self._everything)
             bounds = crown_bounds(subsets.margins, region, late=subsets.late)
             self._bounded, self._needed = (limit, bounds), self._decisive(bounds)
         bounds, needed = self._bounded[1], float(self._needed[rival])
         if bounds[-1].upper[rival] < -needed:
             return None
-        m = self._measure
+        m = self.measure
         units = m.unit_of, m.costs, m.choice, m.scales, m.last
         return Contrast(subsets.margins, bounds, subsets.centre, *units, limit, rival, needed)
 
     def _within(self, cost: float, deadline: Deadline) -> Verdict:
         """Return the verdict on all changes of that cost: a check over their knapsack ball."""
-        within = budgeted(self._subsets.problem, self._measure, cost)
-        with Oracle(within, replace(self._request.search, reuse=False), self._budgets) as oracle:
+        within = budgeted(self.subsets.problem, self.measure, cost)
+        with Oracle(within, replace(self.request.search, reuse=False), self._budgets) as oracle:
             verdict = oracle.check(self._everything, deadline)
         self.effort += verdict.effort
         return verdict
@@ -309,7 +303,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
 
         Returns whether the program has changed since it made the proposal.
         """
-        subsets = self._subsets
+        subsets = self.subsets
         free = subsets.problem.features.coordinates(sorted(chosen))
         found = replayed(subsets.problem, point, free)
         verdict = subsets.check(chosen) if found is None else subsets.learn(found)
