@@ -34,8 +34,8 @@ from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.search import Request
 from milp_verix.results.records.ranges import Ranges
 from milp_verix.searches.ranges.axes import axes_of
+from milp_verix.searches.ranges.ranges_search import End, RangesSearch
 from milp_verix.searches.ranges.regions import Regions, State
-from milp_verix.searches.ranges.search import End, RangesSearch
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.network.batch import batch_values
 

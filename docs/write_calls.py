@@ -63,55 +63,41 @@ class Call:
         return ast.get_docstring(found) or ""
 
 
-_SEARCHES = "searches.{}.{}.{}".format
+_SEARCHES = "searches.{}.{}".format
 CALLS = (
-    Call("explain", "explain", _SEARCHES("explain", "explain", "explain_problem"), "Explanation"),
-    Call("minimum", "minimum", _SEARCHES("minimum", "minimum", "minimum_of"), "Explanation"),
+    Call("explain", "explain", _SEARCHES("explain.explain", "explain_problem"), "Explanation"),
+    Call("minimum", "minimum", _SEARCHES("minimum.minimum", "minimum_of"), "Explanation"),
     Call(
         "contrastive",
         "contrastive",
-        _SEARCHES("contrast", "contrastive", "contrastive_of"),
+        _SEARCHES("contrast.contrastive", "contrastive_of"),
         "ContrastiveExplanation",
     ),
     Call(
         "enumerate",
         "enumerate_explanations",
-        _SEARCHES("importance", "marco", "enumerate_problem"),
+        _SEARCHES("importance", "enumerate_problem"),
         "Enumeration",
     ),
     Call(
         "inflate",
         "inflate",
-        _SEARCHES("ranges", "inflate", "inflate_problem"),
+        _SEARCHES("ranges.inflate", "inflate_problem"),
         "Ranges",
         ("explanation",),
     ),
-    Call("check", "check", _SEARCHES("explain", "check", "check_problem"), "Check", ("free",)),
-    Call("audit", "audit", _SEARCHES("audit", "audit", "audit_of"), "Audit", ("explanation",)),
+    Call("check", "check", _SEARCHES("explain.explain", "check_problem"), "Check", ("free",)),
+    Call("audit", "audit", _SEARCHES("audit", "audit_of"), "Audit", ("explanation",)),
     Call(
-        "relevance",
-        "relevance",
-        _SEARCHES("importance", "relevance", "relevance_of"),
-        "Relevance",
-        ("feature",),
+        "relevance", "relevance", _SEARCHES("relevance", "relevance_of"), "Relevance", ("feature",)
     ),
-    Call(
-        "importance",
-        "importance",
-        _SEARCHES("importance", "importance", "importance_of"),
-        "Importance",
-    ),
-    Call(
-        "radius",
-        "robustness_radius",
-        _SEARCHES("radius", "robustness", "radius_of"),
-        "RobustnessRadii",
-    ),
-    Call("sweep", "epsilon_sweep", _SEARCHES("radius", "sweep", "sweep_of"), "EpsilonSweep"),
+    Call("importance", "importance", _SEARCHES("importance", "importance_of"), "Importance"),
+    Call("radius", "robustness_radius", _SEARCHES("radius_search", "radius_of"), "RobustnessRadii"),
+    Call("sweep", "epsilon_sweep", _SEARCHES("sweep", "sweep_of"), "EpsilonSweep"),
     Call("compare", "compare", "comparison.compare.compare_solvers", "Comparison"),
     Call("export", "encode_check", "oracle.check_program.encode_problem", "Encoding", ("free",)),
 )
-RULES = Call("rules", "find_rules", _SEARCHES("ranges", "table_rules", "rules_of_table"), "Rules")
+RULES = Call("rules", "find_rules", _SEARCHES("ranges.inflate", "rules_of_table"), "Rules")
 MANY = Call("many", "explain_many", "study.batch.run_many", "Tally")
 
 NETWORK = """an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
@@ -160,21 +146,21 @@ TYPES = {
     "ClassLike": "milp_verix.problem.options",
     "InputLike": "milp_verix.problem.options",
     "OrderLike": "milp_verix.problem.options",
-    "FeatureSetLike": "milp_verix.searches.audit.feature_sets",
+    "FeatureSetLike": "milp_verix.searches.feature_sets",
     "Tolerances": "milp_verix.base.tolerances",
     "SearchLimits": "milp_verix.searches.minimum.search_limits",
     "Solver": "milp_verix.solvers",
     "EarlierContrast": "milp_verix.results.earlier",
     "EarlierImportance": "milp_verix.results.earlier",
     "EarlierResult": "milp_verix.results.earlier",
-    "AuditProgress": "milp_verix.searches.audit.search",
+    "AuditProgress": "milp_verix.searches.audit",
     "ContrastiveProgress": "milp_verix.searches.contrast.contrast_search",
-    "EnumerationProgress": "milp_verix.searches.importance.marco",
-    "MinimumProgress": "milp_verix.searches.minimum.search",
+    "EnumerationProgress": "milp_verix.searches.importance",
+    "MinimumProgress": "milp_verix.searches.minimum.minimum_search",
     "Progress": "milp_verix.searches.explain.explain",
-    "RadiusProgress": "milp_verix.searches.radius.search",
-    "RangesProgress": "milp_verix.searches.ranges.search",
-    "RelevanceProgress": "milp_verix.searches.importance.relevance",
+    "RadiusProgress": "milp_verix.searches.radius_search",
+    "RangesProgress": "milp_verix.searches.ranges.ranges_search",
+    "RelevanceProgress": "milp_verix.searches.relevance",
     "Explanation": "milp_verix.results.records.explanation",
     "ContrastiveExplanation": "milp_verix.results.records.contrast",
     "Enumeration": "milp_verix.results.records.enumeration",
@@ -191,6 +177,11 @@ TYPES = {
 _MORE = (
     "More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`."
 )
+_ERRORS = """\
+    InputError: an argument does not fit.
+    ModelError: the network cannot be read or encoded.
+    SolverUnavailableError: the solver is not installed."""
+"""What a call raises whose answer says nothing else."""
 _ONE_LINER = """\
 question, asked = parted("{method}", locals())
 {imports}with refusing_no_bounds():
@@ -365,7 +356,7 @@ def _call(call: Call, lead: Sequence[str], body: str) -> str:
     rows = rows_of(call.method)
     head, _, errors = call.text.partition("\n\nRaises:\n")
     told = _arguments(lead, rows, brief={*QUESTION, *SEARCH})
-    doc = f"{head}\n\n{told}\n\n{_MORE}\n\nRaises:\n{errors}"
+    doc = f"{head}\n\n{told}\n\n{_MORE}\n\nRaises:\n{errors or _ERRORS}"
     first = [f"{name}: {LEAD[name][0]}" for name in lead]
     imports = _imports(call, body)
     body = body.replace("{imports}", imports).replace("{function}", call.function)
@@ -415,7 +406,7 @@ def _imports(call: Call, body: str) -> str:
     """Return the imports of a call: what answers a question is loaded once it is asked."""
     found = [f"from {call.module} import {call.function}"]
     if "groups_for" in body:
-        found.append("from milp_verix.searches.audit.feature_sets import groups_for")
+        found.append("from milp_verix.searches.feature_sets import groups_for")
     if "Problem(" in body:
         found.append("from milp_verix.api.problem import Problem")
     return "\n" + "".join(f"{one}\n" for one in sorted(found)) + "\n"

@@ -44,16 +44,16 @@ if TYPE_CHECKING:
     from milp_verix.results.records.relevance import Relevance
     from milp_verix.results.records.sweep import EpsilonSweep
     from milp_verix.results.rules import Rules
-    from milp_verix.searches.audit.feature_sets import FeatureSetLike
-    from milp_verix.searches.audit.search import AuditProgress
+    from milp_verix.searches.audit import AuditProgress
     from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
     from milp_verix.searches.explain.explain import Progress
-    from milp_verix.searches.importance.marco import EnumerationProgress
-    from milp_verix.searches.importance.relevance import RelevanceProgress
-    from milp_verix.searches.minimum.search import MinimumProgress
+    from milp_verix.searches.feature_sets import FeatureSetLike
+    from milp_verix.searches.importance import EnumerationProgress
+    from milp_verix.searches.minimum.minimum_search import MinimumProgress
     from milp_verix.searches.minimum.search_limits import SearchLimits
-    from milp_verix.searches.radius.search import RadiusProgress
-    from milp_verix.searches.ranges.search import RangesProgress
+    from milp_verix.searches.radius_search import RadiusProgress
+    from milp_verix.searches.ranges.ranges_search import RangesProgress
+    from milp_verix.searches.relevance import RelevanceProgress
     from milp_verix.solvers import Solver
     from verix_encodings import BoundMethod, Encoding, Formulation
 
@@ -426,7 +426,7 @@ def enumerate_explanations(
     question, asked = parted("enumerate", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.importance.marco import enumerate_problem
+    from milp_verix.searches.importance import enumerate_problem
 
     with refusing_no_bounds():
         return enumerate_problem(Problem(**question), **asked)
@@ -521,7 +521,7 @@ def inflate(
     question, asked = parted("inflate", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.audit.feature_sets import groups_for
+    from milp_verix.searches.feature_sets import groups_for
     from milp_verix.searches.ranges.inflate import inflate_problem
 
     if inputs is None:
@@ -597,7 +597,7 @@ def check(
     question, asked = parted("check", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.explain.check import check_problem
+    from milp_verix.searches.explain.explain import check_problem
 
     with refusing_no_bounds():
         return check_problem(Problem(**question), **asked)
@@ -692,8 +692,8 @@ def audit(
     question, asked = parted("audit", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.audit.audit import audit_of
-    from milp_verix.searches.audit.feature_sets import groups_for
+    from milp_verix.searches.audit import audit_of
+    from milp_verix.searches.feature_sets import groups_for
 
     if inputs is None:
         question["features"] = groups_for(explanation, features)
@@ -773,7 +773,7 @@ def relevance(
     question, asked = parted("relevance", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.importance.relevance import relevance_of
+    from milp_verix.searches.relevance import relevance_of
 
     with refusing_no_bounds():
         return relevance_of(Problem(**question), **asked)
@@ -866,7 +866,7 @@ def importance(
     question, asked = parted("importance", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.importance.importance import importance_of
+    from milp_verix.searches.importance import importance_of
 
     with refusing_no_bounds():
         return importance_of(Problem(**question), **asked)
@@ -957,7 +957,7 @@ def robustness_radius(
     question, asked = parted("radius", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.radius.robustness import radius_of
+    from milp_verix.searches.radius_search import radius_of
 
     with refusing_no_bounds():
         return radius_of(Problem(**question), **asked)
@@ -1048,7 +1048,7 @@ def epsilon_sweep(
     question, asked = parted("sweep", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.radius.sweep import sweep_of
+    from milp_verix.searches.sweep import sweep_of
 
     with refusing_no_bounds():
         return sweep_of(Problem(**question), **asked)
@@ -1285,7 +1285,7 @@ def find_rules(
     """
     given = fitting("rules", locals())
 
-    from milp_verix.searches.ranges.table_rules import rules_of_table
+    from milp_verix.searches.ranges.inflate import rules_of_table
 
     asked = {row.name: given.pop(row.name) for row in rows_of("rules", QUESTION)}
     with refusing_no_bounds():

@@ -44,16 +44,16 @@ if TYPE_CHECKING:
     from milp_verix.results.records.ranges import Ranges
     from milp_verix.results.records.relevance import Relevance
     from milp_verix.results.records.sweep import EpsilonSweep
-    from milp_verix.searches.audit.feature_sets import FeatureSetLike
-    from milp_verix.searches.audit.search import AuditProgress
+    from milp_verix.searches.audit import AuditProgress
     from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
     from milp_verix.searches.explain.explain import Progress
-    from milp_verix.searches.importance.marco import EnumerationProgress
-    from milp_verix.searches.importance.relevance import RelevanceProgress
-    from milp_verix.searches.minimum.search import MinimumProgress
+    from milp_verix.searches.feature_sets import FeatureSetLike
+    from milp_verix.searches.importance import EnumerationProgress
+    from milp_verix.searches.minimum.minimum_search import MinimumProgress
     from milp_verix.searches.minimum.search_limits import SearchLimits
-    from milp_verix.searches.radius.search import RadiusProgress
-    from milp_verix.searches.ranges.search import RangesProgress
+    from milp_verix.searches.radius_search import RadiusProgress
+    from milp_verix.searches.ranges.ranges_search import RangesProgress
+    from milp_verix.searches.relevance import RelevanceProgress
     from verix_encodings import Encoding
 
 
@@ -226,7 +226,7 @@ class Problem(PosedProblem):
         """
         given = fitting("enumerate", locals())
 
-        from milp_verix.searches.importance.marco import enumerate_problem
+        from milp_verix.searches.importance import enumerate_problem
 
         with refusing_no_bounds():
             return enumerate_problem(self, **given)
@@ -273,7 +273,7 @@ class Problem(PosedProblem):
         """
         given = fitting("check", locals())
 
-        from milp_verix.searches.explain.check import check_problem
+        from milp_verix.searches.explain.explain import check_problem
 
         with refusing_no_bounds():
             return check_problem(self, **given)
@@ -304,7 +304,7 @@ class Problem(PosedProblem):
         """
         given = fitting("audit", locals())
 
-        from milp_verix.searches.audit.audit import audit_of
+        from milp_verix.searches.audit import audit_of
 
         with refusing_no_bounds():
             return audit_of(self, **given)
@@ -327,7 +327,7 @@ class Problem(PosedProblem):
         """
         given = fitting("relevance", locals())
 
-        from milp_verix.searches.importance.relevance import relevance_of
+        from milp_verix.searches.relevance import relevance_of
 
         with refusing_no_bounds():
             return relevance_of(self, **given)
@@ -354,7 +354,7 @@ class Problem(PosedProblem):
         """
         given = fitting("importance", locals())
 
-        from milp_verix.searches.importance.importance import importance_of
+        from milp_verix.searches.importance import importance_of
 
         with refusing_no_bounds():
             return importance_of(self, **given)
@@ -383,7 +383,7 @@ class Problem(PosedProblem):
         """
         given = fitting("radius", locals())
 
-        from milp_verix.searches.radius.robustness import radius_of
+        from milp_verix.searches.radius_search import radius_of
 
         with refusing_no_bounds():
             return radius_of(self, **given)
@@ -412,7 +412,7 @@ class Problem(PosedProblem):
         """
         given = fitting("sweep", locals())
 
-        from milp_verix.searches.radius.sweep import sweep_of
+        from milp_verix.searches.sweep import sweep_of
 
         with refusing_no_bounds():
             return sweep_of(self, **given)

@@ -1,6 +1,4 @@
-"""A certificate: the content of a file that ``verix-check`` checks.
-
-The claim of an explanation as JSON has it.
+"""A certificate, the content of a file that ``verix-check`` checks, and its claim as JSON has it.
 
 Numbers are integers or texts such as "3/8", so that a reader gets them exactly.
 """

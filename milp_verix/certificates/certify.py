@@ -1,11 +1,11 @@
 """Certificates of explanations: found in float64, with room for the rounding of the checker."""
 
-import hashlib
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
@@ -51,10 +51,7 @@ Certifiable: TypeAlias = Explanation | Audit | Ranges | RobustnessRadii | Releva
 
 @checked(explanation=instance_of(*get_args(Certifiable)), time_limit=SECONDS)
 def certify(
-    network: NetworkLike,
-    explanation: Certifiable,
-    *,
-    time_limit: float | None = None,
+    network: NetworkLike, explanation: Certifiable, *, time_limit: float | None = None
 ) -> Certificate:
     """Return a certificate of ``explanation``: a proof that needs neither a solver nor trust.
 
@@ -148,20 +145,28 @@ _PROVERS: dict[str, Callable[..., Certificate]] = {
 
 def _of_network(explanation: Explanation, network: OnnxNetwork, deadline: Deadline) -> Proof:
     model = _bytes_of(network, explanation)
-    _refuse_large(network)
+    matrices = (matrix for node in network.ir.nodes for _, matrix in node.matrices)
+    if (weights := sum(map(count_of_entries, matrices))) > _MOST_WEIGHTS:
+        told = f"the network has {weights} weights, and certificates take {_MOST_WEIGHTS} at most"
+        raise NoProofError(told)
     asked = claim_data(explanation, network.scores_name)
     beside = _beside(model, network)
     reading = read(model, network.scores_name, tuple(beside.items()))
-    asked |= _unit(reading, explanation) | _hashes(beside)
+    asked |= _unit(reading, explanation)
+    if beside:
+        asked["beside"] = {name: sha256(data).hexdigest() for name, data in beside.items()}
 
-    def kept(free: frozenset[int], exact: Callable[[], Claim]) -> list[Tree]:
+    described = explanation.inputs is not None
+
+    def keeper(free: frozenset[int], exact: Callable[[], Claim] | None = None) -> list[Tree]:
         coordinates = sum(len(explanation.groups[feature]) for feature in free)
-        most = np.inf if explanation.inputs is None else -1  # described inputs are for exact cases
         told = {**asked, "irrelevant": sorted(free)}
-        return _trees(min(coordinates, most), reading, told, exact, deadline)
+        exactly = exact or cache(lambda: _claim(reading, model, told, beside))
+        # described inputs are for exact cases
+        return _trees(None if described else coordinates, reading, told, exactly, deadline)
 
     exact = cache(lambda: _claim(reading, model, asked, beside))
-    trees = kept(frozenset(explanation.irrelevant), exact)
+    trees = keeper(frozenset(explanation.irrelevant), exact)
     x = explanation.input.ravel().astype(np.float64)
     found = points_of(explanation, margins_of(reading.network, asked, x), exact)
     unproven = tuple(i for i in sorted(explanation.explanation) if i not in found.points)
@@ -173,16 +178,12 @@ def _of_network(explanation: Explanation, network: OnnxNetwork, deadline: Deadli
         "points": points,
     }
 
-    def keeper(free: frozenset[int]) -> list[Tree]:
-        told = {**asked, "irrelevant": sorted(free)}
-        return kept(free, cache(lambda: _claim(reading, model, told, beside)))
-
     certificate = Certificate(data, None, tuple(sorted(found.points)), unproven)
     return Proof(certificate, exact, keeper)
 
 
 def _trees(
-    free: float,
+    free: int | None,
     reading: Reading,
     asked: Mapping[str, Any],
     exact: Callable[[], Claim],
@@ -190,10 +191,10 @@ def _trees(
 ) -> list[Tree]:
     """Return trees found in float64, else in exact arithmetic.
 
-    Exact arithmetic takes described inputs, splits inputs, and needs less room. ``free`` is the
-    number of coordinates that are free, -1 for described inputs.
+    Exact arithmetic splits inputs, and needs less room. ``free`` is the number of coordinates that
+    are free; None for exact arithmetic alone.
     """
-    if free >= 0:
+    if free is not None:
         turn = deadline.within(FIRST_TURN) if free <= MOST_FREE else deadline
         with suppress(NoProofError, OverflowError):
             return quick_trees(RoundedClaim.of(reading, asked), exact, turn)
@@ -209,15 +210,6 @@ def _claim(
         return ReadClaim(reading, model, asked, beside)
     except (ValueError, KeyError) as error:
         raise UnreadableError(f"the checker does not read the claim: {error}") from error
-
-
-def _refuse_large(network: OnnxNetwork) -> None:
-    """Raise ``NoProofError`` for a network of more weights than proofs are searched for."""
-    terms = [term for node in network.ir.nodes for term in node.matrices]
-    weights = sum(count_of_entries(matrix) for _, matrix in terms)
-    if weights > _MOST_WEIGHTS:
-        told = f"the network has {weights} weights, and certificates take {_MOST_WEIGHTS} at most"
-        raise NoProofError(told)
 
 
 def _bytes_of(network: OnnxNetwork, explanation: Explanation) -> bytes:
@@ -242,11 +234,6 @@ def _beside(model: bytes, network: OnnxNetwork) -> dict[str, bytes]:
         return {name: (network.path.parent / name).read_bytes() for name in names}
     except OSError as error:
         raise InputError(f"cannot read {error.filename}: {error.strerror}") from error
-
-
-def _hashes(beside: Mapping[str, bytes]) -> dict[str, Any]:
-    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in beside.items()}
-    return {"beside": hashes} if hashes else {}
 
 
 def _unit(reading: Reading, explanation: Explanation) -> dict[str, int]:

@@ -1,18 +1,16 @@
 """Leaves that the checker accepts, and trees of them, for margins branched on phases.
 
-Leaves suppose phases of some neurons, and hold the slopes and multipliers that closed them
-(:mod:`~milp_verix.oracle.engines.phase_search`), with few digits. A leaf is accepted by its bound
-in float64, with the numbers as they will be written and all rounding counted, if that is below zero
-by more than the checker's own rounding can change:
+A search goes over the neurons of a claim, as the checker reads them, as a network with bounds in
+float64; what it finds is proven by the checker alone. Leaves suppose phases of some neurons, and
+hold the slopes and multipliers that closed them (:mod:`~milp_verix.oracle.engines.phase_search`),
+with few digits. A leaf is accepted by its bound in float64, with the numbers as they will be
+written and all rounding counted, if that is below zero by more than the checker's own rounding can
+change:
 
     room = 2⁻²² Σ |c_j| (u_j − l_j) + 2⁻³⁰ Σ |c_j| |v_j|     c_j the coefficients met at all values
 
 The checker rounds slopes to 2⁻²⁴, and float64 rounds coefficients to 2⁻⁵³. The exact arithmetic of
 the checker decides leaves that are nearer to zero, or all of them.
-
-The neurons of a claim, as the checker reads them, as a network with bounds in float64.
-
-What a search over this network finds is proven by the checker alone.
 """
 
 import json

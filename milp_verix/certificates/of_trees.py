@@ -1,16 +1,13 @@
-"""Certificates about trees: their file, cases for each margin, and points.
+"""Certificates about trees: their file, cases of inputs for each margin, and points.
 
-Trees as a file that the checker reads: a text in JSON with exact numbers, and nothing else.
-
-``verix_checker/trees.py`` says what is in it. The thresholds are those of the normal form that all
-libraries are read in, so the file is about the model as it runs, and not about an export.
-
-Cases of inputs that prove a margin of trees: splits at thresholds, found in float64.
+The file is a text in JSON with exact numbers, and nothing else; ``verix_checker/trees.py`` says
+what is in it. The thresholds are those of the normal form that all libraries are read in, so the
+file is about the model as it runs, and not about an export.
 
 A case is a box of cells (:mod:`verix_encodings.kinds.leaf_boxes`), in which the sum of each tree's
-highest leaf bounds the margin. A box whose bound is too high is split where two of these leaves do
-not meet, at the threshold that lowers the bound most on both sides (Achterberg, Koch & Martin,
-*Branching rules revisited*, 2005: the product of both gains).
+highest leaf bounds the margin in float64. A box whose bound is too high is split where two of these
+leaves do not meet, at the threshold that lowers the bound most on both sides (Achterberg, Koch &
+Martin, *Branching rules revisited*, 2005: the product of both gains).
 """
 
 import hashlib
@@ -101,8 +98,8 @@ def cases_of(claim: TreeClaim, trees: TreeEnsemble, deadline: Deadline) -> list[
     integral = np.zeros(claim.net.size, dtype=bool)
     integral[[v - 1 for v in claim.ball.whole]] = True
     cells = cells_of(trees, claim.net.size, integral)
-    lower, upper = (_floats(claim, ends) for ends in (claim.low, claim.high))
-    boxes = cells.reached(lower, upper)
+    ends = (np.array([end / claim.one for end in side[1:]]) for side in (claim.low, claim.high))
+    boxes = cells.reached(*ends)
     scores = trees.value_of[boxes.leaf]  # the ensemble of cells may have other values
     found = []
     for margin in claim.margins:
@@ -128,10 +125,6 @@ def _weighed(
     spare = 0.0 if _whole(values) else relative_error(largest.size + 4) * float(largest.sum())
     cut = float(-const)
     return values, (cut if Fraction(cut) <= -const else float(np.nextafter(cut, -np.inf))) - spare
-
-
-def _floats(claim: TreeClaim, ends: list[Any]) -> FloatArray:
-    return np.array([end / claim.one for end in ends[1:]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,9 +185,10 @@ class _Cases:
         place, cell = self._best(box, starts, tops)
         f = int(self.boxes.features[place])
         at = float(self.cells.of_feature(f)[cell])
-        node |= {"input": f, "at": exact(at + 0.5 if self.integral[f] else at)}
+        split = {"input": f, "at": exact(at + 0.5 if self.integral[f] else at)}
+        node |= split
         found = []
-        for side, _, sign, ends in self.claim.halves(_read(node), *box.ends):
+        for side, _, sign, ends in self.claim.halves(split, *box.ends):
             low, high = box.low.copy(), box.high.copy()
             if sign < 0:
                 high[place] = cell
@@ -254,11 +248,6 @@ class _Cases:
                 gains *= 1e-6 + min(bound - float(side), need) / need
             most = max(most, (gains, (place, cell)))
         return most[1]
-
-
-def _read(node: Tree) -> Tree:
-    """Return a split as the checker reads it."""
-    return {"input": node["input"], "at": node["at"]}
 
 
 def _whole(values: FloatArray) -> bool:

@@ -1,18 +1,15 @@
-"""Proofs as certificates hold them, and claims about all sets of features beside them.
-
-Points that show features to be needed, in few characters.
+"""Proofs as certificates hold them: points that show features to be needed, and claims about sets.
 
 A counterfactual of an L∞ ball mostly has coordinates at the ends of the ball, or those of the
 input: ``-``, ``+`` and ``.``. Moved in irrelevant features alone, it is a start; with the own
 coordinates of another feature it is often a point for that one, too. So features share starts: the
 counterfactual with the most moves is the first, then that of a feature which no start serves yet.
-Other points, and those of other balls, list their coordinates.
-
-A margin that float64 puts far above zero, in units of its rounding, needs no fractions; the checker
-evaluates any other one exactly.
+Other points, and those of other balls, list their coordinates. A margin that float64 puts far above
+zero, in units of its rounding, needs no fractions; the checker evaluates any other one exactly.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -158,7 +155,7 @@ def with_sets(
     data: dict[str, Any] = dict(made.data)
     told: Any
     if about is not None:
-        with SetProof(posed_again(explanation, network), proof.claim(), deadline) as found:
+        with closing(SetProof(posed_again(explanation, network), proof.claim(), deadline)) as found:
             if isinstance(about, Relevance):
                 name, told = "no_part", sorted(about.features)
                 data[name] = no_part_proof(found, frozenset(about.features), proof.keeper)
@@ -204,7 +201,7 @@ def _lower_bound(
         except NoProofError:
             if len(explanation.groups) > _FEW or deadline.passed():
                 raise
-    with SetProof(posed_again(explanation, network), claim, deadline) as found:
+    with closing(SetProof(posed_again(explanation, network), claim, deadline)) as found:
         for known in explanation.counterfactuals.values():
             found.add(known.input)
         return bound_by_changes(found, least)

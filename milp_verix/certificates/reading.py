@@ -20,16 +20,7 @@ from verix_checker.claim import Claim
 from verix_checker.forms import Form, UnitError
 from verix_checker.guard import compare, mixtures
 from verix_checker.neurons import Network as ExactNetwork, NoOutputError, UnreadableError
-from verix_encodings import (
-    Affine,
-    Bounds,
-    Interval,
-    Network,
-    Node,
-    NormBall,
-    Relu,
-    crown_bounds,
-)
+from verix_encodings import Affine, Bounds, Interval, Network, Node, NormBall, Relu, crown_bounds
 from verix_encodings.arrays import FloatArray, IntArray
 
 _MOST_BITS = 1000
@@ -73,7 +64,7 @@ def read(model: bytes, output: str, beside: tuple[tuple[str, bytes], ...] = ()) 
             # the checker compares more inputs; one that no two entries share tells as much
             *_, point = mixtures(exact, [0] * exact.size, [exact.one] * exact.size)
             compare(exact, [point])
-            return _rounded(exact, bits, odd)
+            return Reading(exact, *rounded_network(exact, exact.forms), bits, odd)
         except NoOutputError as error:
             raise UnreadableError(str(error)) from error
         except UnreadableError as error:
@@ -92,14 +83,9 @@ def _products(graph: onnx.GraphProto) -> int:
     found: dict[str, int] = {}
     for node in graph.node:
         most = max([0, *(found.get(name, 0) for name in node.input)])
-        found[node.output[0]] = (
-            0 if node.op_type in _ACTIVATIONS else most + (node.op_type in _MAPS)
-        )
+        after = most + (node.op_type in _MAPS)
+        found[node.output[0]] = 0 if node.op_type in _ACTIVATIONS else after
     return max([1, *found.values()])
-
-
-def _rounded(exact: ExactNetwork, bits: int, odd: int) -> Reading:
-    return Reading(exact, *rounded_network(exact, exact.forms), bits, odd)
 
 
 class ReadClaim(Claim):

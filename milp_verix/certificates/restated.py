@@ -1,25 +1,28 @@
-"""Audits, ranges, radii and relevance as explanations that have certificates.
+"""Audits, ranges, radii and relevance as explanations that have certificates, and stored ones read.
 
 An audit is about a set that is sound, or one that is not. A set that is not sound is refuted by one
 point: in terms of certificates, the features that the set leaves free are one feature, nothing is
-irrelevant, and a point shows that feature to be needed.
-
-Ranges are about a box, in which every feature may move: in terms of certificates, the domain of the
-inputs is the box, and no feature is kept.
-
-The lower end of a bracket is the radius of a ball in which its features are irrelevant. A protected
-feature is relevant if some others are irrelevant, and are not once it is free, too: in terms of
-certificates, it is feature 0, and needed.
+irrelevant, and a point shows that feature to be needed. Ranges are about a box, in which every
+feature may move: the domain of the inputs is the box, and no feature is kept. The lower end of a
+bracket is the radius of a ball in which its features are irrelevant. A protected feature is
+relevant if some others are irrelevant, and are not once it is free, too: it is feature 0, and
+needed.
 """
 
-from collections.abc import Mapping
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from milp_verix.base.errors import InputError, MilpVerixError, check_command, refusing
+from milp_verix.certificates.certificate import claim_data
 from milp_verix.inputs.features import Feature
+from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.problem.ball import make_ball
 from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.base import Counterfactual, Result
@@ -27,6 +30,8 @@ from milp_verix.results.records.explanation import Explanation
 from milp_verix.results.records.radius import RobustnessRadii
 from milp_verix.results.records.ranges import FeatureRange, Ranges
 from milp_verix.results.records.relevance import Relevance
+from verix_checker.numbers import BYTES, content, parsed, stored
+from verix_checker.verification import verify
 
 _UNTRIED = "not tried"
 
@@ -56,17 +61,7 @@ def refuting_explanation(audit: Audit) -> Explanation:
     kept = {i for feature in audit.explanation for i in audit.groups[feature]}
     free = {i for group in audit.groups for i in group} - kept
     groups = tuple(tuple(sorted(group)) for group in (free, kept) if group)
-    return _restated(
-        audit,
-        tuple(range(len(groups))),
-        (),
-        {0: audit.counterexample},
-        dict.fromkeys(range(1, len(groups)), _UNTRIED),
-        kind=_Coarser,
-        groups=groups,
-        feature_names=None,
-        feature_shape=None,
-    )
+    return _coarser(audit, groups, (), audit.counterexample)
 
 
 def box_explanation(found: Ranges) -> Explanation:
@@ -97,18 +92,20 @@ def relevant_explanation(found: Relevance) -> Explanation:
     parts.append({*range(len(found.groups))} - parts[0] - parts[1])
     free = (1,) if found.free else ()
     coordinates = [sorted(i for one in part for i in found.groups[one]) for part in parts if part]
-    kept = tuple(place for place in range(len(coordinates)) if place not in free)
-    return _restated(
-        found,
-        kept,
-        free,
-        {0: found.counterfactual},
-        dict.fromkeys(kept[1:], _UNTRIED),
-        kind=_Coarser,
-        groups=tuple(map(tuple, coordinates)),
-        feature_names=None,
-        feature_shape=None,
-    )
+    return _coarser(found, tuple(map(tuple, coordinates)), free, found.counterfactual)
+
+
+def _coarser(
+    result: Result,
+    groups: tuple[tuple[int, ...], ...],
+    free: tuple[int, ...],
+    changed: Counterfactual,
+) -> Explanation:
+    """Return an explanation about ``groups``, of which ``changed`` shows the first to be needed."""
+    kept = tuple(place for place in range(len(groups)) if place not in free)
+    names: dict[str, Any] = {"groups": groups, "feature_names": None, "feature_shape": None}
+    untried = dict.fromkeys(kept[1:], _UNTRIED)
+    return _restated(result, kept, free, {0: changed}, untried, kind=_Coarser, **names)
 
 
 def everything_kept(found: Result) -> Explanation:
@@ -180,3 +177,77 @@ def _narrowed(feature: Feature, one: FeatureRange) -> Feature:
         codes = [feature.code_of(word) for word in one.words or ()]
         return replace(feature, lower=float(min(codes)), upper=float(max(codes)))
     return replace(feature, lower=one.lower, upper=one.upper)
+
+
+_OF_THE_FILE = {"network", "sha256", "beside", "output", "minimal", "bits", "odd", "source"}
+"""Parts of a claim that are about the model's file and the checker's numbers."""
+
+
+def proof_told(path: Path, found: Ranges, folders: Iterable[Path]) -> str:
+    """Return what can be said of the certificate in ``path``, for whoever a decision is about.
+
+    It is checked if the model, or the file of its trees, is beside it or in one of ``folders``.
+    Raises ``InputError`` for a file that cannot be read or is no certificate, for one about another
+    model, input or ranges, and where the checker refuses it.
+    """
+    try:
+        claim: dict[str, Any] = dict(parsed(content(path, BYTES))["claim"])
+    except OSError as error:
+        raise InputError(f"cannot read the certificate {path}: {error}") from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(
+            f"{path} is no certificate ({error!r:.200}): write one by ranges.certify(network)"
+            ".to_json(path), or --certificate"
+        ) from error
+    if claim.get("source", claim.get("sha256")) != found.model.sha256:
+        raise InputError(f"{path} is a certificate about another model than that of the ranges")
+    asked = json.loads(json.dumps(claim_data(box_explanation(found), "")))
+    for name in sorted({*claim, *asked} - _OF_THE_FILE):
+        if claim.get(name) != asked.get(name):
+            raise InputError(f"{path} is a certificate of other ranges: its {name} differs")
+    model, has = _model_of(claim, found, (path.parent, *folders)), "the model"
+    if "source" in claim:
+        has = "the file of the trees that were read from the model"
+    if model is None:
+        return (
+            f"The proof of the first claim is said to be the file {path.name}, which names this "
+            "model and this input. It was not checked when this page was written, since the "
+            "model's file was not at hand."
+        )
+    # whatever the checker meets refuses the certificate
+    with refusing(f"verix-check refuses the certificate {path}", Exception):
+        for _ in verify(*stored(model, path)):
+            pass
+    return (
+        f"The proof of the first claim is the file {path.name}, which was checked when this page "
+        f"was written. Anybody who has {has} can check it again, without the software that made "
+        f"it: {check_command(model, path)}"
+    )
+
+
+def _model_of(claim: dict[str, Any], found: Ranges, folders: Iterable[Path]) -> Path | None:
+    """Return the file that the checker needs beside a certificate; None if it is not at hand."""
+    trees, name, digest = "source" in claim, Path(found.model.file).name, claim.get("sha256")
+    for folder in folders:
+        model = folder / (f"trees-{str(digest)[:16]}.json" if trees else name)
+        try:
+            same = hashlib.sha256(model.read_bytes()).hexdigest() == digest
+        except OSError:
+            continue
+        output = claim.get("output")
+        scores = output if trees or not same else _scores(model, found)
+        if same and scores == output:
+            return model
+        if same and scores is not None:
+            raise InputError(f"a certificate of the output {output!r}, expected {scores!r}")
+    return None
+
+
+def _scores(model: Path, found: Ranges) -> str | None:
+    """Return the name of the scores of the model in a file, if the ranges are about these."""
+    try:
+        network = load_network(model, input_shape=found.model.input_shape)
+    except MilpVerixError:
+        return None
+    same = network.content_sha256 == found.model.content_sha256
+    return getattr(network, "scores_name", None) if same else None

@@ -7,10 +7,8 @@ lower bound needs changes alone; the weights of a leaf are a dual solution of th
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from fractions import Fraction
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,7 +32,7 @@ Keeper = Callable[[Set], list[Tree]]
 _WEIGHT = 2**-20
 
 
-class SetProof(AbstractContextManager["SetProof"]):
+class SetProof:
     """A proof about the sets of features of ``problem``, in the terms of ``claim``."""
 
     def __init__(self, problem: PosedProblem, claim: Claim, deadline: Deadline) -> None:
@@ -46,13 +44,9 @@ class SetProof(AbstractContextManager["SetProof"]):
         self._subsets = SubsetOracle(self._oracle, deadline, Limit())
         self._problem = problem
 
-    def __exit__(
-        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the sessions of solvers."""
         self._oracle.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def changed(self, outside: Set) -> bool:
         """Add a change of some features ``outside``; return False if there is provably none.

@@ -1,11 +1,8 @@
 """Trees of cases that prove the margins of a claim, found in float64 and checked exactly.
 
 A margin that backward bounds prove has a tree of one leaf. Other margins are branched on phases
-(:mod:`.leaves`), or on inputs if few are free.
-
-Splits of inputs that prove a margin where phases do not: of whole numbers between them.
-
-Over the hull, half a town counts as an input. A search over boxes of inputs
+(:mod:`.leaves`), or on inputs if few are free: of whole numbers between them, since over the hull
+half a town counts as an input. A search over boxes of inputs
 (:mod:`~milp_verix.oracle.engines.input_split`) leaves such inputs out, in float64. Its splits make
 a tree, whose leaves the checker proves in exact arithmetic; phases are split where it does not.
 """

@@ -3,13 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from milp_verix.base.clock import OutOfTimeError
 from milp_verix.base.errors import SolverError
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT
+from milp_verix.oracle.statistics import INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT, SolverStatistics
 from milp_verix.oracle.verdict import Effort
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import shared_fields, statistics_of
 from verix_encodings.propagation.interval_bounds import NoBoundsError
 
@@ -114,3 +116,46 @@ def fields_of(
         **shared_fields(oracle.problem, oracle.solver, oracle.versions, notes + oracle.notes),
         "statistics": statistics_of(effort, oracle.checks, seconds, stopped, oracle.solvers),
     }
+
+
+@dataclass(eq=False)
+class Tally:
+    """The work of several oracles, one after the other; ``notes`` are those of the last one."""
+
+    effort: Effort = field(default_factory=Effort)
+    checks: int = 0
+    solvers: dict[str, SolverStatistics] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def add(self, oracle: Oracle) -> None:
+        """Count the work of an oracle that is not asked any more."""
+        self.checks += oracle.checks
+        self.effort += oracle.effort
+        self.versions |= oracle.versions
+        self.notes = oracle.notes
+        for one in oracle.solvers:
+            known = self.solvers.get(one.solver, SolverStatistics(one.solver, 0, 0.0))
+            self.solvers[one.solver] = SolverStatistics(
+                one.solver, known.checks + one.checks, known.seconds + one.seconds
+            )
+
+    @property
+    def most(self) -> SolverStatistics | None:
+        """The solver that decided the most checks; None before there is one."""
+        return max(self.solvers.values(), key=lambda one: one.checks, default=None)
+
+    def fields(
+        self,
+        problem: PosedProblem,
+        solver: str,
+        notes: tuple[str, ...],
+        seconds: float,
+        stopped: str | None,
+    ) -> dict[str, Any]:
+        """Return the fields that all results share."""
+        solvers = tuple(self.solvers.values())
+        return {
+            **shared_fields(problem, solver, self.versions, notes),
+            "statistics": statistics_of(self.effort, self.checks, seconds, stopped, solvers),
+        }

@@ -146,7 +146,7 @@ def write_notice(
             )
     proof = None
     if certificate is not None:
-        from milp_verix.certificates.stored import proof_told  # it loads the checker
+        from milp_verix.certificates.restated import proof_told  # it loads the checker
 
         near = [] if path is None else [Path(path).parent]
         proof = proof_told(Path(certificate), ranges, [*near, Path()])

@@ -31,9 +31,9 @@ _CLOCKS = (
     "milp_verix.solvers.session",
     "milp_verix.solvers.trust",
     "milp_verix.solvers.remote.remote_session",
-    "milp_verix.searches.minimum.search",
+    "milp_verix.searches.minimum.minimum_search",
     "milp_verix.searches.minimum.proposals",
-    "milp_verix.searches.radius.sweep",
+    "milp_verix.searches.sweep",
 )
 
 

@@ -16,9 +16,8 @@ from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.problem.search import Request, Search
 from milp_verix.searches.minimum.branch_and_cut import BranchAndCut, branch_and_cut
 from milp_verix.searches.minimum.explainer import Explainer
-from milp_verix.searches.minimum.incumbent import Incumbent
-from milp_verix.searches.minimum.pricing import Adversary
-from milp_verix.searches.minimum.search import MinimumSearch
+from milp_verix.searches.minimum.incumbent import Adversary, Incumbent
+from milp_verix.searches.minimum.minimum_search import MinimumSearch
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from tests.support.digits_example import images, network

@@ -11,7 +11,7 @@ from milp_verix.cli.delivery import ProvenDelivery, exit_code
 from milp_verix.cli.exit_codes import NOT_SOUND
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import Case
-from milp_verix.searches.audit.search import AuditProgress
+from milp_verix.searches.audit import AuditProgress
 
 EXIT_CODES = """\
 Exit codes: 0 the explanation is sound, proven; 1 it is not, and there is a counterexample; 3

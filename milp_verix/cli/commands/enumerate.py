@@ -9,7 +9,7 @@ from milp_verix.cli.asked import Asked, Options
 from milp_verix.cli.delivery import Delivery, exit_code
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import Case
-from milp_verix.searches.importance.marco import LIMIT, EnumerationProgress
+from milp_verix.searches.importance import LIMIT, EnumerationProgress
 
 
 def enumerate_(

@@ -10,7 +10,7 @@ from milp_verix.cli.asked import Asked, Options
 from milp_verix.cli.delivery import ProvenDelivery, exit_code
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import Case
-from milp_verix.searches.importance.marco import EnumerationProgress
+from milp_verix.searches.importance import EnumerationProgress
 
 
 def importance(

@@ -13,8 +13,8 @@ from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import Case, Question
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.searches.ranges.ranges_search import RangesProgress
 from milp_verix.searches.ranges.regions import Numbers
-from milp_verix.searches.ranges.search import RangesProgress
 from milp_verix.study.inputs import described_inputs, inputs_of
 
 EXIT_CODES = """\

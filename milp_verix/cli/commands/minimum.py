@@ -10,7 +10,7 @@ from milp_verix.cli.asked import Asked, Options
 from milp_verix.cli.delivery import ProvenDelivery, exit_code
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import Case
-from milp_verix.searches.minimum.search import MinimumProgress
+from milp_verix.searches.minimum.minimum_search import MinimumProgress
 from milp_verix.views.words.explanation_words import trace_lines
 
 

@@ -10,7 +10,7 @@ from milp_verix.cli.asked import Asked, Options
 from milp_verix.cli.delivery import ProvenDelivery, exit_code
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import Case
-from milp_verix.searches.radius.search import RadiusProgress
+from milp_verix.searches.radius_search import RadiusProgress
 
 EXIT_CODES = """\
 Exit codes: 0 every bracket is as narrow as asked for; 3 some are wider, and all are sound (time

@@ -10,7 +10,7 @@ from milp_verix.cli.asked import Asked, Options
 from milp_verix.cli.delivery import Delivery, exit_code
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import Case
-from milp_verix.searches.importance.relevance import RelevanceProgress
+from milp_verix.searches.relevance import RelevanceProgress
 
 EXIT_CODES = """\
 Exit codes: 0 both answers are proven; 3 one is left open (time limit, or the solver could not

@@ -9,13 +9,10 @@ scale ``s_i`` is its radius, or the length of its domain where that is smaller; 
 choice, so a change of it costs as much as a change of a number by its whole scale. So does a change
 from a number to a missing value, or back: no number is farther away.
 
-The ball that changes of bounded cost can move in, whichever features they move.
-
 A change that costs ``k`` moves the coordinates by no more than a budget: over an L∞ ball, ``‖x' −
-x‖₁ ≤ b(k)``, where ``b(k)`` is the most room that units of cost ``k`` have
-(:mod:`milp_verix.searches.contrast.change_measure`). So a check over the box with that L1 ball
-proves that every counterfactual costs more, with no binary for any feature. It is exact for the
-features of a linear network, and for a distance whose costs and scales are all equal.
+x‖₁ ≤ b(k)``, where ``b(k)`` is the most room that units of cost ``k`` have. So a check over the box
+with that L1 ball proves that every counterfactual costs more, with no binary for any feature. It is
+exact for the features of a linear network, and for a distance whose costs and scales are all equal.
 """
 
 from dataclasses import dataclass, field, replace
@@ -155,18 +152,8 @@ def _measure(
     whole = np.zeros(centre.size, dtype=bool) if ball.mixed is None else ball.mixed.integral
     steps = np.where(choice[unit_of], 1.0, np.where(whole, 1.0 / scales, 0.0))
     least = np.min((costs[unit_of] * steps)[room > 0], initial=np.inf)
-    return ChangeMeasure(
-        centre,
-        unit_of,
-        costs,
-        choice,
-        scales,
-        last,
-        rooms,
-        most,
-        float(least) if np.isfinite(least) else 0.0,
-        gap,
-    )
+    cheapest = float(least) if np.isfinite(least) else 0.0
+    return ChangeMeasure(centre, *units, scales, last, rooms, most, cheapest, gap)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,14 +178,5 @@ def budgeted(problem: PosedProblem, measure: ChangeMeasure, cost: float) -> Pose
     # the knapsack with fractions of units
     fractions = filled_up(rooms / most, most, cost) / most
     budget = float(np.sum(fractions * rooms)) * (1 + relative_error(ball.centre.size + 4))
-    within = KnapsackBall(
-        ball.centre,
-        ball.epsilon,
-        ball.norm,
-        ball.domain_lower,
-        ball.domain_upper,
-        budget,
-        radii=ball.radii,
-        mixed=ball.mixed,
-    )
-    return problem.within(within)
+    fixed = ball.centre, ball.epsilon, ball.norm, ball.domain_lower, ball.domain_upper
+    return problem.within(KnapsackBall(*fixed, budget, radii=ball.radii, mixed=ball.mixed))

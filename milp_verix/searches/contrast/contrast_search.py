@@ -2,21 +2,21 @@
 
 A greedy search gives an answer at once: climb a margin over the whole ball, rank the features by
 what they add, bisect for the fewest that suffice, put back those not needed. Over an L∞ ball,
-checks with a budget (``duality.knapsack_ball``) bisect for a first lower bound. Then a program for
-each margin (``models.contrast``) looks for a cheaper one, and its dual bound proves that there
-is none. A set that the program proposes counts only with a counterfactual that onnxruntime
-confirms. Where the exact check refutes it instead (the program is a relaxation for smooth
-activations and for L2 by tangents), the robust set found excludes it; where that check is UNKNOWN,
-the lower bound stays where it is.
+checks with a budget (:func:`.budgeted`) bisect for a first lower bound. Then a program for each
+margin (``models.contrast``) looks for a cheaper one, and its dual bound proves that there is none.
+A set that the program proposes counts only with a counterfactual that onnxruntime confirms. Where
+the exact check refutes it instead (the program is a relaxation for smooth activations and for L2 by
+tangents), the robust set found excludes it; where that check is UNKNOWN, the lower bound stays.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import SolverError
+from milp_verix.oracle.attacks import climb
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.smaller_balls import SmallerBalls
 from milp_verix.oracle.subset_oracle import SubsetOracle
@@ -24,13 +24,12 @@ from milp_verix.oracle.verdict import Effort, Verdict, replayed
 from milp_verix.problem.objective import attainable
 from milp_verix.problem.search import Request
 from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.searches.contrast.alternatives import greedy_contrasts
 from milp_verix.searches.contrast.change_measure import EQUAL, ChangeMeasure, budgeted
 from milp_verix.searches.runner import AnytimeSearch
 from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings import Bounds, crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.contrast import Contrast, ContrastProgram, contrast_program
+from verix_encodings.models.contrast import Contrast, contrast_program
 from verix_encodings.proofs.safe_bound import evaluation_error
 
 _WIDE = 1e8
@@ -47,6 +46,31 @@ class ContrastiveProgress:
     rounds: int
 
 
+def greedy_contrasts(subsets: SubsetOracle, rival: int, costs: FloatArray) -> Iterator[Verdict]:
+    """Yield counterfactuals that raise margin ``rival`` by fewer and fewer features.
+
+    A climb over the whole ball finds a point with a high margin. There the features are ranked by
+    their share in the margin for their cost; bisection looks for the shortest beginning of that
+    ranking with which a climb still changes the prediction. It ends at the deadline of ``subsets``.
+    """
+    problem, start = subsets.problem, subsets.centre
+    region = problem.ball.region(problem.features.coordinates(sorted(subsets.everything)))
+    top = climb(subsets.margins, region, start, rival, subsets.late)
+    ranked = subsets.ranked(top, rival, costs)[::-1]
+    low, high = 1, len(ranked)
+    while low <= high and not subsets.late():
+        middle = (low + high) // 2
+        free = problem.features.coordinates(ranked[:middle])
+        point = climb(subsets.margins, problem.ball.region(free), start, rival, subsets.late)
+        found = replayed(problem, point, free)
+        if found is None:
+            low = middle + 1
+        else:
+            yield subsets.learn(found)
+            high = middle - 1
+
+
+@dataclass(eq=False)
 class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation]):
     """The best contrast, the bound proven for each rival, and the reasons why a proof is missing.
 
@@ -54,27 +78,20 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
     them, and count in ``unit``. ``result_of`` makes a result of the search as it is.
     """
 
-    def __init__(
-        self,
-        subsets: SubsetOracle,
-        session: Session,
-        request: Request,
-        measure: ChangeMeasure,
-        *,
-        costs: FloatArray,
-        unit: float,
-        result_of: Callable[["ContrastSearch"], ContrastiveExplanation],
-    ) -> None:
+    subsets: SubsetOracle
+    session: Session
+    request: Request
+    measure: ChangeMeasure
+    costs: FloatArray
+    unit: float
+    result_of: Callable[["ContrastSearch"], ContrastiveExplanation]
+
+    def __post_init__(self) -> None:
+        subsets, measure = self.subsets, self.measure
         self.best: Verdict | None = None
         self.robust = False
         self.unknown_reason: str | None = None
         self.effort = Effort()
-        self._unit, self._result_of = unit, result_of
-        self._subsets = subsets
-        self._session = session
-        self._request = request
-        self._measure = measure
-        self._costs = costs
         self._whole = measure.whole
         self._bounds: dict[int, float] = {}
         self._bounded: tuple[float, Bounds] | None = None
@@ -86,19 +103,15 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         self._region = subsets.problem.ball.region(self._everything)
         self._points: list[FloatArray] = []
         # deeper bounds over a larger budget serve smaller ones
-        self._budgets = SmallerBalls.of(subsets.problem, request.search)
-
-    def go_on(self, best: Verdict) -> None:
-        """Begin with the contrast of an earlier search."""
-        self._offer(best)
+        self._budgets = SmallerBalls.of(subsets.problem, self.request.search)
 
     @property
     def lower_bound(self) -> float:
         """A proven lower bound: no contrast costs less."""
         # the input itself is no counterfactual, so that something must change
-        least = self._measure.least
+        least = self.measure.least
         proven = min(self._bounds.values(), default=least)
-        most = self._measure.total if self.best is None else self._cost(self.best)
+        most = self.measure.total if self.best is None else self._cost(self.best)
         return min(max(least, proven), most)
 
     @property
@@ -106,25 +119,25 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         """True if it is proven that no contrast is cheaper than the best, or that there is none."""
         if self.robust or self.best is None:
             return self.robust
-        return self.lower_bound >= self._cost(self.best) * (1 - self._measure.gap)
+        return self.lower_bound >= self._cost(self.best) * (1 - self.measure.gap)
 
     def _state(self) -> ContrastiveProgress:
-        cost = None if self.best is None else self._cost(self.best) * self._unit
-        return ContrastiveProgress(cost, self.lower_bound * self._unit, self._rounds)
+        cost = None if self.best is None else self._cost(self.best) * self.unit
+        return ContrastiveProgress(cost, self.lower_bound * self.unit, self._rounds)
 
     def _snapshot(self) -> Callable[[], ContrastiveExplanation]:
-        found = self._result_of(self)
+        found = self.result_of(self)
         return lambda: found
 
     def _search(self) -> None:
         """Search until every rival's bound meets the best contrast, or there is nothing to find."""
-        subsets = self._subsets
+        subsets = self.subsets
         rivals = self._rivals()
         for rival in rivals:
             if subsets.late():
                 break
-            for verdict in greedy_contrasts(subsets, rival, self._costs):
-                self._offer(verdict)
+            for verdict in greedy_contrasts(subsets, rival, self.costs):
+                self.offer(verdict)
         if self.best is None and not self._exists():
             return
         # first: where checks are hard, the improvement takes all the time
@@ -135,49 +148,45 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         # all rivals for a while, then the time that is left for those that are not settled
         for most in (share, np.inf):
             for rival in sorted(rivals, key=self._bounds.__getitem__):
-                self._settle(rival, subsets.deadline.within(most))
+                more, until = True, subsets.deadline.within(most)
+                while more and self._open(rival) and not until.passed():
+                    more = self._round(rival, until)
+                    self._report()
         if self.best is None:
             # each program has proven that it must give up
-            self.robust = min(self._bounds.values(), default=0.0) > self._measure.total
+            self.robust = min(self._bounds.values(), default=0.0) > self.measure.total
         if not self.proven:
             subsets.deadline.check()
-
-    def _settle(self, rival: int, deadline: Deadline) -> None:
-        """Solve programs for a rival until its bound meets the best, or until ``deadline``."""
-        more = True
-        while more and self._open(rival) and not deadline.passed():
-            more = self._round(rival, deadline)
-            self._report()
 
     def _report(self) -> None:
         self._rounds += 1
         self.tell()
 
     def _cost(self, verdict: Verdict) -> float:
-        return self._measure.cost(verdict.point)
+        return self.measure.cost(verdict.point)
 
     def _rivals(self) -> list[int]:
         """Return the margins that bounds over the ball do not keep below zero, all without any."""
-        subsets = self._subsets
+        subsets = self.subsets
         try:
             bounds = subsets.whole_ball().bounds
         except OverflowError as error:
             self._doubt(str(error))
-            self._bounds = dict.fromkeys(range(subsets.margins.output_size), self._measure.least)
+            self._bounds = dict.fromkeys(range(subsets.margins.output_size), self.measure.least)
             return list(self._bounds)
         self._needed = self._decisive(bounds)
         rivals = np.flatnonzero(bounds[-1].upper >= -self._needed).tolist()
-        self._bounds = dict.fromkeys(rivals, self._measure.least)
+        self._bounds = dict.fromkeys(rivals, self.measure.least)
         return rivals
 
     def _decisive(self, bounds: Bounds) -> FloatArray:
         """Return the least distances from zero that count: solvers compute in float64, too."""
-        error = evaluation_error(self._subsets.margins, bounds)
-        return np.maximum(error, self._request.tolerances.needed(bounds[-1].magnitude))
+        error = evaluation_error(self.subsets.margins, bounds)
+        return np.maximum(error, self.request.tolerances.needed(bounds[-1].magnitude))
 
     def _bisect(self) -> None:
         """Raise the lower bound by bisecting the cost, with checks over knapsack balls."""
-        subsets = self._subsets
+        subsets = self.subsets
         if self.best is None or subsets.problem.ball.norm != "linf":
             return
         low, high = self.lower_bound, self._cost(self.best)
@@ -188,7 +197,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
             # what bisection does not decide is left to the programs
             verdict = self._within(middle, subsets.deadline_of_a_check.share(1 / 4))
             if verdict.violated:
-                self._offer(subsets.learn(verdict))
+                self.offer(subsets.learn(verdict))
             if verdict.holds:
                 low = middle + 1.0 if self._whole else middle
                 for rival, bound in self._bounds.items():
@@ -200,16 +209,16 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
 
     def _improve(self, best: Verdict) -> None:
         """Look for a cheaper contrast near the ``best`` that greedy search found."""
-        self._offer(self._subsets.shrink(best)[0])
+        self.offer(self.subsets.shrink(best)[0])
 
     def _exists(self) -> bool:
         """Return whether a change of all features may change the prediction.
 
         A counterfactual becomes the best contrast so far; a proof that none exists sets ``robust``.
         """
-        verdict = self._subsets.check(self._subsets.everything)
+        verdict = self.subsets.check(self.subsets.everything)
         if verdict.violated:
-            self._offer(verdict)
+            self.offer(verdict)
         elif verdict.holds:
             self.robust = True
         else:
@@ -217,26 +226,26 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         return not verdict.holds
 
     def _open(self, rival: int) -> bool:
-        if self._subsets.late() or self.proven:
+        if self.subsets.late() or self.proven:
             return False
-        enough = 1 - self._measure.gap
+        enough = 1 - self.measure.gap
         return self.best is None or self._bounds[rival] < self._cost(self.best) * enough
 
     def _round(self, rival: int, deadline: Deadline) -> bool:
         """Solve the program of a rival and judge its set; return whether to solve it again."""
         # a little more than everything costs, so that a proof says that there is no contrast
-        limit, target = self._measure.total * (1.0 if self._whole else 1 + EQUAL), np.inf
+        limit, target = self.measure.total * (1.0 if self._whole else 1 + EQUAL), np.inf
         if self.best is not None:
             limit = self._cost(self.best) - (1.0 if self._whole else 0.0)
-            target = limit + _STEP if self._whole else limit * (1 - self._measure.gap / 2)
+            target = limit + _STEP if self._whole else limit * (1 - self.measure.gap / 2)
         # what costs more than the limit is not looked at
         beyond = limit + 1.0 if self._whole else limit
         contrast = self._contrast(rival, limit)
         if contrast is None:
             self._bounds[rival] = beyond
             return False
-        asked = self._program(contrast)
-        session = self._session
+        ball = self.subsets.problem.ball.encoding(self._region, points=self._points)
+        asked, session = contrast_program(contrast, ball, self._explanations), self.session
         if deadline.passed():
             return False
         targets = Targets(holds_above=target, whole=self._whole).by(deadline)
@@ -266,54 +275,40 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
 
     def _contrast(self, rival: int, limit: float) -> Contrast | None:
         """Return the question about a rival and sets within ``limit``; None if bounds decide it."""
-        subsets = self._subsets
+        subsets = self.subsets
         if self._bounded is None or self._bounded[0] != limit:
             region = self._region
             if subsets.problem.ball.norm == "linf":
-                within = budgeted(subsets.problem, self._measure, limit)
+                within = budgeted(subsets.problem, self.measure, limit)
                 region = within.ball.region(self._everything)
             bounds = crown_bounds(subsets.margins, region, late=subsets.late)
             self._bounded, self._needed = (limit, bounds), self._decisive(bounds)
         bounds, needed = self._bounded[1], float(self._needed[rival])
         if bounds[-1].upper[rival] < -needed:
             return None
-        return Contrast(
-            subsets.margins,
-            bounds,
-            subsets.centre,
-            self._measure.unit_of,
-            self._measure.costs,
-            self._measure.choice,
-            self._measure.scales,
-            self._measure.last,
-            limit,
-            rival,
-            needed,
-        )
+        m = self.measure
+        units = m.unit_of, m.costs, m.choice, m.scales, m.last
+        return Contrast(subsets.margins, bounds, subsets.centre, *units, limit, rival, needed)
 
     def _within(self, cost: float, deadline: Deadline) -> Verdict:
         """Return the verdict on all changes of that cost: a check over their knapsack ball."""
-        within = budgeted(self._subsets.problem, self._measure, cost)
-        with Oracle(within, replace(self._request.search, reuse=False), self._budgets) as oracle:
+        within = budgeted(self.subsets.problem, self.measure, cost)
+        with Oracle(within, replace(self.request.search, reuse=False), self._budgets) as oracle:
             verdict = oracle.check(self._everything, deadline)
         self.effort += verdict.effort
         return verdict
-
-    def _program(self, contrast: Contrast) -> ContrastProgram:
-        ball = self._subsets.problem.ball.encoding(self._region, points=self._points)
-        return contrast_program(contrast, ball, self._explanations)
 
     def _judge(self, chosen: frozenset[int], point: FloatArray) -> bool:
         """Make a counterfactual of a program's proposal, or learn why there is none.
 
         Returns whether the program has changed since it made the proposal.
         """
-        subsets = self._subsets
+        subsets = self.subsets
         free = subsets.problem.features.coordinates(sorted(chosen))
         found = replayed(subsets.problem, point, free)
         verdict = subsets.check(chosen) if found is None else subsets.learn(found)
         if verdict.violated:
-            self._offer(verdict)
+            self.offer(verdict)
             return False
         if not verdict.holds:
             self._doubt(verdict.reason or "unknown")
@@ -339,9 +334,8 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
     def _doubt(self, reason: str) -> None:
         self.unknown_reason = self.unknown_reason or reason
 
-    def _offer(self, verdict: Verdict) -> None:
-        if not verdict.violated:
-            return
-        if self.best is None or self._cost(verdict) < self._cost(self.best):
+    def offer(self, verdict: Verdict) -> None:
+        """Take the contrast of a violated claim if it is cheaper than the best one."""
+        if verdict.violated and (self.best is None or self._cost(verdict) < self._cost(self.best)):
             self.best = verdict
             self.tell()

@@ -1,9 +1,16 @@
-"""The smallest contrastive explanation, or the nearest counterfactual, as a function."""
+"""The smallest contrastive explanation, or the nearest counterfactual, and alternatives to it.
+
+Alternatives differ in their features. A change *uses* a set if it changes all features of it. Those
+that use none of the sets shown are the union, over sets ``H`` with a feature of each set shown, of
+the changes that hold ``H``. Boxes of that union are searched best first, as by Lawler (Management
+Science 1972): the least change of all open ones is shown, and its box is replaced by those that
+hold one more of its features. The least of the open lower bounds is proven for what is shown.
+"""
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import count as numbers
 from typing import Any
 
 import numpy as np
@@ -11,8 +18,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.arguments import costs_of, integer_of
 from milp_verix.base.names import require_one_of
-from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.features import CostsLike
 from milp_verix.problem.objective import unit_of
@@ -22,13 +28,12 @@ from milp_verix.results.build import counterfactual_of
 from milp_verix.results.earlier import EarlierContrast, earlier_contrast, note_on_bound
 from milp_verix.results.plain_counterfactuals import plain_counterfactual, rounded_counterfactual
 from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanation
-from milp_verix.searches.contrast.alternatives import with_alternatives
+from milp_verix.results.records.contrast import NEAREST_GAP, Alternative, ContrastiveExplanation
 from milp_verix.searches.contrast.change_measure import directed, distance, feature_count, scales_of
+from milp_verix.searches.contrast.contrast_kinds import LeafContrasts, NearestSearch
 from milp_verix.searches.contrast.contrast_search import ContrastiveProgress, ContrastSearch
-from milp_verix.searches.contrast.leaf_contrasts import LeafContrasts
-from milp_verix.searches.contrast.nearest_search import NearestSearch
 from milp_verix.searches.runner import fields_of
+from milp_verix.searches.set_search import opened
 
 MEASURES = ("features", "distance")
 """The least of a contrastive explanation: its features, or the distance of its counterfactual."""
@@ -72,11 +77,6 @@ def contrastive_of(
     changes, and nothing if not; so does a number that becomes missing, or a missing value that
     becomes a number. ``result.distance`` has it. A prediction changes just beyond a tie, so a
     result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     require_one_of(MEASURES, minimise, "minimise")
     search.require_only("contrastive", "the search for contrasts")
@@ -84,19 +84,14 @@ def contrastive_of(
     integer_of(count, "count")
     held = problem.features.indices(must_not, "must_not")
 
-    def one(more: Sequence[int] = (), watched: bool = True) -> ContrastiveExplanation:
-        return _least(
-            request,
-            sorted({*held, *more}),
-            costs,
-            minimise,
-            (progress, snapshots, resume) if watched else (None, None, None),
-        )
+    def holding(more: Sequence[int]) -> ContrastiveExplanation:
+        return _least(request, sorted({*held, *more}), costs, minimise)
 
-    first = one()
+    watched: dict[str, Any] = {"progress": progress, "snapshots": snapshots, "resume": resume}
+    first = _least(request, sorted({*held}), costs, minimise, **watched)
     if count == 1 or first.contrast is None or first.statistics.stopped is not None:
         return first
-    return with_alternatives(first, count, lambda more: one(more, watched=False), request)
+    return with_alternatives(first, count, holding, request)
 
 
 def _least(
@@ -104,15 +99,13 @@ def _least(
     held: Sequence[int],
     costs: CostsLike,
     minimise: str,
-    course: tuple[
-        Callable[[ContrastiveProgress], None] | None,
-        Callable[[Callable[[], ContrastiveExplanation]], None] | None,
-        EarlierContrast | None,
-    ],
+    *,
+    progress: Callable[[ContrastiveProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None = None,
+    resume: EarlierContrast | None = None,
 ) -> ContrastiveExplanation:
     """Return the least contrast that leaves the features ``held`` alone."""
-    problem, search = directed(request.problem), request.search
-    progress, snapshots, resume = course
+    problem = directed(request.problem)
     problem = problem.holding(held) if held else problem
     priced = costs_of(problem.features.priced(costs), problem.features.count, positive=True)
     unit = unit_of(priced)
@@ -151,7 +144,7 @@ def _least(
             cost = math.fsum(priced[list(contrast)])
             lower_bound = cost if run.proven else min(lower_bound, cost)
         found = ContrastiveExplanation(
-            **fields_of(oracle, request.elapsed, run.stopped, beside=run.effort),
+            **fields_of(subsets.oracle, request.elapsed, run.stopped, beside=run.effort),
             contrast=contrast,
             counterfactual=changed,
             robust=run.robust,
@@ -167,18 +160,97 @@ def _least(
         note = note_on_bound(told, found.lower_bound, found.cost, earlier.author)
         return found if note is None else replace(found, notes=(*found.notes, note))
 
-    with Oracle(problem, search) as oracle:
-        subsets = SubsetOracle(oracle, request.deadline, request.check_limit, held)
-        with closing(request.open_session(oracle.solver)) as session:
-            run = kind(
-                subsets, session, request, measure, costs=weights, unit=unit, result_of=result
-            )
-            if earlier is not None and earlier.verdict is not None:
-                run.go_on(earlier.verdict)
-            return run.run(progress, snapshots)
+    with opened(replace(request, problem=problem), held) as (subsets, session, _):
+        run = kind(subsets, session, request, measure, costs=weights, unit=unit, result_of=result)
+        if earlier is not None and earlier.verdict is not None:
+            run.offer(earlier.verdict)
+        return run.run(progress, snapshots)
 
 
 def _changed(problem: PosedProblem, found: Counterfactual) -> tuple[int, ...]:
     """Return the features that a counterfactual changes, ascending."""
     moved = np.flatnonzero(found.input.reshape(-1) != problem.x)
     return tuple(np.unique(problem.features.of_coordinate[moved]).tolist())
+
+
+_EQUAL = 1e-8
+"""Bounds this close are those of a tie: each is lowered by a solver's tolerance, 1e-9."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Open:
+    """The changes that hold the features ``held``, and the least of these, if one was found."""
+
+    held: frozenset[int]
+    found: ContrastiveExplanation
+    number: int
+
+    @property
+    def bound(self) -> float:
+        return float(self.found.lower_bound or 0.0)
+
+    @property
+    def key(self) -> tuple[float, int]:
+        return self.found.cost if self.found.cost is not None else self.bound, self.number
+
+
+def with_alternatives(
+    first: ContrastiveExplanation,
+    count: int,
+    ask: Callable[[Sequence[int]], ContrastiveExplanation],
+    request: Request,
+) -> ContrastiveExplanation:
+    """Return ``first`` with further changes, up to ``count`` in all.
+
+    ``ask`` returns the least change that holds some more features. Fewer changes are found if there
+    are none, which a note tells, or once the deadline of ``request`` has passed.
+    """
+    assert first.contrast is not None
+    number, seen = numbers(), {frozenset[int]()}
+    shown, found = [frozenset(first.contrast)], list[Alternative]()
+    open_: list[_Open] = []
+
+    def expand(held: frozenset[int], used: frozenset[int]) -> bool:
+        """Open the boxes that hold one more of the features ``used``; False once it is late."""
+        for feature in sorted(used):
+            more = held | {feature}
+            if more in seen:
+                continue
+            if request.deadline.passed():
+                return False
+            seen.add(more)
+            least = ask(sorted(more))
+            if not least.robust:
+                open_.append(_Open(more, least, next(number)))
+        return True
+
+    going = expand(frozenset(), shown[0])
+    while going and open_ and len(shown) < count:
+        best = min(open_, key=lambda one: one.key)
+        contrast = best.found.contrast
+        if contrast is None or best.found.counterfactual is None:
+            break  # what it may hold stays open
+        used = next((one for one in shown if one <= {*contrast}), None)
+        if used is None:
+            bound = min(one.bound for one in open_)
+            least = best.found.proven and bound >= best.bound * (1 - _EQUAL)
+            why = None if least else _why(open_)
+            found.append(Alternative(contrast, best.found.counterfactual, bound, why))
+            used = frozenset(contrast)
+            shown.append(used)
+        open_.remove(best)
+        going = len(shown) == count or expand(best.held, used)
+    notes = first.notes
+    if going and not open_ and len(shown) < count:
+        notes += ("every change of the prediction changes all features of one that is listed",)
+    statistics = first.statistics
+    if not going:
+        statistics = replace(statistics, stopped=statistics.stopped or TIME_LIMIT)
+    statistics = replace(statistics, seconds=request.elapsed)
+    return replace(first, alternatives=tuple(found), notes=notes, statistics=statistics)
+
+
+def _why(open_: Sequence[_Open]) -> str:
+    """Return the reason why a lower bound is not as high as it could be."""
+    reasons = (one.found.unknown_reason or one.found.statistics.stopped for one in open_)
+    return next((why for why in reasons if why is not None), "another change may be nearer")

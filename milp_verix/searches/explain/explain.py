@@ -1,29 +1,43 @@
-"""Explain a prediction: an order, the VeriX loop over the oracle, and the result.
+"""Explain a prediction: an order, the VeriX loop over the oracle, and the result so far.
 
-The search for an explanation at one radius: an order, the VeriX loop, the result so far.
+A traversal goes on from the decisions of an earlier result. Let that run have freed ``B`` and kept
+the features ``K``, each with a counterfactual that moves nothing but ``B`` and that feature. The
+replay of a counterfactual needs no trust; that ``B`` may be free is one claim. It is checked again
+with a slice of time: by bounds, then exactly. If that does not prove it, nothing of that run is
+taken over. Features that it left undecided are asked about again, in its order. An uninterrupted
+run decides as this one does, since neither ``B`` nor a counterfactual depends on what comes after
+it in the order.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from typing import NamedTuple
 
-from milp_verix.base.clock import Deadline, OutOfTimeError, elapsed_work
+import numpy as np
+
+from milp_verix.base.clock import Deadline, Limit, OutOfTimeError, elapsed_work
+from milp_verix.base.number_text import counted
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import StageStatistics
-from milp_verix.oracle.verdict import Stage
+from milp_verix.oracle.verdict import Stage, Verdict
 from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.problem.options import OrderLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
-from milp_verix.results.earlier import EarlierResult, earlier_explanation
-from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
+from milp_verix.results.check import Check
+from milp_verix.results.earlier import Earlier, EarlierResult, earlier_explanation
+from milp_verix.results.plain_counterfactuals import (
+    plain_counterfactual,
+    with_plain_counterfactuals,
+)
+from milp_verix.results.records.base import Result
 from milp_verix.results.records.explanation import Explanation
+from milp_verix.searches.budget_bound import disjoint_contrasts, needed_features
 from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order, without_order
-from milp_verix.searches.explain.resume import resumption
 from milp_verix.searches.explain.strategies import resolve_strategy
 from milp_verix.searches.explain.traversal import Traversal, Walk, traverse
-from milp_verix.searches.lower_bounds.needed import disjoint_contrasts, needed_features
 from milp_verix.searches.runner import AnytimeSearch, fields_of
 from verix_encodings.work import worked
 
@@ -187,22 +201,107 @@ def explain_problem(
     request = Request.now(problem, search)
     earlier = None if resume is None else earlier_explanation(resume, problem)
     order_by = resolve_order(problem, order, transformation=transformation, seed=search.seed)
+
+    def noted(deadline: Deadline, whole: WholeBall | None) -> Order:
+        made = order_by(deadline, whole)
+        return replace(made, notes=begun.order.notes + made.notes)
+
     with Oracle(problem, search) as oracle:
         begun = resumption(earlier, oracle, request.deadline, request.check_limit)
         chosen, walked, make = begun.order, begun.traversal, None
         if walked is None:
             why = f"the run ended before the order {order!r} was known"
             chosen = without_order(problem.features.count, why)
-            walked, make = Traversal(chosen.permutation), _noted(order_by, begun.order.notes)
+            walked, make = Traversal(chosen.permutation), noted
         run = ExplainSearch(oracle, request, traversal, chosen, walked, make)
         return run.run(progress, snapshots).of(problem)
 
 
-def _noted(order_by: OrderMaker, notes: tuple[str, ...]) -> OrderMaker:
-    """Return ``order_by`` with further notes for readers of the result."""
+_SHARE, _LEAST = 0.25, 1.0
+"""The share of the work left that the check of the earlier claim may take, and its least seconds.
 
-    def made(deadline: Deadline, whole: WholeBall | None) -> Order:
-        order = order_by(deadline, whole)
-        return replace(order, notes=notes + order.notes)
+It takes no more than the seconds of the earlier run amount to, which are a part of the question: to
+begin anew would be faster.
+"""
 
-    return made
+
+class Resumption(NamedTuple):
+    """The ``traversal`` to go on with, None to begin anew; ``order`` has notes for the result."""
+
+    traversal: Traversal | None
+    order: Order
+
+
+def resumption(
+    earlier: Earlier | None,
+    oracle: Oracle,
+    deadline: Deadline,
+    most: Limit,
+    must: Sequence[int] = (),
+) -> Resumption:
+    """Return how to go on from ``earlier``; its claim is checked within ``most``.
+
+    The traversal visits all features but ``must``. Ctrl-C is raised: until the claim is proven, the
+    earlier result is all there is.
+    """
+    if earlier is None:
+        return Resumption(None, Order("", ()))
+    order = tuple(f for f in earlier.result.permutation if f not in must)
+    freed = set(earlier.result.irrelevant)
+    state = Traversal(order, irrelevant=[f for f in order if f in freed])
+    state.violated = {f: v for f, v in earlier.counterfactuals.items() if f not in must}
+    if not state.irrelevant:
+        return Resumption(state if state.violated else None, _order_of(earlier.result))
+    took = earlier.result.statistics.seconds
+    work = max(min(_SHARE * deadline.left, took), _LEAST)
+    verdict = _checked_again(earlier, oracle, deadline, deadline.limited(most).within(work))
+    claim = f"the claim on {counted(len(state.irrelevant), 'irrelevant feature')}"
+    author = f"an earlier run of {earlier.author}"
+    if verdict.holds:
+        return Resumption(state, _order_of(earlier.result, f"{claim} of {author} was proven again"))
+    oracle.forget(deadline)
+    why = "was refuted" if verdict.violated else "could not be proven again in time"
+    note = f"{claim} of {author} {why}: this run began anew"
+    return Resumption(None, _order_of(earlier.result, note))
+
+
+def _order_of(result: Explanation, *notes: str) -> Order:
+    """Return the order of an earlier result, with notes."""
+    scores = None if result.sensitivity is None else np.array(result.sensitivity)
+    return Order(result.order, result.permutation, scores, notes)
+
+
+def _checked_again(
+    earlier: Earlier, oracle: Oracle, deadline: Deadline, until: Deadline
+) -> Verdict:
+    """Check the earlier claim by ``until``, from points that the counterfactuals suggest."""
+    oracle.prepare(deadline)
+    free = oracle.problem.features.coordinates(earlier.result.irrelevant)
+    inputs = np.tile(oracle.problem.x.astype(np.float64), (len(earlier.counterfactuals) + 1, 1))
+    for row, verdict in enumerate(earlier.counterfactuals.values()):
+        inputs[row, free] = verdict.point[free]
+    oracle.suppose(free, inputs.T, deadline)
+    return oracle.check(free, until)
+
+
+def check_problem(
+    problem: PosedProblem, free: Sequence[int | str], *, search: Search = USUAL
+) -> Check:
+    """Decide whether the prediction survives every perturbation of the features ``free``.
+
+    The claim: for every ``x'`` in ``domain`` that equals ``x`` outside ``free`` and has
+    ``‖x' − x‖ ≤ epsilon`` in ``norm``, the predicted class is the same, or, if ``delta`` is given,
+    every output (or the one numbered ``output``) moves by at most ``delta``.
+    """
+    search.require_only("check", "a check")
+    request = Request.now(problem, search)
+    chosen = sorted(problem.features.indices(free, "free"))
+    coordinates = problem.features.coordinates(chosen)
+    with Oracle(problem, search) as oracle:
+        verdict = oracle.check(coordinates, request.deadline.limited(request.check_limit))
+        told = {one.name: getattr(verdict, one.name) for one in fields(Verdict)}
+        if verdict.violated:
+            plain = plain_counterfactual(problem, counterfactual_of(verdict), request.deadline)
+            told |= {"witness": plain.input, "prediction": plain.prediction, "rival": plain.rival}
+        about = Result(**fields_of(oracle, request.elapsed, None))
+        return Check(**told, about=about, free=tuple(chosen))

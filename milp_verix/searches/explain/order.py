@@ -3,17 +3,13 @@
 The least important features come first: features freed early stay free, and the last ones tend to
 be in the explanation.
 
-Orders by influence: the share of a rival's distance that each feature can close.
+*Influence* is the share of a rival's distance that a feature can close. Let margin ``j`` be
+``m_j(x) < 0`` at the original, and let ``a_j`` be slopes of it. Freeing coordinate ``i`` raises the
+margin by about ``max(a_ji (u_i − x_i), a_ji (l_i − x_i))``, a share of ``−m_j(x)``. The influence
+of a feature is its largest share over the rivals that can win: the shares of all features in ``B``
+must sum to less than one for each rival.
 
-Let margin ``j`` be ``m_j(x) < 0`` at the original, and let ``a_j`` be slopes of it. Freeing
-coordinate ``i`` raises the margin by about ``max(a_ji (u_i − x_i), a_ji (l_i − x_i))``, a share of
-``−m_j(x)``. The influence of a feature is its largest share over the rivals that can win. The
-shares of all features in ``B`` must sum to less than one for each rival, so features with the least
-influence come first.
-
-Orders by bounds over the set where one feature is free and all others are fixed.
-
-For each feature ``i`` the score is
+Orders by *bounds* over the set where one feature is free and all others are fixed have the score
 
     max_k (upper bound of L_k(x') over x' with x'_j = x_j for j ≠ i)  −  max_k L_k(x)
 
@@ -245,7 +241,10 @@ def resolve_order(
         try:
             if order in BOUND_ORDERS:
                 return _by_bounds(problem, order, deadline, whole)
-            return _ascending(order, _scores(problem, order, transformation, deadline, whole))
+            if order == "sensitivity":
+                return _ascending(order, sensitivity(problem, transformation, deadline))
+            by_influence = influence if order == "influence" else adaptive
+            return _ascending(order, by_influence(problem, deadline, whole))
         except OutOfTimeError:
             why = f"the time limit passed before the order {order!r} was known"
         except OverflowError as error:
@@ -253,19 +252,6 @@ def resolve_order(
         return without_order(count, why)
 
     return made
-
-
-def _scores(
-    problem: PosedProblem,
-    order: str,
-    transformation: str,
-    deadline: Deadline,
-    whole: WholeBall | None,
-) -> FloatArray:
-    if order == "sensitivity":
-        return sensitivity(problem, transformation, deadline)
-    by_influence = influence if order == "influence" else adaptive
-    return by_influence(problem, deadline, whole)
 
 
 def sensitivity(
@@ -279,18 +265,17 @@ def sensitivity(
     (features,). Raises ``InputError`` for an unknown transformation, and for a reversal where the
     domain is not finite; ``OutOfTimeError`` at the ``deadline``.
     """
+    require_one_of(TRANSFORMATIONS, transformation, "transformation")
     ball, network = problem.ball, problem.network
     if transformation == "deletion":
         target = np.clip(0.0, ball.domain_lower, ball.domain_upper)
-    elif transformation == "reversal":
+    else:
         if not (np.isfinite(ball.domain_lower).all() and np.isfinite(ball.domain_upper).all()):
             raise InputError(
                 "the transformation 'reversal' needs a finite domain to mirror a feature in: "
                 "give one, or use 'deletion'"
             )
         target = ball.domain_lower + ball.domain_upper - problem.x.astype(np.float64)
-    else:
-        require_one_of(TRANSFORMATIONS, transformation, "transformation")
     changed_to = target.astype(problem.x.dtype)
     before = network.outputs_at(problem.x)
     scores = np.empty(problem.features.count)

@@ -5,21 +5,18 @@
 decides every check, each finds the ``B`` of Algorithm 1: a block is freed only as a whole, and a
 feature is kept only once all features before it are decided.
 
-A traversal by bounds alone, in blocks that a knapsack over linear forms suggests.
-
-Let ``B`` be free, ``u_j < 0`` the bound on margin ``j`` over its ball, and ``g_ij`` the most that
-feature ``i`` can add to CROWN's linear form of the margin (``oracle.room``). The next features
-``C`` in the order are asked about at once as long as
+Where bounds alone decide, a knapsack over linear forms suggests blocks. Let ``B`` be free,
+``u_j < 0`` the bound on margin ``j`` over its ball, and ``g_ij`` the most that feature ``i`` can
+add to CROWN's linear form of the margin (``oracle.room``). The next features ``C`` in the order are
+asked about at once as long as
 
     u_j + κ Σ_{i ∈ C} g_ij < 0    for each margin j
 
 As ``C`` is freed the bounds of neurons widen, so margins grow faster than this form: κ is how much
 faster they grew with the last block, and at first with the whole ball. Forms choose the questions;
 the bounds over the ball of ``B ∪ C`` prove. A feature that does not fit even with κ = 1 gets no
-question, since ``u_j`` does not fall as ``B`` grows.
-
-FAME (ICLR 2026) frees a set by one linear form over the ball of all features. In deep networks that
-form is too loose to prove even the empty set; bounds over growing sets are not.
+question, since ``u_j`` does not fall as ``B`` grows. (FAME, ICLR 2026, frees a set by one linear
+form over the ball of all features, which in deep networks is too loose to prove the empty set.)
 """
 
 from milp_verix.base.names import require_one_of
@@ -36,11 +33,10 @@ def sequential(walk: Walk) -> None:
 
 def binary(walk: Walk) -> None:
     """Halve blocks until they can be freed at once (Wu, Li, Wu, Barrett, 2024, Algorithm 2)."""
-    features = walk.remaining
-    if len(features) > 1:
-        _halve(walk, features, refuted=None)
-    elif features:
-        _decide(walk, features)
+    if len(walk.remaining) > 1:
+        _halve(walk, walk.remaining, refuted=None)
+    else:
+        quickxplain(walk)
 
 
 def quickxplain(walk: Walk) -> None:
@@ -65,8 +61,7 @@ def _decide(walk: Walk, features: tuple[int, ...]) -> bool:
 
 def _halve(walk: Walk, features: tuple[int, ...], refuted: Verdict | None) -> None:
     """Decide two features or more; ``refuted`` is the check of all of them, if one was made."""
-    middle = len(features) // 2
-    first, second = features[:middle], features[middle:]
+    first, second = features[: len(features) // 2], features[len(features) // 2 :]
     if _decide(walk, first) and refuted is not None and refuted.violated:
         # with the first half free, what was refuted is the second half
         if len(second) == 1:

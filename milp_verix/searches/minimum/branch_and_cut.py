@@ -22,6 +22,7 @@ import numpy as np
 from milp_verix.base.clock import Deadline
 from milp_verix.oracle.statistics import SearchEffort
 from milp_verix.searches.minimum.enumeration import NodeEnumeration, NodeRemainder
+from milp_verix.searches.minimum.minimum_search import MinimumSearch
 from milp_verix.searches.minimum.relaxation import (
     NO_FIXINGS,
     ConstraintPool,
@@ -30,7 +31,6 @@ from milp_verix.searches.minimum.relaxation import (
     Relaxation,
     Restriction,
 )
-from milp_verix.searches.minimum.search import MinimumSearch
 from milp_verix.solvers.phase.warm_lp import WarmLp
 
 
@@ -61,10 +61,7 @@ def branch_and_cut(search: MinimumSearch, lp: WarmLp) -> "BranchAndCut | None":
 
 
 class BranchAndCut:
-    """The master by branch and bound: open nodes and the lower bound that they prove.
-
-    It implements :class:`~milp_verix.searches.minimum.search_limits.Master`.
-    """
+    """The master by branch and bound: open nodes and the lower bound that they prove."""
 
     notes: tuple[str, ...] = ()
 
@@ -95,15 +92,9 @@ class BranchAndCut:
     @property
     def effort(self) -> SearchEffort:
         """The scenarios, nodes, programs and iterations so far."""
-        relaxation = self._relaxation
-        return SearchEffort(
-            "tree",
-            self._separator.rounds,
-            relaxation.pool.deltas.shape[1],
-            self._nodes,
-            relaxation.lp.programs,
-            relaxation.lp.iterations,
-        )
+        lp, scenarios = self._relaxation.lp, self._relaxation.pool.deltas.shape[1]
+        work = self._nodes, lp.programs, lp.iterations
+        return SearchEffort("tree", self._separator.rounds, scenarios, *work)
 
     def step(self, deadline: Deadline) -> None:
         """Replace the open node with the least bound; the bound stays valid after Ctrl-C."""
@@ -168,14 +159,10 @@ class BranchAndCut:
         columns = np.concatenate([node.fixings[0], further, [column]])
         values = np.concatenate([node.fixings[1], at])
         number, height = 2 * self._nodes, node.height - 1
+        fixings = ((columns, np.append(values, end)) for end in (0.0, 1.0))
         return [
-            replace(
-                node,
-                height=height,
-                number=number + int(end),
-                fixings=(columns, np.append(values, end)),
-            )
-            for end in (0.0, 1.0)
+            replace(node, height=height, number=number + end, fixings=fixed)
+            for end, fixed in enumerate(fixings)
         ]
 
     def _refuted(self, solution: NodeSolution, restriction: Restriction) -> bool:

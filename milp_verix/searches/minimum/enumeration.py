@@ -1,13 +1,9 @@
-"""The sets of features that a bound and its reduced costs do not rule out.
+"""Close a node by listing the sets that are left in it and refuting each by a perturbation.
 
 Moving a feature off its LP value raises the bound by its reduced cost. So few sets are left if the
-bound is near the cutoff, however many features are free. The sets are built feature by feature,
-beginning with the largest reduced costs.
-
-Close a node by listing the sets that are left in it and refuting each by a perturbation.
-
-Each perturbation is evaluated for all sets at once, in float64. It refutes a set if a margin
-exceeds zero by more than the error bound of the evaluation.
+bound is near the cutoff, however many features are free. They are built feature by feature,
+beginning with the largest reduced costs. Each perturbation is evaluated for all sets at once, in
+float64. It refutes a set if a margin exceeds zero by more than the error bound of the evaluation.
 """
 
 from collections.abc import Sequence
@@ -135,8 +131,7 @@ class PartialSets:
         return result
 
 
-# numbers evaluated at once: they fit in the cache
-_CHUNK = 100_000
+_CHUNK = 100_000  # numbers evaluated at once: they fit in the cache
 _FEWEST = 64  # sets evaluated at once, however large the network; not measured
 
 
@@ -216,8 +211,7 @@ class NodeEnumeration:
 
     @cached_property
     def _refuting_margins(self) -> FloatArray:
-        margins: FloatArray = refuting_margins(self._perturbations)
-        return margins
+        return refuting_margins(self._perturbations)
 
     def _against(self, left: "Unrefuted") -> FloatArray | None:
         """Return a new perturbation that refutes the first set left; None if none is found.

@@ -5,12 +5,10 @@ in the order ``adaptive``. It is the incumbent until the search finds a cheaper 
 last traversal frees further features of that set, if possible, and finds a counterfactual for each
 feature that stays.
 
-The part of an earlier result that a search for a minimum goes on from.
-
-The earlier explanation is the first incumbent, once its claim is proven again
-(:mod:`milp_verix.searches.explain.resume`). Its scenarios are points of the ball, so that they hold
-for all costs and need no trust. A lower bound has no short proof: the search proves its own, and a
-note tells the earlier one.
+The explanation of an earlier result is the first incumbent, once its claim is proven again
+(:func:`.resumption`). Its scenarios are points of the ball, so that they hold for all costs and
+need no trust. A lower bound has no short proof: the search proves its own, and a note tells the
+earlier one.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,8 +22,8 @@ from milp_verix.base.clock import Deadline, OutOfTimeError
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.earlier import Earlier, note_on_bound
+from milp_verix.searches.explain.explain import resumption
 from milp_verix.searches.explain.order import Order, adaptive
-from milp_verix.searches.explain.resume import resumption
 from milp_verix.searches.explain.strategies import galloping
 from milp_verix.searches.explain.traversal import Traversal, Walk, traverse
 from milp_verix.searches.minimum.incumbent import Incumbent
@@ -64,7 +62,7 @@ def take_over(earlier: Earlier, incumbent: Incumbent, deadline: Deadline) -> Ear
     The adversary remembers the scenarios and the last counterfactuals. Ctrl-C is raised.
     """
     objective, result = incumbent.objective, earlier.result
-    must, must_not = _features(objective.must), _features(objective.must_not)
+    must, must_not = features_in(objective.must), features_in(objective.must_not)
     begun = None
     if (result.must, result.must_not) == (must, must_not):
         begun = resumption(earlier, incumbent.oracle, deadline, incumbent.check_limit, result.must)
@@ -91,7 +89,8 @@ def points_of(
     )
 
 
-def _features(mask: NDArray[np.bool_]) -> tuple[int, ...]:
+def features_in(mask: NDArray[np.bool_]) -> tuple[int, ...]:
+    """Return the features that a mask marks, ascending."""
     return tuple(np.flatnonzero(mask).tolist())
 
 
@@ -178,11 +177,11 @@ class Explainer:
         return self._order(now), now
 
     @property
-    def _must(self) -> list[int]:
-        return [int(f) for f in np.flatnonzero(self._incumbent.objective.must)]
+    def _must(self) -> tuple[int, ...]:
+        return features_in(self._incumbent.objective.must)
 
     def _order(self, traversal: Traversal) -> Order:
-        return Order("minimum", (*traversal.order, *self._must))
+        return Order("minimum", traversal.order + self._must)
 
     def _untried(self) -> Traversal:
         """Return the incumbent with known counterfactuals that move one of its features only."""

@@ -1,116 +1,204 @@
-"""The incumbent: the cheapest explanation known, and proposals that may replace it.
+"""The incumbent, the cheapest explanation known, and the perturbations that other sets fail under.
 
-Proposals are sets of features of a given cost that survive every known perturbation, unproven. Near
-a set, the margins under perturbations are linear in the selection ``A`` of the features,
+Perturbations are found by gradients (:mod:`~milp_verix.oracle.perturbation_set`), beginning at the
+newest ones, and exactly. With ``w = 1 − A`` for the selection ``A``, the perturbation that hurts it
+the most is a maximiser of
 
-    m_r(A) = h_r + G_r·A,    G_rf = − Σ_{i ∈ f} ∂m_r/∂x_i δ_i
+    max_j max_δ m_j(x + w ∘ δ),   δ in the ball,
 
-where each row ``r`` stands for one margin under one perturbation ``δ``. The selection farthest from
-all margins,
+which is a verification problem for the network ``δ ↦ m(x + w ∘ δ)``. A search by gradients ends at
+a local maximum, and nearly always there is a higher one. With local maxima alone, a relaxation
+needs several times the scenarios, each with phases of its own to branch on.
 
-    min_A max_r m_r(A)   subject to   c·A ≤ cost,
-
-is the optimum of a linear program. It is solved again around each solution until a solution
-survives. That solution is rounded; then features in the set are swapped against features outside
-while the largest margin falls.
+No bound rests on these programs. So their solver is the branch and bound over phases, whichever
+solver proves the bounds. Balls in the L2 norm are left to the search by gradients: programs enclose
+them by tangents, and take seconds.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import OptimizeResult, linprog
+import scipy.sparse as sp
 
-from milp_verix.base.clock import NO_CHECK_LIMIT, Deadline, Limit
+from milp_verix.base.clock import NO_CHECK_LIMIT, NO_LIMIT, Deadline, Limit, elapsed_work
+from milp_verix.base.errors import SolverError
+from milp_verix.oracle.attacks import pulled_in
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.perturbation_set import PerturbationSet
+from milp_verix.oracle.perturbation_set import INSIDE, PerturbationSet
+from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.objective import Objective
 from milp_verix.searches.explain.traversal import Traversal
-from milp_verix.searches.minimum.pricing import Adversary
 from milp_verix.searches.minimum.search_limits import SearchLimits
+from milp_verix.solvers import Session, Targets, open_session
+from verix_encodings import Interval, NormBall, ball_encoding, crown_bounds, encode
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.network.batch import batch_outputs, batch_slopes
-
-_ROWS = 150  # largest margins in a program
-_FIRST_ROWS = 20  # it begins with: an LP takes 16 ms, with all rows 58 ms (`8cf2761`)
-_VIOLATED = 1e-6  # of a row that counts as violated
+from verix_encodings.work import worked
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearMargins:
-    """Linear forms ``h + G A``: ``constant`` is ``h``, shape (rows,), ``matrix`` is ``G``."""
+class ExactPricing:
+    """Finds worst perturbations, within a share of the work since this object was made.
 
-    constant: FloatArray
-    matrix: FloatArray
-
-    def at(self, selection: FloatArray) -> FloatArray:
-        """Return the margins at ``selection``, shape (rows,)."""
-        values: FloatArray = self.constant + self.matrix @ selection
-        return values
-
-
-def linear_margins(
-    perturbations: PerturbationSet, deltas: FloatArray, selection: FloatArray
-) -> LinearMargins:
-    """Return linear forms of the largest margins at ``selection``, the largest first.
-
-    Margins under all ``deltas``, shape (d, N), compete for a fixed number of rows.
+    ``another`` opens a session.
     """
-    margins = perturbations.margins
-    weight = perturbations.weight(selection)
-    inputs = perturbations.centre[:, None] + weight[:, None] * deltas
-    reached = batch_outputs(margins, inputs)
-    nearest = np.argsort(-reached, axis=None, kind="stable")[:_ROWS]
-    outputs, columns = np.unravel_index(nearest, reached.shape)
-    slopes = batch_slopes(margins, inputs[:, columns], outputs) * deltas[:, columns]
-    matrix = np.zeros((outputs.size, selection.size))
-    np.subtract.at(matrix.T, perturbations.feature_of, slopes)
-    constant = reached[outputs, columns] - matrix @ selection
-    # where the network is undefined, there is no row
-    known = np.isfinite(constant) & np.isfinite(matrix).all(axis=1)
-    return LinearMargins(constant[known], matrix[known])
+
+    def __init__(
+        self,
+        perturbations: PerturbationSet,
+        limits: SearchLimits,
+        another: Callable[[], Session] = lambda: open_session("phase"),
+    ) -> None:
+        self._perturbations, self._limits, self._another = perturbations, limits, another
+        self._started = worked()
+        self._spent = 0.0
+        region = perturbations.region
+        l2 = isinstance(region, NormBall) and region.norm == 2
+        self._able = limits.uses("exact pricing") and not l2
+
+    def worst(self, selection: FloatArray, least: float, deadline: Deadline) -> FloatArray | None:
+        """Return the perturbation with the largest margin, if that exceeds ``least``; shape (d,).
+
+        None if there is none. At ``deadline``, or after the work for pricing, it is the worst
+        perturbation found so far, None if there is none yet.
+        """
+        now = worked()
+        share = self._limits.pricing_share * elapsed_work(self._started)
+        left = self._limits.first_pricing_seconds + share - self._spent
+        if not self._able or left <= 0:
+            return None
+        try:
+            return self._worst(selection, least, deadline.within(left))
+        except (OverflowError, SolverError):
+            # no bound rests on pricing, and the failure would repeat
+            self._able = False
+            return None
+        finally:
+            self._spent += elapsed_work(now)
+
+    def _worst(self, selection: FloatArray, least: float, deadline: Deadline) -> FloatArray | None:
+        p = self._perturbations
+        weight, found = p.weight(selection), None
+        network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre, p.box)
+        # coordinates without effect are fixed at zero
+        box = Interval(*(np.where(weight > 0, end, 0.0) for end in (p.lower, p.upper)))
+        region: Interval | NormBall = box
+        inside = 1.0
+        if isinstance(p.region, NormBall):
+            region, inside = NormBall(box, np.zeros(weight.size), p.region.radius, 1), INSIDE
+        bounds = crown_bounds(network, region, late=deadline.passed)
+        if deadline.passed():
+            return None
+        encoding = encode(network, bounds, ball=ball_encoding(region))
+        upper = bounds[-1].upper
+        with closing(self._another()) as session:
+            session.load(encoding.program)
+            for margin in np.argsort(-upper, kind="stable"):
+                if upper[margin] <= least or deadline.passed():
+                    break
+                cost, constant = encoding.output.row(int(margin), encoding.program.columns)
+                targets = Targets(holds_above=constant - least).by(deadline)
+                point = session.minimise(-cost, targets).point
+                if point is None:
+                    continue
+                # within the solver's tolerance, the point may be outside the region
+                delta = inside * pulled_in(region, encoding.input.at(point))
+                reached = float(np.max(p.margins_at(weight, delta[:, None])))
+                if reached > least:
+                    least, found = reached, delta
+        return found
 
 
-def largest_margin(
-    perturbations: PerturbationSet, deltas: FloatArray, selection: FloatArray
-) -> float:
-    """Return the largest margin at ``selection`` under any of ``deltas``, shape (d, N).
+_HARMLESS = 1e-6  # a margin up to this, in logits, harms no selection
 
-    It is -inf under none: every selection survives these.
+
+class Adversary:
+    """Finds perturbations that selections do not survive, and remembers them.
+
+    ``known`` has the perturbations found so far, shape (d, N). Searches end at the ``deadline``.
     """
-    margins = perturbations.margins_at(perturbations.weight(selection), deltas)
-    return float(np.max(margins, initial=-np.inf))
 
+    def __init__(
+        self,
+        perturbations: PerturbationSet,
+        limits: SearchLimits,
+        deadline: Deadline = NO_LIMIT,
+        exact: ExactPricing | None = None,
+    ) -> None:
+        self._late, self._limits = deadline.passed, limits
+        self._perturbations = perturbations
+        self._exact = exact or ExactPricing(perturbations, limits)
+        self.known = np.zeros((perturbations.centre.size, 0))
 
-def minimised(
-    cost: FloatArray,
-    rows: tuple[FloatArray, FloatArray],
-    bounds: tuple[FloatArray, FloatArray],
-    always: tuple[FloatArray, FloatArray] | None = None,
-) -> OptimizeResult:
-    """Minimise ``cost·v`` subject to ``G v ≤ g`` for the pairs ``rows`` and ``always`` of ``G, g``.
+    @property
+    def newest(self) -> FloatArray:
+        """The perturbations found last, shape (d, N)."""
+        return self.known[:, -self._limits.newest :]
 
-    Few of the ``rows`` bind: the program begins with the first ones, and violated rows are added
-    until none is left. The rows in ``always`` are in it from the start.
-    """
-    matrix, upper = rows
-    last = (np.zeros((0, cost.size)), np.zeros(0)) if always is None else always
-    held = np.arange(upper.size) < _FIRST_ROWS
-    while True:
-        found = linprog(
-            cost,
-            A_ub=np.vstack([matrix[held], last[0]]),
-            b_ub=np.append(upper[held], last[1]),
-            bounds=np.column_stack(bounds),
-            method="highs-ds",
-        )
-        if found.x is None:
-            return found
-        violated = ~held & (matrix @ found.x > upper + _VIOLATED)
-        if not violated.any():
-            return found
-        held |= violated
+    def harm(self, selection: FloatArray) -> FloatArray:
+        """Return the largest margin under each of the newest perturbations, shape (N,)."""
+        p = self._perturbations
+        worst: FloatArray = np.max(p.margins_at(p.weight(selection), self.newest), axis=0)
+        return worst
+
+    def remember(self, deltas: FloatArray) -> None:
+        """Add perturbations, shape (d,) or (d, N), to those known."""
+        new = deltas.reshape(self.known.shape[0], -1)
+        self.known = np.concatenate([self.known, new], axis=1)
+
+    def remember_last(self, counterfactuals: Iterable[Verdict]) -> None:
+        """Add the last ones of ``counterfactuals`` to those known."""
+        points = [v.witness for v in counterfactuals if v.witness is not None]
+        for point in points[-self._limits.remembered :]:
+            self.remember(point.reshape(-1) - self._perturbations.centre)
+
+    def worsened(self, chosen: BoolArray, witness: FloatArray, deadline: Deadline) -> FloatArray:
+        """Improve a counterfactual ``witness`` of a set to a worse perturbation, shape (d,).
+
+        A check ends at any counterfactual, however near to the decision boundary. The perturbations
+        found on the way are remembered.
+        """
+        p = self._perturbations
+        moved = witness.reshape(-1).astype(np.float64) - p.centre
+        start = np.clip(moved, p.lower, p.upper)[:, None]
+        deltas, values = p.worst(p.weight(chosen), start, 1, self._late)
+        deltas = deltas[:, values > 0] if np.any(values > 0) else start
+        self.remember(deltas)
+        delta, value = self.worst(chosen.astype(np.float64), deadline)
+        if value <= 0:
+            return np.asarray(deltas[:, -1])
+        self.remember(delta)
+        return delta
+
+    def attack(self, selection: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the worst perturbation found for each margin, shape (d, m), and its value."""
+        zero = np.zeros((self.known.shape[0], 1))
+        starts = np.concatenate([zero, self.newest], axis=1)
+        p = self._perturbations
+        weight = p.weight(selection)
+        deltas, values = p.worst(weight, starts, self._limits.climbs, self._late)
+        if is_whole(selection) and np.max(values) <= 0 and not self._late():
+            # more climbs cost far less than the check that would follow
+            found = p.worst(weight, starts, self._limits.climbs_before_check, self._late)
+            better = found[1] > values
+            deltas = np.where(better, found[0], deltas)
+            values = np.maximum(values, found[1])
+        return deltas, values
+
+    def worst(self, selection: FloatArray, deadline: Deadline) -> tuple[FloatArray, float]:
+        """Return the perturbation with the largest margin found, shape (d,), and that margin.
+
+        It is the global maximum if exact pricing ends in time, otherwise a local one.
+        """
+        deltas, values = self.attack(selection)
+        least = max(float(np.max(values)), 0.0) + _HARMLESS
+        further = self._exact.worst(selection, least, deadline)
+        if further is not None:
+            # fixed coordinates have no effect now: set them to their worst value for later
+            p = self._perturbations
+            deltas, values = p.worst(p.weight(selection), further[:, None], 1, self._late)
+        margin = int(np.argmax(values))
+        return deltas[:, margin], float(values[margin])
 
 
 class Decision(NamedTuple):
@@ -188,89 +276,6 @@ class Incumbent:
         return Decision(False, self.adversary.worsened(chosen, verdict.witness, deadline))
 
 
-_STEPS = 6  # linear programs of a proposal; not measured
-_LEAST_FALL = 1e-6  # the least fall of the largest margin for another program
-_ROUNDING = 1e-9  # of sums of costs
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RoundAndSwap:
-    """The heuristic for sets of at most ``cost`` that survive ``deltas``, shape (d, N)."""
-
-    perturbations: PerturbationSet
-    objective: Objective
-    deltas: FloatArray
-    cost: float
-    limits: SearchLimits
-
-    def propose(self, selection: FloatArray) -> BoolArray | None:
-        """Return a set near ``selection``, shape (features,); None if none is found."""
-        farthest = self._farthest(selection)
-        return None if farthest is None else self._rounded(farthest)
-
-    def _farthest(self, selection: FloatArray) -> FloatArray | None:
-        """Return a selection far from all margins that survives; None if none is found.
-
-        Each step solves the linear program around the last solution.
-        """
-        largest = np.inf
-        for _ in range(_STEPS):
-            found = self._centre(linear_margins(self.perturbations, self.deltas, selection))
-            if found is None:
-                return None
-            selection, before = found, largest
-            largest = largest_margin(self.perturbations, self.deltas, selection)
-            if largest <= 0:
-                return selection
-            if largest > before - _LEAST_FALL:
-                return None
-        return None
-
-    def _centre(self, rows: LinearMargins) -> FloatArray | None:
-        """Return the selection with the least largest margin of ``rows``; None if all cost more."""
-        objective, count = self.objective, self.objective.costs.size
-        goal = np.append(np.zeros(count), 1.0)
-        paid = np.append(objective.costs, 0.0)[None, :], np.array([self.cost])
-        bounds = np.append(objective.least, -np.inf), np.append(objective.most, np.inf)
-        below = np.hstack([rows.matrix, np.full((rows.constant.size, 1), -1.0)])
-        found = minimised(goal, (below, -rows.constant), bounds, paid)
-        return None if found.x is None else np.clip(found.x[:count], 0.0, 1.0)
-
-    def _rounded(self, selection: FloatArray) -> BoolArray | None:
-        """Round ``selection`` and swap features; return the set if it survives, else None."""
-        objective = self.objective
-        chosen = objective.must.copy()
-        left = self.cost + _ROUNDING - objective.cost(chosen)
-        for feature in np.argsort(-selection, kind="stable"):
-            allowed = not (chosen[feature] or objective.must_not[feature])
-            if allowed and objective.costs[feature] <= left:
-                chosen[feature] = True
-                left -= float(objective.costs[feature])
-        near = linear_margins(self.perturbations, self.deltas, chosen.astype(np.float64))
-        chosen = self._swapped(near, chosen)
-        worst = largest_margin(self.perturbations, self.deltas, chosen.astype(np.float64))
-        return chosen if worst <= 0 else None
-
-    def _swapped(self, rows: LinearMargins, chosen: BoolArray) -> BoolArray:
-        """Swap features in the set against features outside while the largest margin falls."""
-        chosen, objective, costs = chosen.copy(), self.objective, self.objective.costs
-        values, short = rows.at(chosen.astype(np.float64)), self.limits.swap_candidates
-        for _ in range(self.limits.swaps if values.size else 0):
-            worst = rows.matrix[int(np.argmax(values))]
-            inside = np.flatnonzero(chosen & ~objective.must)
-            outside = np.flatnonzero(~chosen & ~objective.must_not)
-            if not (inside.size and outside.size):
-                break
-            # features inside that lower the worst margin least, features outside that lower it most
-            inside = inside[np.argsort(-worst[inside], kind="stable")[:short]]
-            outside = outside[np.argsort(worst[outside], kind="stable")[:short]]
-            change = rows.matrix[:, outside][:, :, None] - rows.matrix[:, inside][:, None, :]
-            largest = np.max(values[:, None, None] + change, axis=0)
-            paid = objective.cost(chosen) + costs[outside][:, None] - costs[inside][None, :]
-            largest = np.where(paid <= self.cost + _ROUNDING, largest, np.inf)
-            i, j = np.unravel_index(int(np.argmin(largest)), largest.shape)
-            if not largest[i, j] < np.max(values) - 1e-12:
-                break
-            chosen[outside[i]], chosen[inside[j]] = True, False
-            values = rows.at(chosen.astype(np.float64))
-        return chosen
+def is_whole(selection: FloatArray) -> bool:
+    """Return whether every entry of ``selection``, shape (features,), is 0 or 1."""
+    return bool(np.all((selection == 0) | (selection == 1)))

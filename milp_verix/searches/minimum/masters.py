@@ -1,14 +1,11 @@
-"""The relaxation by scenarios as a mixed-integer program, for any solver.
+"""Masters beside branch and cut: scenarios as a program for any solver, and implicit hitting sets.
 
-Each step solves the program with all scenarios known. Its bound is valid for every explanation;
-its optimum is a set of features that is an explanation, or fails under a further scenario. A step
-ends early on a set whose cost equals the bound so far: none is cheaper.
-
-The program only grows, so solvers that can extend a program keep it, unless ``warm="rebuilt"``
-asks for a new one. With ``warm="start"`` they begin at the best explanation, too. Solvers that take
-priorities branch on phases before features: see ``global_search.branch_and_cut`` for why.
-
-The smallest explanation by implicit hitting sets: a second method beside scenarios.
+Each step of the first solves the program with all scenarios known. Its bound is valid for every
+explanation; its optimum is a set of features that is an explanation, or fails under a further
+scenario. A step ends early on a set whose cost equals the bound so far: none is cheaper. Solvers
+that can extend a program keep it, unless ``warm="rebuilt"``; with ``warm="start"`` they begin at
+the best explanation, too. Solvers that take priorities branch on phases before features, for the
+reason that :mod:`.branch_and_cut` has.
 
     C ← ∅
     repeat   A ← a cheapest hitting set of C       its cost is a lower bound on every explanation
@@ -19,8 +16,7 @@ The smallest explanation by implicit hitting sets: a second method beside scenar
 dualization*, CP 2015.) Each round adds disjoint contrastive sets until none is left. The features
 in A and in these sets are then an explanation, so that there is an incumbent at any time. A
 contrastive set is the changed features of a counterfactual, as many put back as forward passes
-allow: to prove it minimal by checks takes longer than the rounds that this saves. Features in
-``must`` and ``must_not`` are clauses of the hitting-set program from the start.
+allow: to prove it minimal by checks takes longer than the rounds that this saves.
 """
 
 from collections.abc import Callable
@@ -31,8 +27,8 @@ from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.oracle.statistics import SearchEffort
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.searches.lower_bounds.hitting_set import LISTED, ListedSets, Proposal, propose
-from milp_verix.searches.minimum.search import MinimumSearch
+from milp_verix.searches.minimum.minimum_search import MinimumSearch
+from milp_verix.searches.set_search import Candidates
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
 from verix_encodings.models.cover import Clause
 from verix_encodings.models.encode import Constraint, Scenario
@@ -53,24 +49,30 @@ def mip_master(search: MinimumSearch, session: Session) -> "MipMaster | None":
     return master
 
 
-class MipMaster:
-    """A master that gives the relaxation to a solver's session; see ``master.Master``."""
+class _Rounds:
+    """What both masters share: the end, and the ``bound`` so far."""
 
-    def __init__(self, search: MinimumSearch, session: Session) -> None:
-        self._session, self._incumbent = session, search.incumbent
-        self._warm = search.warm
-        self._separator, self._proposals = search.separator, search.proposals
-        self._objective = objective = search.incumbent.objective
-        self._growing = ScenarioProgram(objective.least, objective.most)
-        self._ended = False
-        self._trouble: tuple[str, ...] = ()
-        self._scenarios = self._programs = self._nodes = self._iterations = 0
-        self.bound = 0.0
+    def __init__(self, search: MinimumSearch) -> None:
+        self._incumbent, self._objective = search.incumbent, search.incumbent.objective
+        self._ended, self.bound = False, 0.0
 
     @property
     def done(self) -> bool:
         """True if the bound reaches the cutoff, or the last step found no way to raise it."""
         return self._ended or self.bound >= self._incumbent.cutoff
+
+
+class MipMaster(_Rounds):
+    """A master that gives the relaxation to a solver's session."""
+
+    def __init__(self, search: MinimumSearch, session: Session) -> None:
+        super().__init__(search)
+        self._session, objective = session, self._objective
+        self._warm = search.warm
+        self._separator, self._proposals = search.separator, search.proposals
+        self._growing = ScenarioProgram(objective.least, objective.most)
+        self._trouble: tuple[str, ...] = ()
+        self._scenarios = self._programs = self._nodes = self._iterations = 0
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -80,14 +82,8 @@ class MipMaster:
     @property
     def effort(self) -> SearchEffort:
         """The scenarios, nodes, programs and iterations so far."""
-        return SearchEffort(
-            "program",
-            self._separator.rounds,
-            self._scenarios,
-            self._nodes,
-            self._programs,
-            self._iterations,
-        )
+        work = self._nodes, self._programs, self._iterations
+        return SearchEffort("program", self._separator.rounds, self._scenarios, *work)
 
     def step(self, deadline: Deadline) -> None:
         """Solve the program, and add a scenario that its set does not survive.
@@ -161,44 +157,36 @@ class MipMaster:
         self._session.close()
 
 
-class HittingSets:
-    """The master by hitting sets of contrastive sets; see ``master.Master``."""
+class HittingSets(_Rounds):
+    """The master by hitting sets of contrastive sets."""
 
     notes: tuple[str, ...] = ()
 
     def __init__(self, search: MinimumSearch, open_session: Callable[[], Session]) -> None:
-        self._incumbent = search.incumbent
-        self._objective = objective = search.incumbent.objective
-        listed = objective.whole and objective.costs.size <= LISTED
-        self._listed = ListedSets(objective.costs) if listed else None
-        self._session = None if listed else open_session()
+        super().__init__(search)
+        objective = self._objective
+        self._candidates = Candidates(objective.costs, open_session, whole=objective.whole)
+        self._clauses = self._candidates.clauses
         limit = search.incumbent.check_limit
         self._subsets = SubsetOracle(search.incumbent.oracle, search.until, limit)
         self._never = frozenset(np.flatnonzero(objective.must_not).tolist())
         always = np.flatnonzero(objective.must).tolist()
-        self._clauses = [Clause(any_of=frozenset([f])) for f in always]
+        self._clauses += [Clause(any_of=frozenset([f])) for f in always]
         self._clauses += [Clause(not_all_of=frozenset([f])) for f in sorted(self._never)]
-        self._ended = False
         self._given, self._rounds = len(self._clauses), 0
-        self.bound = 0.0
-
-    @property
-    def done(self) -> bool:
-        """True if the bound reaches the cutoff, or a round found no contrastive set."""
-        return self._ended or self.bound >= self._incumbent.cutoff
 
     @property
     def effort(self) -> SearchEffort:
         """The contrastive sets and programs so far: a round solves one, unless sets are listed."""
         known = len(self._clauses) - self._given
-        programs = 0 if self._session is None else self._rounds
+        programs = 0 if self._candidates.session is None else self._rounds
         return SearchEffort("hitting sets", self._rounds, known, programs=programs)
 
     def step(self, deadline: Deadline) -> None:
         """Find a cheapest hitting set, and add contrastive sets until an explanation is left."""
         self._rounds += 1
         subsets = self._subsets
-        proposal = self._proposal(deadline)
+        proposal = self._candidates.propose(deadline)
         if not proposal.exhausted:
             self.bound = max(self.bound, proposal.bound)
         self._ended = proposal.chosen is None
@@ -217,17 +205,7 @@ class HittingSets:
             self._incumbent.take(chosen)
         self._ended = not learnt
 
-    def _proposal(self, deadline: Deadline) -> Proposal:
-        """Return a cheapest set that satisfies all clauses, and a bound on its cost."""
-        if self._listed is not None:
-            return self._listed.propose(self._clauses)
-        assert self._session is not None
-        objective = self._objective
-        return propose(
-            self._session, objective.costs, self._clauses, deadline, whole=objective.whole
-        )
-
     def close(self) -> None:
         """Close the session."""
-        if self._session is not None:
-            self._session.close()
+        if self._candidates.session is not None:
+            self._candidates.session.close()

@@ -4,12 +4,8 @@ A relaxation with finitely many perturbations, the scenarios (``models.scenario`
 bound on the cost of every explanation, and a cheapest set of features that survives them. If that
 set survives all perturbations it is a minimum explanation. If not, a perturbation that it does not
 survive is the next scenario. This is column-and-constraint generation for the two-stage problem
-"the fewest features, such that for all perturbations …".
-
-Implicit hitting sets (``global_search.hitting_set_master``) are a second method, to cross-check the
-first. Both use the same checks of sets and the same first explanation, but share no bound.
-
-At any time the best explanation found and the bound are both sound.
+"the fewest features, such that for all perturbations …". Implicit hitting sets are a second method,
+to cross-check the first; the two share no bound.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +23,7 @@ from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.searches.minimum.branch_and_cut import branch_and_cut
 from milp_verix.searches.minimum.masters import HittingSets, mip_master
-from milp_verix.searches.minimum.search import MinimumProgress, MinimumSearch
+from milp_verix.searches.minimum.minimum_search import MinimumProgress, MinimumSearch
 from milp_verix.searches.minimum.search_limits import Master, SearchLimits
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.phase.warm_lp import WarmLp
@@ -69,14 +65,11 @@ def minimum_of(
     asked = problem.features
     sets = asked.unnamed(must, "must"), asked.unnamed(must_not, "must_not")
     objective = make_objective(asked.count, asked.priced(costs), *sets).counted()
-    gap = _gap(gap)
-    way = _way(method, master, search.solver)
+    if not 0 <= gap < 1:
+        raise InputError(f"gap is a share of the cost, at least 0 and below 1, got {gap}")
+    way, notes = _way(problem, method, master, search.solver)
     limits = limits or SearchLimits()
-    notes: tuple[str, ...] = ()
-    if excludes_scenarios(problem):
-        way, notes = _way_of_mixed(method, master, trees=problem.margins.stepped)
     if way == "hitting_sets":
-        # the methods share no bound
         limits = replace(limits, without=limits.without | {"budget bound", "contrast cover"})
     with Oracle(problem, search) as oracle:
         masters: dict[str, Callable[[MinimumSearch], Master | None]] = {
@@ -93,7 +86,7 @@ def minimum_of(
             request,
             objective,
             limits,
-            gap=gap,
+            gap=float(gap),
             name=way.replace("_", " "),
             master=masters[way],
         )
@@ -114,38 +107,25 @@ def excludes_scenarios(problem: PosedProblem) -> bool:
     return problem.ball.mixed is not None or problem.margins.stepped
 
 
-def _way_of_mixed(method: str, master: str, *, trees: bool) -> tuple[str, tuple[str, ...]]:
-    """Return the master where scenarios are excluded, and notes for readers."""
-    if master != "auto":
-        why = "trees" if trees else "whole numbers and rules of inputs"
-        told = f"master {master!r} solves scenarios, which {why} exclude"
-        raise InputError(f"{told}: the master there is 'auto'")
-    if method == "hitting_sets" or trees:
-        return "hitting_sets", ()
-    return "hitting_sets", ("for whole numbers and rules the minimum is found by hitting sets",)
-
-
-def _gap(given: float) -> float:
-    try:
-        gap = float(given)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"gap must be a number, got {given!r}") from error
-    if not 0 <= gap < 1:
-        raise InputError(f"gap is a share of the cost, at least 0 and below 1, got {given}")
-    return gap
-
-
-def _way(method: str, master: str, solver: object) -> str:
-    """Return the name of the master: ``"hitting_sets"``, ``"tree"`` or ``"program"``.
+def _way(
+    problem: PosedProblem, method: str, master: str, solver: object
+) -> tuple[str, tuple[str, ...]]:
+    """Return ``"hitting_sets"``, ``"tree"`` or ``"program"``, and notes for readers.
 
     Raises ``InputError`` for a method or master that is unknown, or for two that do not fit.
     """
-    for kind, name, names in (("method", method, METHODS), ("master", master, MASTERS)):
-        require_one_of(names, name, kind)
-    if method == "hitting_sets":
+    require_one_of(METHODS, method, "method")
+    require_one_of(MASTERS, master, "master")
+    if method == "hitting_sets" and master != "auto":
+        raise InputError(f"master {master!r} solves scenarios: leave it out for hitting sets")
+    trees = problem.margins.stepped
+    if excludes_scenarios(problem):
         if master != "auto":
-            raise InputError(f"master {master!r} solves scenarios: leave it out for hitting sets")
-        return method
-    if master == "auto":
-        return "tree" if solver in _ON_HIGHS and highs.SOLVER.unavailable() is None else "program"
-    return master
+            why = "trees" if trees else "whole numbers and rules of inputs"
+            told = f"master {master!r} solves scenarios, which {why} exclude"
+            raise InputError(f"{told}: the master there is 'auto'")
+        note = "for whole numbers and rules the minimum is found by hitting sets"
+        return "hitting_sets", () if method == "hitting_sets" or trees else (note,)
+    if method == "hitting_sets" or master != "auto":
+        return method if master == "auto" else master, ()
+    return "tree" if solver in _ON_HIGHS and highs.SOLVER.unavailable() is None else "program", ()

@@ -1,19 +1,13 @@
-"""The pool of all known constraints on explanations: scenarios and covers.
+"""The linear relaxation of all scenarios and covers known, on one warm LP.
 
-The linear relaxation of a scenario program, and the bounds that row duals prove.
+Features are fixed in, fixed out, or free; they are the first columns of the program. Bounds are
+evaluated from row duals (:mod:`verix_encodings.proofs.safe_bound`), infeasibility from a dual ray.
+Neither relies on the solver's own claims.
 
-Bounds are evaluated from row duals (:mod:`verix_encodings.proofs.safe_bound`), infeasibility from a
-dual ray. Neither relies on the solver's own claims.
-
-The linear relaxation of all scenarios and covers known, on one warm LP.
-
-Features are fixed in, fixed out, or free; they are the first columns of the program.
-
-The choice of the phase to branch on: the phase whose fixing raises the bound the most.
-
-With all other columns at the optimum, the big-M rows of a phase allow it a range. Its distance is
-how far that range is from 0 and from 1, whichever is nearer. The distance times the duals of these
-rows estimates, to first order, how much fixing the phase raises the bound.
+The phase to branch on is the one whose fixing raises the bound the most. With all other columns at
+the optimum, the big-M rows of a phase allow it a range. Its distance is how far that range is from
+0 and from 1, whichever is nearer. The distance times the duals of these rows estimates, to first
+order, how much fixing the phase raises the bound.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,6 +19,7 @@ import numpy as np
 from milp_verix.base.clock import Deadline
 from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.problem.objective import Objective
+from milp_verix.searches.minimum.incumbent import is_whole
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
@@ -35,8 +30,7 @@ from verix_encodings.models.scenario import SLACK, ScenarioProgram
 from verix_encodings.program.program import Program
 from verix_encodings.proofs.safe_bound import SafeBound
 
-_VIOLATED = 10 * SLACK
-"""A scenario counts as violated if a margin exceeds this value."""
+_VIOLATED = 10 * SLACK  # a margin above this violates a scenario
 
 
 class ConstraintPool:
@@ -106,12 +100,7 @@ class NodeSolution:
     @property
     def whole(self) -> bool:
         """True if the optimum is a set: every feature is 0 or 1."""
-        return is_whole(self.selection) if self.selection is not None else False
-
-
-def is_whole(selection: FloatArray) -> bool:
-    """Return whether every entry of ``selection``, shape (features,), is 0 or 1."""
-    return bool(np.all((selection == 0) | (selection == 1)))
+        return self.selection is not None and is_whole(self.selection)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,9 +205,8 @@ class Relaxation:
 
     def worst_phase(self, solution: NodeSolution, fixings: Fixings) -> int | None:
         """Return the phase to branch on, as a column; None if the rows of each allow 0 or 1."""
-        return (
-            None if solution.result is None else self._branching.best(solution.result, fixings[0])
-        )
+        found = solution.result
+        return None if found is None else self._branching.best(found, fixings[0])
 
     def most_fractional(self, solution: NodeSolution) -> int:
         """Return the free feature, as a column, whose value is farthest from 0 and 1."""

@@ -114,10 +114,7 @@ class Master(Protocol):
 
     @property
     def bound(self) -> float:
-        """A lower bound on the cost of every explanation cheaper than the incumbent.
-
-        It is infinite once no cheaper explanation exists.
-        """
+        """A bound on the cost of explanations cheaper than the incumbent, infinite if none is."""
 
     @property
     def done(self) -> bool:

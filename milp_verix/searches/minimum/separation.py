@@ -3,9 +3,7 @@
 The optimum survives every known scenario. The adversary looks for the perturbation that hurts it
 most. If it finds none against a whole set, a check decides the set; a counterfactual is improved to
 a worse perturbation. A scenario may fail to exclude the set, since its encoding is a relaxation. If
-the set comes back, a cover excludes it.
-
-Turns of the contrastive sets within a search: they raise the bound as long as they lead it.
+the set comes back, a cover excludes it. Contrastive sets take turns as long as they lead the bound.
 """
 
 from collections.abc import Callable
@@ -15,8 +13,8 @@ from functools import partial
 import numpy as np
 
 from milp_verix.base.clock import Deadline, elapsed_work
-from milp_verix.searches.lower_bounds.needed import ContrastCover
-from milp_verix.searches.minimum.incumbent import Incumbent
+from milp_verix.searches.contrast_cover import ContrastCover
+from milp_verix.searches.minimum.incumbent import Incumbent, is_whole
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
@@ -47,7 +45,7 @@ class Separator:
         """
         self.rounds += 1
         limits, adversary = self._limits, self._incumbent.adversary
-        whole = bool(np.all((selection == 0) | (selection == 1)))
+        whole = is_whole(selection)
         if not whole and pricings >= limits.pricings and pricings % limits.pricing_period:
             return []
         delta, harm = adversary.worst(selection, self._deadline)
@@ -58,10 +56,8 @@ class Separator:
             return [self._cover(selection) or self.scenario(delta)]
         if not whole:
             return []
-        decision = self._incumbent.decide(selection > 0.5, self._deadline)
-        if decision.delta is None:
-            return []
-        return [self._cover(selection) or self.scenario(decision.delta)]
+        found = self._incumbent.decide(selection > 0.5, self._deadline).delta
+        return [] if found is None else [self._cover(selection) or self.scenario(found)]
 
     @property
     def known(self) -> tuple[FloatArray, ...]:
@@ -83,9 +79,9 @@ class Separator:
 
         Its scenario did not exclude the set.
         """
-        chosen = selection > 0.5
-        if np.any(selection != chosen):
+        if not is_whole(selection):
             return None
+        chosen = selection > 0.5
         key = np.packbits(chosen).tobytes()
         if key in self._refuted:
             return Cover(np.flatnonzero(~chosen))
@@ -99,14 +95,9 @@ class Separator:
         # the incumbent is an explanation, so a minimum explanation costs no more
         limited = self._limits.uses("scenario budget")
         most = objective.most_features(self._incumbent.cost) if limited else np.inf
+        method, count = partial(crown_bounds, late=self._deadline.passed), objective.costs.size
         return make_scenario(
-            p.margins,
-            p.centre,
-            delta,
-            p.feature_of,
-            features=objective.costs.size,
-            method=partial(crown_bounds, late=self._deadline.passed),
-            most=most,
+            p.margins, p.centre, delta, p.feature_of, features=count, method=method, most=most
         )
 
 
@@ -152,10 +143,6 @@ class CoverBound:
         if self.cover.exhausted:
             return self._check_candidate(least, deadline)
         return self._step(least, deadline)
-
-    def close(self) -> None:
-        """Release the solver of the covering programs."""
-        self.cover.close()
 
     def _leads(self, least: float, most: float = np.inf) -> bool:
         """Return whether contrastive sets lead the bound, and have done less work than ``most``."""

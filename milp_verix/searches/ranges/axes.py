@@ -55,9 +55,8 @@ class OrderedAxis:
 
     def filled(self, span: Span) -> Span:
         """Return a proven span widened to the thresholds around it, which is as proven."""
-        if self.thresholds is None:
+        if self.thresholds is None or isinstance(span, frozenset):
             return span
-        assert isinstance(span, tuple)
         first, last = self._cell(span[0])[0], self._cell(span[1])[1]
         return max(first, self.least), min(last, self.most)
 
@@ -72,10 +71,8 @@ class OrderedAxis:
         """Return values from an ``end`` to a refuted ``value`` that are worth a try."""
         if self.thresholds is None:
             values = np.linspace(end, value, _PULLS + 1)[1:-1]
-            if self.whole:
-                values = np.unique(np.rint(values))
-                values = values[(values != end) & (values != value)]
-            return values
+            whole = np.unique(np.rint(values))
+            return whole[(whole != end) & (whole != value)] if self.whole else values
         cuts = self.thresholds
         if value > end:
             return np.nextafter(cuts[(cuts >= end) & (cuts < value)], np.inf)
@@ -107,10 +104,8 @@ class OrderedAxis:
 
     def told(self, low: float, high: float) -> tuple[str, ...] | None:
         """Return the words with codes between two ends; None of a feature without words."""
-        if not self.words:
-            return None
         pairs = zip(self.words, self.codes, strict=True)
-        return tuple(word for word, code in pairs if low <= code <= high)
+        return tuple(word for word, code in pairs if low <= code <= high) if self.words else None
 
     @property
     def start(self) -> tuple[float, float]:
@@ -151,6 +146,7 @@ class WordAxis:
     """A kept category: a set of its words, which have no order.
 
     ``coordinates`` are those of a one-hot block, one for each word, or the one with the ``codes``.
+    ``own`` is the place of the input's word, which a ``frozen`` category keeps.
     """
 
     feature: int
@@ -159,9 +155,7 @@ class WordAxis:
     codes: tuple[int, ...]
     one_hot: bool
     own: int
-    """The place of the input's own word."""
     frozen: bool = False
-    """True if the category keeps its word, whatever the search allows."""
 
     def filled(self, span: Span) -> Span:
         """Return the span as it is: words are single."""
@@ -225,10 +219,7 @@ Axis: TypeAlias = OrderedAxis | WordAxis
 
 
 def axes_of(
-    problem: PosedProblem,
-    kept: Sequence[int],
-    radii: FloatArray,
-    resolution: float,
+    problem: PosedProblem, kept: Sequence[int], radii: FloatArray, resolution: float
 ) -> tuple[Axis, ...]:
     """Return the axes of the features ``kept``, in their order.
 

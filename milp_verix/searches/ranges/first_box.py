@@ -1,14 +1,12 @@
 """The first box of a search for ranges: one that is proven, as large as a few checks find.
 
-A large box without known counterfactuals: the widest one, cut at them one after the other.
-
-Each cut ends one interval just before a counterfactual, or drops a word. The cut with the most
+A large box without known counterfactuals is the widest one, cut at them one after the other. Each
+cut ends one interval just before a counterfactual, or drops a word. The cut with the most
 counterfactuals beyond it for each row lost comes first, as in the learning of rules by separate and
-conquer (Fürnkranz, 1999). Nothing is proven here: a check of the box follows.
+conquer (Fürnkranz, 1999). Nothing is proven by that: a check of the box follows.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,12 +23,6 @@ _WIDTH = 0.1
 """The weight of a lost share of a range beside a lost share of the rows; not measured."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cut:
-    state: State
-    score: float
-
-
 def cut(regions: Regions, state: State, bad: FloatArray, rows: FloatArray) -> State | None:
     """Return a box inside ``state`` without the places ``bad``, (N, axes, 2), or None.
 
@@ -42,21 +34,22 @@ def cut(regions: Regions, state: State, bad: FloatArray, rows: FloatArray) -> St
         if not len(bad):
             return state
         rows = rows[~regions.beyond(rows, state).any(axis=1)]
-        best = max(_cuts(regions, state, bad, rows), key=lambda one: one.score, default=None)
+        best = max(_cuts(regions, state, bad, rows), key=lambda one: one[1], default=None)
         if best is None:
             return None
-        state = best.state
+        state = best[0]
 
 
-def _cuts(regions: Regions, state: State, bad: FloatArray, rows: FloatArray) -> Iterator[_Cut]:
+def _cuts(
+    regions: Regions, state: State, bad: FloatArray, rows: FloatArray
+) -> Iterator[tuple[State, float]]:
+    """Yield smaller boxes and their scores."""
     for column, axis in enumerate(regions.axes):
         there, here = bad[:, column], rows[:, column]
         for span, width in _spans(axis, state[column], there):
-            gone = outside_count(span, there)
-            if not gone:
-                continue
-            lost = (outside_count(span, here) + 1e-3) / (len(here) + 1)
-            yield _Cut(with_span(state, column, span), gone / (lost + _WIDTH * width))
+            if gone := int(outside(span, there).sum()):
+                lost = (int(outside(span, here).sum()) + 1e-3) / (len(here) + 1)
+                yield with_span(state, column, span), gone / (lost + _WIDTH * width)
 
 
 def _spans(axis: Axis, span: Span, there: FloatArray) -> Iterator[tuple[Span, float]]:
@@ -85,11 +78,6 @@ def _ends(values: FloatArray, start: float) -> FloatArray:
     if beyond.size > _MOST_ENDS:
         beyond = beyond[np.linspace(0, beyond.size - 1, _MOST_ENDS).astype(int)]
     return beyond
-
-
-def outside_count(span: Span, places: FloatArray) -> int:
-    """Return how many of the places, (N, 2), a span lacks."""
-    return int(outside(span, places).sum())
 
 
 _STARTS = 128
@@ -182,7 +170,6 @@ def _scaled(regions: Regions, state: State, share: float) -> State:
             others = sorted(span - axis.start)
             spans.append(axis.start | {*others[: int(share * len(others))]})
             continue
-        assert isinstance(span, tuple)
         (low, high), (first, last) = span, axis.start
         low, high = first + share * (low - first), last + share * (high - last)
         spans.append((float(np.ceil(low)), float(np.floor(high))) if axis.whole else (low, high))

@@ -235,10 +235,8 @@ def rows_of(problem: PosedProblem, rows: Any) -> tuple[FloatArray | None, tuple[
         else:
             names = problem.coordinate_names
             chosen, notes = in_order(header, names, "rows")
-            if frame is not None:
-                rows = frame[chosen]
-            else:
-                rows = [numbers_by_name(row, names or chosen, "rows")[0] for row in named]
+            by_names = (numbers_by_name(row, names or chosen, "rows")[0] for row in named)
+            rows = [*by_names] if frame is None else frame[chosen]
     else:
         refuse_arrays(inputs is not None and inputs.places is not None)
     with refusing("rows are numbers, an input in each row", TypeError, ValueError):
@@ -266,8 +264,6 @@ def _of_frame(frame: Any, inputs: Inputs, columns: Mapping[str, list[str]]) -> F
         cells = [*zip(*(frame[name].tolist() for name in names), strict=True)]
         codes = {one: code_in(feature, cell_of(feature, names, one)) for one in {*cells}}
         numbers = np.array([codes[one] for one in cells])
-        if feature.one_hot:
-            found[:, group] = np.eye(feature.width)[numbers.astype(np.intp)]
-        else:
-            found[:, group[0]] = numbers
+        one_hot = np.eye(feature.width)[numbers.astype(np.intp)] if feature.one_hot else None
+        found[:, group] = numbers[:, None] if one_hot is None else one_hot
     return found

@@ -7,7 +7,7 @@ import numpy as np
 from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.search import Request
-from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.results.build import counterfactual_of
 from milp_verix.results.records.ranges import Beyond, FeatureRange, Ranges
 from milp_verix.searches.ranges.axes import Axis, Span, WordAxis
 from milp_verix.searches.ranges.checks import BoxChecks
@@ -43,21 +43,10 @@ def ranges_of(search: Widened, stopped: str | None) -> Ranges:
     regions, why = search.regions, stopped or TIME_LIMIT
     state, axes = search.state, regions.axes
     spans = () if state is None else zip(range(len(axes)), axes, state, strict=True)
-    most = max(search.checks.solvers.values(), key=lambda one: one.checks, default=None)
+    tally, elapsed = search.checks.tally, search.request.elapsed
+    solver = str(search.request.search.solver) if tally.most is None else tally.most.solver
     found = Ranges(
-        **shared_fields(
-            regions.problem,
-            str(search.request.search.solver) if most is None else most.solver,
-            search.checks.versions,
-            search.notes + search.checks.notes,
-        ),
-        statistics=statistics_of(
-            search.checks.effort,
-            search.checks.checks,
-            search.request.elapsed,
-            stopped,
-            tuple(search.checks.solvers.values()),
-        ),
+        **tally.fields(regions.problem, solver, search.notes + tally.notes, elapsed, stopped),
         explanation=tuple(axis.feature for axis in axes),
         ranges=tuple(_range(search, column, axis, span, why) for column, axis, span in spans),
         resolution=search.resolution,
@@ -71,27 +60,25 @@ def ranges_of(search: Widened, stopped: str | None) -> Ranges:
 
 
 def _range(search: Widened, column: int, axis: Axis, span: Span, why: str) -> FeatureRange:
+    words: tuple[str, ...] | None
+    ends: tuple[float | None, float | None, float | None, float | None] = (None,) * 4
     if isinstance(axis, WordAxis):
         assert isinstance(span, frozenset)
         steps = [(word, float(word)) for word in sorted(axis.widest - span)]
+        words = tuple(axis.words[place] for place in sorted(span))
     else:
         low, high = span
-        ends = ((-1, low, axis.least), (1, high, axis.most))
-        steps = [(side, end + side * axis.step) for side, end, limit in ends if end != limit]
+        ends, words = (low, high, axis.least, axis.most), axis.told(low, high)
+        sides = ((-1, low, axis.least), (1, high, axis.most))
+        steps = [(side, end + side * axis.step) for side, end, limit in sides if end != limit]
     beyond = []
     for place, value in steps:
-        known = search.refuted.get((column, place))
-        if known is not None:
+        if (known := search.refuted.get((column, place))) is not None:
             beyond.append(Beyond(known[0], counterfactual_of(known[1])))
         else:
             reason = search.reasons.get((column, place), why)
             beyond.append(Beyond(value, unknown_reason=reason))
-    if isinstance(axis, WordAxis):
-        assert isinstance(span, frozenset)
-        words = tuple(axis.words[place] for place in sorted(span))
-        return FeatureRange(axis.feature, None, None, None, None, words, tuple(beyond))
-    told = axis.told(low, high)
-    return FeatureRange(axis.feature, low, high, axis.least, axis.most, told, tuple(beyond))
+    return FeatureRange(axis.feature, *ends, words, tuple(beyond))
 
 
 def rows_inside(search: Widened, rows: FloatArray, told: Ranges) -> BoolArray:

@@ -1,6 +1,5 @@
 """The smallest contrastive explanation is that of brute force, and its counterfactual is real."""
 
-import importlib
 import json
 import pickle
 from itertools import pairwise
@@ -13,6 +12,7 @@ from milp_verix import ContrastiveExplanation, ContrastiveProgress, InputError, 
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer, Verdict
+from milp_verix.searches import set_search
 from milp_verix.searches.contrast import contrast_search as contrast_search_module
 from milp_verix.solvers import SOLVERS
 from tests.support.brute_force_cases import case
@@ -25,8 +25,6 @@ from tests.support.installed_solvers import SLOW
 from tests.support.onnx_models import DOUBLE
 from tests.support.published_data import shared_file
 from tests.support.random_networks import as_layers, dense_network
-
-contrastive_module = importlib.import_module("milp_verix.searches.contrast.contrastive")
 
 NORMS = ("linf", "l1", "l2")
 
@@ -123,7 +121,7 @@ def test_unknown_checks_leave_sound_answers(
                 return Verdict(Answer.UNKNOWN, reason="doubt")
             return super().check(free, deadline)
 
-    monkeypatch.setattr(contrastive_module, "Oracle", Doubtful)
+    monkeypatch.setattr(set_search, "Oracle", Doubtful)
     monkeypatch.setattr(contrast_search_module, "Oracle", Doubtful)
     found = contrastive(problem.network(tmp_path), problem.x, **problem.options)
     assert not (found.robust and contrasts)

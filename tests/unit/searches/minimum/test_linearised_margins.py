@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from milp_verix.searches.minimum.incumbent import minimised
+from milp_verix.searches.minimum.proposals import minimised
 
 _NEAR = 1e-5
 

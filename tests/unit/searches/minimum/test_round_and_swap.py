@@ -7,7 +7,7 @@ import pytest
 
 from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
 from milp_verix.problem.objective import Objective, make_objective
-from milp_verix.searches.minimum.incumbent import RoundAndSwap
+from milp_verix.searches.minimum.proposals import RoundAndSwap
 from tests.support.searches import LIMITS, digit
 from verix_encodings.arrays import BoolArray, FloatArray
 

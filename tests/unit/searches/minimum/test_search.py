@@ -19,5 +19,5 @@ def test_no_time_is_left_open() -> None:
         assert not search.open
     with opened(digit(15)) as search:
         assert search.open
-        search._bound = search.incumbent.cutoff
+        search.lower_bound = search.incumbent.cutoff
         assert not search.open

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from milp_verix import InputError, MinimumProgress, minimum
-from milp_verix.searches.lower_bounds.needed import ContrastCover
-from milp_verix.searches.minimum import search
+from milp_verix.searches.contrast_cover import ContrastCover
+from milp_verix.searches.minimum import minimum_search as search
 from milp_verix.searches.minimum.branch_and_cut import BranchAndCut
 from milp_verix.searches.minimum.enumeration import NodeEnumeration
 from milp_verix.searches.minimum.explainer import Explainer
-from milp_verix.searches.minimum.pricing import ExactPricing
+from milp_verix.searches.minimum.incumbent import ExactPricing
 from milp_verix.searches.minimum.proposals import Proposals
 from milp_verix.searches.minimum.relaxation import Relaxation
 from milp_verix.searches.minimum.search_limits import TECHNIQUES, SearchLimits

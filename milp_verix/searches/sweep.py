@@ -7,13 +7,12 @@ Let ``N_ε(B)`` be the set of all ``x'`` in the domain with ``x' = x`` outside t
 
 since ``ε`` occurs in no other condition than ``‖x' − x‖_p ≤ ε``. For described inputs it reads
 ``|x'_i − x_i| ≤ ε_i`` for each ``i``, and the same holds for ``ε' ≤ ε`` in every entry: integrality
-and rules are the same conditions at all radii. A claim on ``N_ε(B)`` holds on its subsets: features
-that are irrelevant together at ``ε`` are irrelevant together at ``ε'``. A sweep begins with the
-largest radius, and each traversal begins with the irrelevant features of the radius before, without
-a check. So the sets are nested, and each explanation is locally minimal at its
-radius: features freed first stay free, and a traversal asks about all the others. It is the
-explanation that Algorithm 1 finds for the order in ``permutation``, which lists these features
-first and then the others in an order of their own for each radius.
+and rules are the same conditions at all radii. So features that are irrelevant together at ``ε``
+are irrelevant together at ``ε'``. A sweep begins with the largest radius, and each traversal begins
+with the irrelevant features of the radius before, without a check. The sets are nested, and each
+explanation is locally minimal at its radius: features freed first stay free, and a traversal asks
+about all the others. It is the explanation that Algorithm 1 finds for the order in ``permutation``,
+which lists these features first and then the others in an order of their own for each radius.
 """
 
 import time
@@ -32,9 +31,7 @@ from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import INTERRUPTED
 from milp_verix.problem.agreement import require_agreement
-from milp_verix.problem.options import (
-    OrderLike,
-)
+from milp_verix.problem.options import OrderLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.records.explanation import Explanation
@@ -70,11 +67,6 @@ def sweep_of(
     Ctrl-C and the time limit return sound explanations at all radii; features not decided yet are
     in ``unknown``. Radii share a time limit: each may take an equal part of the time that is left.
     The radius of the problem itself is not used.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     inputs = problem.inputs
     radii = _numbers(epsilons) if inputs is None else _vectors(epsilons, inputs)
@@ -104,18 +96,13 @@ def sweep_of(
             known = levels[-1].irrelevant if nested and levels else ()
             walked = Traversal(fallback.permutation, [*known])
             run = ExplainSearch(oracle, here, traversal, fallback, walked, order_by)
-            # after Ctrl-C the smaller radii get what the larger ones have proven, and no check
-            run.stopped = _interrupted(levels)
-            on_snapshot = None if snapshots is None else on_step
-            go_on = run.stopped is None
-            levels.append(run.run(progress, on_snapshot) if go_on else run.result())
+            if levels and levels[-1].statistics.stopped == INTERRUPTED:
+                # the smaller radii get what the larger ones have proven, and no check
+                run.stopped = INTERRUPTED
+                levels.append(run.result())
+            else:
+                levels.append(run.run(progress, None if snapshots is None else on_step))
     return sweep(tuple(levels))
-
-
-def _interrupted(levels: Sequence[Explanation]) -> str | None:
-    """Return ``"interrupted"`` if the last level was, else None."""
-    stopped = levels[-1].statistics.stopped if levels else None
-    return stopped if stopped == INTERRUPTED else None
 
 
 def _listed(epsilons: Sequence[Epsilon]) -> list[Epsilon]:

@@ -9,7 +9,7 @@ from milp_verix import Problem
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
 from milp_verix.problem.objective import Objective
-from milp_verix.searches.lower_bounds.budget_bound import budget_bound
+from milp_verix.searches.budget_bound import budget_bound
 from tests.support.exhaustive_explanations import (
     problem_with_least_costs,
 )

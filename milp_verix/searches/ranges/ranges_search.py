@@ -15,9 +15,8 @@ import numpy as np
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.records.ranges import Ranges
 from milp_verix.searches.ranges.axes import OrderedAxis, WordAxis
-from milp_verix.searches.ranges.checks import BoxChecks, QuickBounds
+from milp_verix.searches.ranges.checks import BoxChecks, KnownPoints, QuickBounds
 from milp_verix.searches.ranges.first_box import first_box
-from milp_verix.searches.ranges.known_points import KnownPoints
 from milp_verix.searches.ranges.regions import Beside, State, joined, with_span
 from milp_verix.searches.ranges.result import End, Widened, ranges_of
 from milp_verix.searches.runner import AnytimeSearch
@@ -59,7 +58,7 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
         rows = self._near()
         self._places = regions.places(rows)
         checks.quick = QuickBounds.over(regions, request.tolerances, request.deadline)
-        found = self._first(rows)
+        found = first_box(checks, rows)
         if isinstance(found, Verdict):
             self.unknown_reason = found.reason or "unknown"
             return
@@ -78,9 +77,6 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
                 left.remove(end)
             self.tell()
 
-    def _first(self, rows: FloatArray) -> State | Verdict:
-        return first_box(self.checks, rows)
-
     def _near(self) -> FloatArray:
         """Return some of the rows whose free features lie in the ball."""
         if self.rows is None:
@@ -93,52 +89,62 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
 
     def _ends(self) -> list[End]:
         """Return the ends and words that are not at their limits."""
-        assert self.state is not None
         found: list[End] = []
-        for column, (axis, span) in enumerate(zip(self.regions.axes, self.state, strict=True)):
+        for column, (axis, span) in enumerate(zip(self.regions.axes, self._box, strict=True)):
             if isinstance(axis, WordAxis):
                 found += [(column, w) for w in sorted(axis.widest - span)]  # type: ignore[operator]
             else:
                 found += [(column, side) for side in (-1, 1) if self._room((column, side)) > 0]
         return found
 
+    @property
+    def _box(self) -> State:
+        """The proven box, once there is one."""
+        assert self.state is not None
+        return self.state
+
+    def _axis(self, end: End) -> OrderedAxis:
+        axis = self.regions.axes[end[0]]
+        assert isinstance(axis, OrderedAxis)
+        return axis
+
+    def _end(self, end: End) -> float:
+        return float(self._box[end[0]][end[1] > 0])  # type: ignore[index]
+
+    def _place(self, end: End, number: int) -> float:
+        """Return the place of a known point on the side of an end."""
+        return float(self.checks.known.places[number, end[0], int(end[1] > 0)])
+
     def _room(self, end: End) -> float:
         """Return the length between an end of an interval and its limit."""
-        assert self.state is not None
-        column, side = end
-        axis, span = self.regions.axes[column], self.state[column]
-        return side * (axis.widest[side > 0] - span[side > 0])  # type: ignore[index]
+        return end[1] * (self._axis(end).widest[end[1] > 0] - self._end(end))
 
     def _gain(self, end: End) -> tuple[float, float]:
         """Return the rows, and the share of the range, that an end may gain at most."""
-        assert self.state is not None
         self.request.deadline.check()
         column, side = end
-        axis, span = self.regions.axes[column], self.state[column]
+        axis, span = self.regions.axes[column], self._box[column]
         if isinstance(axis, WordAxis):
             wider, share = joined(span, frozenset([side])), 1 / len(axis.words)
         else:
             limit = self._limit(end)[0]
             wider = joined(span, (limit, limit))
             share = side * (limit - self._end(end)) / (axis.most - axis.least)
-        self._near_rows = self.regions.beside(self._places, self.state, self._near_rows)
+        self._near_rows = self.regions.beside(self._places, self._box, self._near_rows)
         return float(self._near_rows.within(column, wider).size), share
 
     def _next(self, end: End) -> State:
         """Return the box one step beyond an end or word, the others in their spans."""
-        assert self.state is not None
         column, side = end
         axis = self.regions.axes[column]
         if isinstance(axis, WordAxis):
-            return with_span(self.state, column, frozenset([side]))
+            return self._words(column, [side])
         here = self._end(end)
-        step = side * min(axis.step, self._room(end))
-        return self._slice(end, here, here + step)
+        return self._slice(end, here, here + side * min(axis.step, self._room(end)))
 
     def _words(self, column: int, words: Iterable[int]) -> State:
         """Return the box of the proven one's spans, with some words of a category alone."""
-        assert self.state is not None
-        return with_span(self.state, column, frozenset(words))
+        return with_span(self._box, column, frozenset(words))
 
     def _add_words(self, column: int, open_: set[int]) -> None:
         """Add words to a category, as many at once as one check proves."""
@@ -171,46 +177,32 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
 
     def _limit(self, end: End) -> tuple[float, int | None]:
         """Return how far an end may go at most, and the number of the point that says so."""
-        assert self.state is not None
-        column, side = end
-        axis = self.regions.axes[column]
-        assert isinstance(axis, OrderedAxis)
+        (column, side), axis, here = end, self._axis(end), self._end(end)
         limit = axis.most if side > 0 else axis.least
-        low, high = self.state[column]
-        places = self.checks.known.places
-        self._near_points = self.regions.beside(places, self.state, self._near_points)
+        low, high = self._box[column]
+        known = self.checks.known
+        self._near_points = self.regions.beside(known.places, self._box, self._near_points)
         numbers = self._near_points.within(column, (low, limit) if side > 0 else (limit, high))
-        there = places[numbers, column, int(side > 0)]
+        there = known.places[numbers, column, int(side > 0)]
         for place in np.argsort(side * there, kind="stable").tolist():
             number, value = int(numbers[place]), float(there[place])
-            if (
-                side * (value - self._end(end)) > 0
-                and self.checks.known.verdict(number) is not None
-            ):
-                return side * max(side * axis.before(value, side), side * self._end(end)), number
+            if side * (value - here) > 0 and known.verdict(number) is not None:
+                return side * max(side * axis.before(value, side), side * here), number
         return limit, None
-
-    def _end(self, end: End) -> float:
-        assert self.state is not None
-        return float(self.state[end[0]][end[1] > 0])  # type: ignore[index]
 
     def _move(self, end: End) -> None:
         """Widen one end of an interval until the next step is refuted, or open."""
-        column, side = end
-        axis = self.regions.axes[column]
-        assert isinstance(axis, OrderedAxis)
+        side, axis, known = end[1], self._axis(end), self.checks.known
         middle, vain, why = False, None, "unknown"
         while True:
             self.request.deadline.check()
             target, number = self._limit(end)
-            here = self._end(end)
-            if side * (target - here) <= 0:
+            if side * (target - self._end(end)) <= 0:
                 if number is not None:
                     number = self._plain(end, number)
-                    verdict = self.checks.known.verdict(number)
+                    verdict = known.verdict(number)
                     assert verdict is not None
-                    value = float(self.checks.known.places[number, column, int(side > 0)])
-                    self.refuted[end] = value, verdict
+                    self.refuted[end] = self._place(end, number), verdict
                 return
             if self._bounded(end, target):
                 continue
@@ -230,28 +222,24 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
                 self._grow(piece)
                 middle = False
             elif verdict.violated:
-                self._pull(end, self.checks.known.learn(verdict))
+                self._pull(end, known.learn(verdict))
                 middle = not middle
             else:
                 why, vain = verdict.reason or "unknown", goal
 
     def _slice(self, end: End, here: float, goal: float) -> State:
         """Return the box of the proven one's spans, between an end and a further value."""
-        assert self.state is not None
-        column, side = end
-        axis = self.regions.axes[column]
-        assert isinstance(axis, OrderedAxis)
+        (column, side), axis = end, self._axis(end)
         first = here + side if axis.whole else here
         span = (first, goal) if side > 0 else (goal, first)
         if axis.x.size > 1:  # changes of several coordinates: the others keep their range
-            low, high = self.state[column]
+            low, high = self._box[column]
             span = (low, goal) if side > 0 else (goal, high)
-        return with_span(self.state, column, span)
+        return with_span(self._box, column, span)
 
     def _bounded(self, end: End, target: float) -> bool:
         """Widen an end as far towards ``target`` as a batch of bounds proves; return if it did."""
-        axis, side, here = self.regions.axes[end[0]], end[1], self._end(end)
-        assert isinstance(axis, OrderedAxis)
+        axis, side, here = self._axis(end), end[1], self._end(end)
         goals = np.linspace(here, target, _SLABS + 1)[1:]
         if axis.whole:
             goals = np.unique(np.rint(goals)) if side > 0 else np.unique(np.rint(goals))[::-1]
@@ -270,36 +258,31 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
 
     def _plain(self, end: End, number: int) -> int:
         """Return the number of a counterfactual like ``number``, in few digits if one is found."""
-        (column, side), known = end, self.checks.known
-        axis, here = self.regions.axes[column], self._end(end)
-        assert isinstance(axis, OrderedAxis)
-        values = axis.plain(here, float(known.places[number, column, int(side > 0)]), side)
-        if axis.whole or axis.x.size > 1 or not values.size:
+        side, known, axis, here = end[1], self.checks.known, self._axis(end), self._end(end)
+        values = axis.plain(here, self._place(end, number), side)
+        if axis.whole or not values.size:
             return number
-        before, point = len(known.points), known.points[number].astype(np.float64)
-        points = np.tile(point, (len(values), 1))
-        axis.put(points, values)
-        known.suspect(points)
-        there = known.places[:, column, int(side > 0)]
-        likely = (one for one in range(before, len(known.points)) if side * (there[one] - here) > 0)
+        before = len(known.points)
+        self._suspect(axis, number, values)
+        likely = (
+            n for n in range(before, len(known.points)) if side * self._place(end, n) > side * here
+        )
         return next((one for one in likely if known.verdict(one) is not None), number)
 
     def _pull(self, end: End, number: int) -> None:
         """Suspect points nearer to an end than a counterfactual of its slice."""
-        column = end[0]
-        axis = self.regions.axes[column]
-        there = float(self.checks.known.places[number, column, int(end[1] > 0)])
-        assert isinstance(axis, OrderedAxis)
-        values = axis.between(self._end(end), there)
-        if axis.x.size > 1:
-            return
-        points = np.tile(self.checks.known.points[number].astype(np.float64), (len(values), 1))
-        axis.put(points, values)
-        self.checks.known.suspect(points)
+        axis = self._axis(end)
+        self._suspect(axis, number, axis.between(self._end(end), self._place(end, number)))
+
+    def _suspect(self, axis: OrderedAxis, number: int, values: FloatArray) -> None:
+        """Suspect points like a known one, with some ``values`` of a feature of one coordinate."""
+        if axis.x.size == 1:
+            points = np.tile(self.checks.known.points[number].astype(np.float64), (len(values), 1))
+            axis.put(points, values)
+            self.checks.known.suspect(points)
 
     def _grow(self, piece: State) -> None:
-        assert self.state is not None
-        self.state = self._filled(tuple(map(joined, self.state, piece)))
+        self.state = self._filled(tuple(map(joined, self._box, piece)))
 
     def _filled(self, state: State) -> State:
         return tuple(axis.filled(s) for axis, s in zip(self.regions.axes, state, strict=True))

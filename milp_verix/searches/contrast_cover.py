@@ -1,16 +1,4 @@
-"""A lower bound on the size of every explanation, where checks leave features undecided.
-
-The better of two bounds counts. Together with the explanation found they bracket the smallest one.
-
-- :mod:`~milp_verix.searches.lower_bounds.budget_bound`: one perturbation changes the prediction in
-  spite of any ``K`` features that are fixed. It is strong where many features add up, as pixels do.
-  Whole numbers and rules exclude it.
-- :mod:`~milp_verix.searches.lower_bounds.needed`: a counterfactual that changes the
-  features ``C`` is a contrast, and every explanation has a feature of ``C``. So a cheapest cover of
-  all contrasts known is no larger than the smallest explanation. It is strong where a few features
-  change much.
-
-A lower bound from known counterfactuals: an explanation intersects every contrastive set.
+"""A lower bound from known counterfactuals: an explanation intersects every contrastive set.
 
     candidate ← the features that must be in
     repeat   add contrastive sets, disjoint from the candidate and from each other,
@@ -21,27 +9,31 @@ A lower bound from known counterfactuals: an explanation intersects every contra
 dualization*, CP 2015.) Forward passes and gradients alone find the contrastive sets, so that the
 size of the network matters little. The bound is strong where few features change the prediction,
 as in tables, and weak where hundreds of pixels must change together.
+
+Contrastive sets are made smaller: prefixes by first-order gain, then one by one. At a perturbation
+``δ`` of some features, each adds about ``Σ_{i ∈ f} g_i δ_i`` to the worst margin with gradient
+``g``. The shortest prefix of the features, largest gain first, that keeps the margin above zero is
+found by forward passes in batches; climbs inside that prefix raise the margin again, and allow a
+shorter one. The result need not be minimal.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
-from milp_verix.base.clock import NO_LIMIT, Deadline, elapsed_work
-from milp_verix.base.errors import SolverError
-from milp_verix.base.tolerances import Tolerances
-from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
-from milp_verix.oracle.verdict import Verdict, replayed
-from milp_verix.problem.objective import Objective, make_objective
+from milp_verix.base.clock import Deadline, elapsed_work
+from milp_verix.oracle.perturbation_set import PerturbationSet
+from milp_verix.oracle.verdict import replayed
+from milp_verix.problem.objective import Objective
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.searches.lower_bounds.budget_bound import budget_bound
-from milp_verix.searches.lower_bounds.hitting_set import propose
-from milp_verix.searches.lower_bounds.smaller_contrast import smaller_contrast
+from milp_verix.searches.set_search import propose
 from milp_verix.solvers import Session
-from verix_encodings import Interval, interval_bounds
-from verix_encodings.arrays import BoolArray, FloatArray
+from verix_encodings import interval_bounds
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.bounds.interval import Late
 from verix_encodings.models.cover import Clause
+from verix_encodings.network.batch import batch_outputs, batch_slopes
 from verix_encodings.proofs.safe_bound import evaluation_error
 from verix_encodings.work import worked
 
@@ -172,106 +164,79 @@ class ContrastCover:
         return changed
 
 
-_BUDGET = 0.7  # of the work, for the first of the bounds; not measured
-_DISJOINT = 8  # contrasts that are compared; not measured
-_CLIMBS = 2  # of each margin, from the highest starts; not measured
-_NEWEST = 8  # perturbations that a climb may begin at; not measured
-_KNOWN = 4  # counterfactuals of the traversal that attacks begin at; not measured
+_ROUNDS = 6  # of prefixes and climbs; not measured
+_PREFIXES = 8  # evaluated in one pass; not measured
+_ONE_BY_ONE = 64  # features at most that are left out one by one; not measured
 
 
-def needed_features(
-    problem: PosedProblem,
-    known: Iterable[Verdict],
-    open_session: Callable[[], Session],
-    *,
-    most: int,
-    tolerances: Tolerances,
-    deadline: Deadline = NO_LIMIT,
-) -> int:
-    """Return a proven lower bound on the number of features of each explanation of ``problem``.
+def smaller_contrast(
+    perturbations: PerturbationSet,
+    needed: FloatArray,
+    free: BoolArray,
+    delta: FloatArray,
+    late: Late,
+) -> tuple[BoolArray, FloatArray]:
+    """Return fewer of the features ``free``, and a change of them that changes the prediction.
 
-    ``known`` are violated claims, and ``most`` is the size of an explanation. Contrasts are sought
-    until the ``deadline``, or until attacks find none that the cover misses. ``open_session`` opens
-    a solver for the covers. Returns 0 where values leave the range of float64, and if it is late.
+    ``delta``, shape (d,), changes it by all of ``free``, shape (features,): it raises a margin
+    above ``needed``, (m,). Once ``late()``, the features so far are returned.
     """
-    if problem.margins.stepped:
-        # nothing climbs, and there are no lines around jumps
-        return disjoint_contrasts(problem, known)
-    if deadline.passed():
-        return 0
-    perturbations = perturbation_set(problem)
-    attacker = _Attacker(perturbations, deadline)
-    objective = make_objective(problem.features.count, None, (), ())
-    points = [verdict.witness for verdict in known if verdict.witness is not None]
-    for point in points[-_KNOWN:]:
-        attacker.remember(point.reshape(-1) - perturbations.centre)
-    try:
-        cover = ContrastCover(problem, objective, perturbations, attacker, open_session)
-        budget = 0.0
-        # gradients find perturbations that are no whole numbers, or break rules
-        if problem.ball.mixed is None:
-            budget = budget_bound(
-                perturbations,
-                objective,
-                attacker.attack(np.zeros(problem.features.count))[0],
-                least=0.0,
-                most=most,
-                tolerances=tolerances,
-                late=deadline.share(_BUDGET).passed,
-            )
-    except OverflowError:
-        return 0
-    try:
-        while not (deadline.passed() or cover.exhausted or cover.ended or cover.hopeless(budget)):
-            cover.step(deadline, lambda: cover.hopeless(budget))
-    except SolverError:
-        pass  # the bound that was proven until then stays
-    finally:
-        cover.close()
-    return int(max(cover.bound, budget))
+    order = np.flatnonzero(free)
+    for _ in range(_ROUNDS):
+        order = _shortest(perturbations, needed, _ranked(perturbations, needed, free, delta), delta)
+        fewer = np.isin(np.arange(free.size), order)
+        shorter = fewer.sum() < free.sum()
+        free = fewer
+        if not shorter or late():
+            break
+        delta = _climbed(perturbations, needed, free, delta, late)[1]
+    for feature in order[::-1] if order.size <= _ONE_BY_ONE else ():
+        if late():
+            break
+        without = free.copy()
+        without[feature] = False
+        harmful, climbed = _climbed(perturbations, needed, without, delta, late)
+        if harmful:
+            free, delta = without, climbed
+    return free, delta
 
 
-def disjoint_contrasts(problem: PosedProblem, known: Iterable[Verdict]) -> int:
-    """Return how many disjoint contrasts some violated claims have, as a lower bound.
-
-    Each explanation has a feature of every contrast. Only a few small ones are looked at. A
-    counterfactual counts where a margin is above zero in real arithmetic.
-    """
-    points = [v.witness.reshape(-1) for v in known if v.witness is not None]
-    sets = [np.unique(problem.features.of_coordinate[point != problem.x]) for point in points]
-    covered: set[int] = set()
-    found = 0
-    for place in sorted(range(len(sets)), key=lambda place: sets[place].size)[:_DISJOINT]:
-        if covered.isdisjoint(sets[place].tolist()) and _clear(problem, points[place]):
-            covered.update(sets[place].tolist())
-            found += 1
-    return found
+def _climbed(
+    p: PerturbationSet, needed: FloatArray, free: BoolArray, delta: FloatArray, late: Late
+) -> tuple[bool, FloatArray]:
+    """Climb the margins from ``delta``; return whether one exceeds what is needed, and where."""
+    deltas, values = p.worst(p.weight(~free), delta[:, None], 1, late)
+    margin = int(np.argmax(values - needed))
+    return bool(values[margin] > needed[margin]), deltas[:, margin]
 
 
-def _clear(problem: PosedProblem, point: FloatArray) -> bool:
-    """Return whether a margin is above zero at ``point``, shape (d,), in real arithmetic."""
-    there = point.astype(np.float64)
-    try:
-        values = interval_bounds(problem.margins, Interval(there, there))
-    except OverflowError:
-        return False
-    return bool(np.any(values[-1].lower > 0))
+def _ranked(p: PerturbationSet, needed: FloatArray, free: BoolArray, delta: FloatArray) -> IntArray:
+    """Return the features ``free``, those with the largest first-order gain first."""
+    weight = p.weight(~free)
+    there = (p.centre + weight * delta)[:, None]
+    worst = np.argmax(batch_outputs(p.margins, there)[:, 0] - needed)
+    slope = batch_slopes(p.margins, there, np.array([worst]))[:, 0]
+    gains = np.zeros(free.size)
+    np.add.at(gains, p.feature_of, weight * slope * delta)
+    features = np.flatnonzero(free)
+    return np.asarray(features[np.argsort(-gains[features], kind="stable")])
 
 
-class _Attacker:
-    """Climbs from the input, and from the perturbations found last; ``known``, shape (d, N)."""
-
-    def __init__(self, perturbations: PerturbationSet, deadline: Deadline) -> None:
-        self._perturbations, self._late = perturbations, deadline.passed
-        self._known = np.zeros((perturbations.centre.size, 1))
-
-    def attack(self, selection: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the worst perturbation found for each margin, shape (d, m), and its value."""
-        starts = np.concatenate([self._known[:, :1], self._known[:, 1:][:, -_NEWEST:]], axis=1)
-        p = self._perturbations
-        return p.worst(p.weight(selection), starts, _CLIMBS, self._late)
-
-    def remember(self, deltas: FloatArray) -> None:
-        """Begin later searches at these perturbations, shape (d,) or (d, N)."""
-        new = deltas.reshape(self._known.shape[0], -1)
-        self._known = np.concatenate([self._known, new], axis=1)
+def _shortest(
+    p: PerturbationSet, needed: FloatArray, order: IntArray, delta: FloatArray
+) -> IntArray:
+    """Return the shortest prefix of ``order`` found whose change by ``delta`` is harmful."""
+    low, high = 0, order.size
+    while high - low > 1:
+        lengths = np.unique(np.linspace(low, high, _PREFIXES + 2).astype(int)[1:-1])
+        lengths = lengths[(lengths > low) & (lengths < high)]
+        moved = np.zeros((int(p.feature_of.max()) + 1, lengths.size))
+        for column, length in enumerate(lengths):
+            moved[order[:length], column] = 1.0
+        inputs = p.centre[:, None] + moved[p.feature_of] * delta[:, None]
+        reached = batch_outputs(p.margins, inputs) - needed[:, None]
+        harmful = np.flatnonzero(reached.max(axis=0) > 0)
+        first = int(harmful[0]) if harmful.size else lengths.size
+        low = int(lengths[first - 1]) if first else low
+        high = int(lengths[first]) if harmful.size else high
+    return order[:high]

@@ -1,4 +1,10 @@
-"""The cheapest contrast of trees: a search over leaves, bounded by the cost of a change.
+"""The nearest counterfactual: a contrast search that minimises the distance of a change.
+
+A program for each margin has the least distance at which the margin reaches zero; its dual bound is
+proven. There the prediction is about to change, and onnxruntime may not see it yet: a point on the
+ray from the input, a little beyond, shows the change. So bound and distance differ by roundings.
+
+The cheapest contrast of trees: a search over leaves, bounded by the cost of a change.
 
 A set of leaves that meet, one of each tree, holds a box of inputs, and the input of the box that is
 nearest to the one explained is nearest in every coordinate at once. So it is the cheapest by any
@@ -12,13 +18,92 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milp_verix.oracle.attacks import climb
 from milp_verix.oracle.engines.leaf_search import Clique, LeafSearch
 from milp_verix.oracle.engines.leaves import Reach, cells_for, cut_of, trees_of
-from milp_verix.oracle.verdict import Effort, Verdict, replayed
+from milp_verix.oracle.verdict import Answer, Effort, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.searches.contrast.change_measure import EQUAL, ChangeMeasure
 from milp_verix.searches.contrast.contrast_search import ContrastSearch
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
+from verix_encodings.bounds.norm_ball import length
+
+_BEYOND = (0.0, *(10.0**k for k in range(-8, 0)))
+"""Steps beyond a point along its ray that are tried, as shares of its distance."""
+_HALVINGS = 20  # to a millionth of the way
+_STILL = 1e-6
+"""A coordinate of a program's point that moves by less, as a share of its scale, stays."""
+_OUTSIDE = 1e-6
+"""A tangent to an L2 ball is worth a program where a point is that far outside, as a share."""
+
+
+class NearestSearch(ContrastSearch):
+    """The nearest counterfactual so far, and the bound proven for each rival."""
+
+    def _improve(self, best: Verdict) -> None:
+        """Leave the contrast as it is: fewer features may be farther away."""
+
+    def offer(self, verdict: Verdict) -> None:
+        """Take a contrast, and the first one on the way to it, if it is cheaper."""
+        super().offer(verdict)
+        if self.best is verdict:
+            centre = self.subsets.centre
+            super().offer(self._first_change(centre, verdict.point))
+
+    def _judge(self, chosen: frozenset[int], point: FloatArray) -> bool:
+        """Offer the counterfactuals next to a program's point.
+
+        They are on the ray from the input through ``point``, and on the way from ``point`` to where
+        a climb of the margin leads. Returns whether the program has changed since: a tangent cuts
+        ``point`` off an L2 ball.
+        """
+        subsets, centre = self.subsets, self.subsets.centre
+        # a solver's zero is one up to its tolerance
+        still = np.abs(point - centre) <= _STILL * self.measure.scales
+        point = np.where(still, centre, point)
+        for beyond in _BEYOND:
+            found = self._first_change(centre, centre + (1 + beyond) * (point - centre))
+            self.offer(found)
+            if found.violated:
+                self.offer(subsets.learn(found))
+                break
+        ball, margin = subsets.problem.ball, int(np.argmax(subsets.margins.evaluate(point)))
+        # features that move already, before all of them
+        for free in (np.flatnonzero(~still), self._everything):
+            if not self.proven:
+                top = climb(subsets.margins, ball.region(free), point, margin, subsets.late)
+                self.offer(self._first_change(point, top))
+        if ball.norm == "l2" and not self.proven:
+            excess = length(point - centre, 2) / ball.epsilon - 1
+            if excess > _OUTSIDE:
+                self._points.append(point)
+                return True
+        if not self.proven:
+            told = "the solver's point does not change the prediction in onnxruntime"
+            self._doubt(told + self._rounded)
+        return False
+
+    def _first_change(self, start: FloatArray, end: FloatArray) -> Verdict:
+        """Return the first counterfactual that bisection finds from ``start`` to ``end``.
+
+        Points are moved into the ball first. UNKNOWN if there is no change at ``end``.
+        """
+        subsets = self.subsets
+        free, low, high = np.arange(start.size), 0.0, 1.0
+        found = replayed(subsets.problem, end, free)
+        if found is None:
+            return Verdict(Answer.UNKNOWN)
+        for _ in range(_HALVINGS):
+            if subsets.late():
+                break
+            middle = (low + high) / 2
+            nearer = replayed(subsets.problem, start + middle * (end - start), free)
+            if nearer is None:
+                low = middle
+            else:
+                high, found = middle, nearer
+        return found
+
 
 _UNDECIDED = "no input was found that satisfies the rules where a cheaper change may be"
 _MOST_LIMITS = 12
@@ -32,8 +117,8 @@ class LeafContrasts(ContrastSearch):
         """Search the leaves of each rival within limits of the cost."""
         if not self._exists():
             return
-        rivals, subsets = self._rivals(), self._subsets
-        if self.best is not None and self._measure.choice.all():
+        rivals, subsets = self._rivals(), self.subsets
+        if self.best is not None and self.measure.choice.all():
             self._improve(self.best)
         free = subsets.problem.features.coordinates(sorted(subsets.everything))
         reach = Reach.of(subsets.problem, cells_for(subsets.problem), free)
@@ -47,7 +132,7 @@ class LeafContrasts(ContrastSearch):
             if subsets.late():
                 break
         if self.best is None and self.unknown_reason is None:
-            self.robust = min(self._bounds.values(), default=0.0) > self._measure.total
+            self.robust = min(self._bounds.values(), default=0.0) > self.measure.total
         if not self.proven:
             subsets.deadline.check()
 
@@ -55,7 +140,7 @@ class LeafContrasts(ContrastSearch):
         """Return limits of the cost, the least first; None is the best cost at the time."""
         if not self._whole:
             return [None]
-        most = self._measure.total if self.best is None else self._cost(self.best) - 1.0
+        most = self.measure.total if self.best is None else self._cost(self.best) - 1.0
         first = self.lower_bound
         return [*np.arange(first, min(most, first + _MOST_LIMITS)).tolist(), None]
 
@@ -66,18 +151,18 @@ class LeafContrasts(ContrastSearch):
         if self.best is None:
             return np.inf
         best = self._cost(self.best)
-        return best - 1.0 + EQUAL if self._whole else best * (1 - self._measure.gap / 2)
+        return best - 1.0 + EQUAL if self._whole else best * (1 - self.measure.gap / 2)
 
     def _within_limit(self, reach: Reach, rival: int, limit: float | None) -> float:
         """Search for contrasts of margin ``rival`` within ``limit``; return the bound proven."""
-        trees = trees_of(self._subsets.margins)
+        trees = trees_of(self.subsets.margins)
         assert trees is not None
         bounded = _Limited(
-            self._subsets.problem,
-            self._measure,
+            self.subsets.problem,
+            self.measure,
             reach,
             lambda: self._most(limit),
-            self._offer,
+            self.offer,
             once=limit is not None,
         )
         cut, _ = cut_of(reach, trees, rival, self._needed[rival])
@@ -85,19 +170,19 @@ class LeafContrasts(ContrastSearch):
         search = LeafSearch(
             reach.boxes, values, cut, bounded.take, bounded.near, reach.blocks, keep_constant=True
         )
-        ended = search.run(self._subsets.late)
+        ended = search.run(self.subsets.late)
         self.effort += Effort(solves=1, nodes=search.nodes)
         if np.isfinite(bounded.unsure):
             self._doubt(_UNDECIDED)
         if ended is not False:
-            return self._measure.least
+            return self.measure.least
         if limit is not None:
             beyond = limit + 1.0
         elif self.best is None:
-            beyond = self._measure.total * (1 + EQUAL) + 1.0
+            beyond = self.measure.total * (1 + EQUAL) + 1.0
         else:
             best = self._cost(self.best)
-            beyond = best if self._whole else best * (1 - self._measure.gap / 2)
+            beyond = best if self._whole else best * (1 - self.measure.gap / 2)
         return float(min(beyond, bounded.unsure))
 
 

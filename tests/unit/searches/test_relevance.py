@@ -123,7 +123,7 @@ def test_ctrl_c_leaves_what_is_proven(tmp_path: Path, monkeypatch: pytest.Monkey
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("milp_verix.searches.importance.relevance.propose", interrupted)
+    monkeypatch.setattr("milp_verix.searches.set_search.propose", interrupted)
     found = _asked(case, tmp_path, (index,))
     assert (found.necessary, found.relevant) == (False, None)
     assert found.statistics.stopped == found.unknown_reason == "interrupted"

@@ -1,4 +1,4 @@
-"""A lower bound before any program: features of a small cost cannot make up for one perturbation.
+"""Lower bounds on the cost of every explanation by one perturbation, or by contrasts alone.
 
 Every explanation ``A`` survives each perturbation ``δ``: no margin of ``x + (1 − A) ∘ δ`` is above
 zero. In the variables ``y_f = c_f A_f``, the sets that cost at most ``K`` lie in
@@ -7,22 +7,31 @@ zero. In the variables ``y_f = c_f A_f``, the sets that cost at most ``K`` lie i
 
 a box cut by an L1 ball around zero. If backward bounds prove that some margin of
 ``x + (1 − y / c) ∘ δ`` is positive everywhere in ``Y(K)``, each explanation costs more than ``K``.
-The largest such ``K`` follows from a few passes of bounds: their value falls as ``Y(K)`` grows.
+The largest such ``K`` follows from a few passes of bounds: their value falls as ``Y(K)`` grows. No
+bound on a neuron needs more than the small set ``Y(K)``, in place of all selections, so that wide
+and deep networks have a bound within a second. It is exact for linear networks, and strong where
+many features add up, as pixels do. Whole numbers and rules exclude it.
 
-No bound on a neuron needs more than the small set ``Y(K)``, in place of all selections, so that
-wide and deep networks have a bound within a second. It is exact for linear networks.
+Where checks leave features undecided the better of this bound and that of
+:mod:`~milp_verix.searches.contrast_cover` brackets the smallest explanation with the one found.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from milp_verix.base.clock import NO_LIMIT, Deadline
+from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.oracle.perturbation_set import PerturbationSet
-from milp_verix.problem.objective import Objective
-from verix_encodings import Interval, Network, NormBall, crown_bounds
+from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
+from milp_verix.oracle.verdict import Verdict
+from milp_verix.problem.objective import Objective, make_objective
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.searches.contrast_cover import ContrastCover
+from milp_verix.solvers import Session
+from verix_encodings import Interval, Network, NormBall, crown_bounds, interval_bounds
 from verix_encodings.arrays import FloatArray, relative_error
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.models.scenario import network_of_selection
@@ -175,3 +184,108 @@ def _largest(
             end, failed = tried, max(found, -1e300)
             now /= 2.0
     return low
+
+
+_BUDGET = 0.7  # of the work, for the first of the bounds; not measured
+_DISJOINT = 8  # contrasts that are compared; not measured
+_CLIMBS = 2  # of each margin, from the highest starts; not measured
+_NEWEST = 8  # perturbations that a climb may begin at; not measured
+_KNOWN = 4  # counterfactuals of the traversal that attacks begin at; not measured
+
+
+def needed_features(
+    problem: PosedProblem,
+    known: Iterable[Verdict],
+    open_session: Callable[[], Session],
+    *,
+    most: int,
+    tolerances: Tolerances,
+    deadline: Deadline = NO_LIMIT,
+) -> int:
+    """Return a proven lower bound on the number of features of each explanation of ``problem``.
+
+    ``known`` are violated claims, and ``most`` is the size of an explanation. Contrasts are sought
+    until the ``deadline``, or until attacks find none that the cover misses. ``open_session`` opens
+    a solver for the covers. Returns 0 where values leave the range of float64, and if it is late.
+    """
+    if problem.margins.stepped:
+        # nothing climbs, and there are no lines around jumps
+        return disjoint_contrasts(problem, known)
+    if deadline.passed():
+        return 0
+    perturbations = perturbation_set(problem)
+    attacker = _Attacker(perturbations, deadline)
+    objective = make_objective(problem.features.count, None, (), ())
+    points = [verdict.witness for verdict in known if verdict.witness is not None]
+    for point in points[-_KNOWN:]:
+        attacker.remember(point.reshape(-1) - perturbations.centre)
+    try:
+        cover = ContrastCover(problem, objective, perturbations, attacker, open_session)
+        budget = 0.0
+        # gradients find perturbations that are no whole numbers, or break rules
+        if problem.ball.mixed is None:
+            budget = budget_bound(
+                perturbations,
+                objective,
+                attacker.attack(np.zeros(problem.features.count))[0],
+                least=0.0,
+                most=most,
+                tolerances=tolerances,
+                late=deadline.share(_BUDGET).passed,
+            )
+    except OverflowError:
+        return 0
+    try:
+        while not (deadline.passed() or cover.exhausted or cover.ended or cover.hopeless(budget)):
+            cover.step(deadline, lambda: cover.hopeless(budget))
+    except SolverError:
+        pass  # the bound that was proven until then stays
+    finally:
+        cover.close()
+    return int(max(cover.bound, budget))
+
+
+def disjoint_contrasts(problem: PosedProblem, known: Iterable[Verdict]) -> int:
+    """Return how many disjoint contrasts some violated claims have, as a lower bound.
+
+    Each explanation has a feature of every contrast. Only a few small ones are looked at. A
+    counterfactual counts where a margin is above zero in real arithmetic.
+    """
+    points = [v.witness.reshape(-1) for v in known if v.witness is not None]
+    sets = [np.unique(problem.features.of_coordinate[point != problem.x]) for point in points]
+    covered: set[int] = set()
+    found = 0
+    for place in sorted(range(len(sets)), key=lambda place: sets[place].size)[:_DISJOINT]:
+        if covered.isdisjoint(sets[place].tolist()) and _clear(problem, points[place]):
+            covered.update(sets[place].tolist())
+            found += 1
+    return found
+
+
+def _clear(problem: PosedProblem, point: FloatArray) -> bool:
+    """Return whether a margin is above zero at ``point``, shape (d,), in real arithmetic."""
+    there = point.astype(np.float64)
+    try:
+        values = interval_bounds(problem.margins, Interval(there, there))
+    except OverflowError:
+        return False
+    return bool(np.any(values[-1].lower > 0))
+
+
+class _Attacker:
+    """Climbs from the input, and from the perturbations found last; ``known``, shape (d, N)."""
+
+    def __init__(self, perturbations: PerturbationSet, deadline: Deadline) -> None:
+        self._perturbations, self._late = perturbations, deadline.passed
+        self._known = np.zeros((perturbations.centre.size, 1))
+
+    def attack(self, selection: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the worst perturbation found for each margin, shape (d, m), and its value."""
+        starts = np.concatenate([self._known[:, :1], self._known[:, 1:][:, -_NEWEST:]], axis=1)
+        p = self._perturbations
+        return p.worst(p.weight(selection), starts, _CLIMBS, self._late)
+
+    def remember(self, deltas: FloatArray) -> None:
+        """Begin later searches at these perturbations, shape (d,) or (d, N)."""
+        new = deltas.reshape(self._known.shape[0], -1)
+        self._known = np.concatenate([self._known, new], axis=1)

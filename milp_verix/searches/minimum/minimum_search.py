@@ -17,12 +17,17 @@ from milp_verix.problem.objective import Objective
 from milp_verix.problem.search import Request
 from milp_verix.results.earlier import Earlier
 from milp_verix.results.records.explanation import Explanation
+from milp_verix.searches.budget_bound import budget_bound
+from milp_verix.searches.contrast_cover import ContrastCover
 from milp_verix.searches.explain.explain import explanation_of
-from milp_verix.searches.lower_bounds.budget_bound import budget_bound
-from milp_verix.searches.lower_bounds.needed import ContrastCover
-from milp_verix.searches.minimum.explainer import EarlierSearch, Explainer, points_of, take_over
-from milp_verix.searches.minimum.incumbent import Incumbent
-from milp_verix.searches.minimum.pricing import Adversary
+from milp_verix.searches.minimum.explainer import (
+    EarlierSearch,
+    Explainer,
+    features_in,
+    points_of,
+    take_over,
+)
+from milp_verix.searches.minimum.incumbent import Adversary, Incumbent
 from milp_verix.searches.minimum.proposals import Proposals
 from milp_verix.searches.minimum.search_limits import Master, SearchLimits
 from milp_verix.searches.minimum.separation import CoverBound, Separator
@@ -53,8 +58,8 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
     """The state of a search: the incumbent, the lower bound, and the time that is left.
 
     A master works with ``incumbent``, ``separator`` and ``proposals``; ``master`` makes it once it
-    is needed, and returns None if no bound is left to raise. It ends at the deadline ``until``; the
-    last seconds before the request's deadline are for counterfactuals.
+    is needed, and returns None if no bound is left to raise. ``lower_bound`` is proven. The search
+    ends at the deadline ``until``; the last seconds before the request's are for counterfactuals.
     """
 
     def __init__(
@@ -92,7 +97,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         self.proposals = Proposals(self.incumbent, limits, self.until)
         self.separator = Separator(self.incumbent, limits, self.until)
         self._explainer = Explainer(self.incumbent)
-        self._bound = 0.0
+        self.lower_bound = 0.0
         self.earlier: EarlierSearch | None = None
         self._cover: CoverBound | None = None
         self._shown: tuple[float, float] | None = None
@@ -100,11 +105,6 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         self._notes: tuple[str, ...] = ()
         self._effort = SearchEffort(name)
         self._spent: dict[str, float] = {}
-
-    @property
-    def lower_bound(self) -> float:
-        """The lower bound that this search has proven."""
-        return self._bound
 
     @property
     def open(self) -> bool:
@@ -147,7 +147,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             self.raise_bound()
         finally:
             if self._cover is not None:
-                self._cover.close()
+                self._cover.cover.close()
 
     def _start(self) -> None:
         """Find a first lower bound and a first explanation."""
@@ -173,7 +173,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                     self.perturbations,
                     self._objective,
                     deltas,
-                    least=self._bound,
+                    least=self.lower_bound,
                     most=incumbent.cost,
                     tolerances=self._request.tolerances,
                     late=until.passed,
@@ -190,19 +190,12 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             self._cover = CoverBound(
                 sets, incumbent, limits, self.until, lambda: elapsed_work(self._began)
             )
-            self._raise(self._cover.first(self._bound, until))
+            self._raise(self._cover.first(self.lower_bound, until))
 
     def _between_checks(self) -> None:
         if self._cover is not None:
-            self._raise(self._cover.between_checks(self._bound))
+            self._raise(self._cover.between_checks(self.lower_bound))
         self._show(0)
-
-    def _covered(self) -> bool:
-        """Raise the bound by contrastive sets while these lead; return whether they had a turn."""
-        bound = None if self._cover is None else self._cover.turn(self._bound)
-        if bound is not None:
-            self._raise(bound)
-        return bound is not None
 
     def first_scenarios(self) -> list[Constraint]:
         """Return scenarios to begin with; none if the features in ``must`` are an explanation."""
@@ -216,8 +209,11 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                 try:
                     rounds = 0
                     while self.open and not raising.done:
-                        if not self._covered():
+                        bound = None if self._cover is None else self._cover.turn(self.lower_bound)
+                        if bound is None:
                             raising.step(self.until)
+                        else:
+                            self._raise(bound)
                         rounds += 1
                         self._raise(raising.bound)
                         self._show(rounds)
@@ -229,22 +225,20 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             self.until.check()
 
     def _raise(self, bound: float) -> None:
-        self._bound = max(self._bound, min(bound, self.incumbent.cost))
+        self.lower_bound = max(self.lower_bound, min(bound, self.incumbent.cost))
         self._note()
 
     def _note(self) -> None:
         """Add the best cost and the lower bound to the trace if they have changed."""
-        best, bound = (_plain(cost * self._objective.unit) for cost in self._costs)
-        if not self._trace or self._trace[-1][1:] != (best, bound):
-            self._trace.append((self._request.elapsed, best, bound))
+        if not self._trace or self._trace[-1][1:] != self._costs:
+            self._trace.append((self._request.elapsed, *self._costs))
 
     def _improved(self) -> None:
         self._note()
         self.save()
 
     def _state(self) -> MinimumProgress:
-        size, bound = (_plain(c * self._objective.unit) for c in self._costs)
-        return MinimumProgress(size, bound, self._rounds)
+        return MinimumProgress(*self._costs, self._rounds)
 
     def _snapshot(self) -> Callable[[], Explanation]:
         order, traversal = self._explainer.snapshot()
@@ -273,20 +267,16 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         """Return an explanation with costs, notes, lower bound and, if unproven, scenarios."""
         objective = self._objective
         bound *= objective.unit
-        best = replace(
-            best,
-            costs=None if objective.equal else tuple(map(_plain, objective.prices.tolist())),
-            must=tuple(np.flatnonzero(objective.must).tolist()),
-            must_not=tuple(np.flatnonzero(objective.must_not).tolist()),
-        )
+        costs = None if objective.equal else tuple(map(_plain, objective.prices.tolist()))
+        must, must_not = features_in(objective.must), features_in(objective.must_not)
+        best = replace(best, costs=costs, must=must, must_not=must_not)
         bound = min(bound, best.cost)
         everything = objective.equal and not (objective.must.any() or objective.must_not.any())
         needed = max(best.needed, ceil(bound - _ROUNDING)) if everything else best.needed
         best = replace(best, lower_bound=_plain(bound), needed=needed)
         notes = () if self.earlier is None else self.earlier.notes_on(bound, best.cost)
         # the checks may have left the same note
-        notes = tuple(dict.fromkeys(best.notes + self._notes + notes))
-        best = replace(best, notes=notes)
+        best = replace(best, notes=tuple(dict.fromkeys(best.notes + self._notes + notes)))
         if best.proven:
             return best
         return replace(best, scenarios=points_of(self._oracle.problem, scenarios))
@@ -315,7 +305,9 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
 
     @property
     def _costs(self) -> tuple[float, float]:
-        return self.incumbent.cost, self.lower_bound
+        """The best cost and the lower bound, as costs were given."""
+        unit = self._objective.unit
+        return _plain(self.incumbent.cost * unit), _plain(self.lower_bound * unit)
 
     def _show(self, rounds: int) -> None:
         """Report cost and bound if either has changed; save them, and new scenarios."""

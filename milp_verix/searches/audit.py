@@ -1,4 +1,4 @@
-"""The search of an audit: sound or not, minimal or not, each with a proof or a witness.
+"""The audit of an explanation by any tool: sound or not, minimal or not, each proven or witnessed.
 
 Let ``A`` be the set of features that some tool calls an explanation, and ``B`` all other features.
 ``A`` is sound if ``check(B)`` holds. If so, Algorithm 1 goes on from ``B`` through the features of
@@ -6,8 +6,6 @@ Let ``A`` be the set of features that some tool calls an explanation, and ``B`` 
 goes through the features of ``B`` with ``A`` fixed: those that it cannot free complete ``A``. A
 counterfactual found on the way changes features of ``B`` alone, so it refutes ``A``, too; and if
 all of ``B`` is freed, ``A`` is sound after all.
-
-The smallest sound sets beside the one audited.
 """
 
 from collections.abc import Callable
@@ -19,12 +17,16 @@ from typing import TypeAlias
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.problem.search import Request, Search
+from milp_verix.problem.options import OrderLike
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.records.audit import Audit, Minimum
-from milp_verix.searches.explain.order import Order, OrderMaker
+from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order
+from milp_verix.searches.explain.strategies import resolve_strategy
 from milp_verix.searches.explain.traversal import Strategy, Traversal, Walk, traverse
+from milp_verix.searches.feature_sets import FeatureSetLike, feature_set
 from milp_verix.searches.minimum.minimum import minimum_of
 from milp_verix.searches.runner import AnytimeSearch, fields_of
 
@@ -66,7 +68,6 @@ def smallest_sets(request: Request, known: Audit) -> SmallestSets:
     return found[0], found[1] if len(found) > 1 else None, stopped
 
 
-NOT_ASKED = "not asked for"
 ROUNDED = "rounding in onnxruntime exceeds the margin"
 _PROVEN = Verdict(Answer.HOLDS)
 _FIRST_SHARE = 0.5
@@ -123,7 +124,7 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
         self.tell()
         if self.strategy is None:
             self._tried = self._untried() if self._verdict.holds else self._tried
-            self._tried.stopped = NOT_ASKED
+            self._tried.stopped = "not asked for"
         else:
             self._try_features(self.strategy)
         if self.smallest is not None:
@@ -147,7 +148,6 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
         return with_plain_counterfactuals(found, request.problem, request.deadline)
 
     def _try_features(self, strategy: Strategy) -> None:
-        """Complete a set that is not known to be sound; leave features out of a sound one."""
         if not self._verdict.holds:
             self._go_through(self._others, (), strategy)
             judged = self._judged(self._verdict, self._tried)
@@ -216,3 +216,36 @@ def _others(features: tuple[int, ...], count: int) -> tuple[int, ...]:
     """Return the features that are not among ``features``, ascending."""
     inside = {*features}
     return tuple(feature for feature in range(count) if feature not in inside)
+
+
+def audit_of(
+    problem: PosedProblem,
+    explanation: FeatureSetLike,
+    *,
+    sound_only: bool = False,
+    minimum: bool = False,
+    order: OrderLike = "influence",
+    transformation: str = "reversal",
+    traversal: str = "galloping",
+    search: Search = USUAL,
+    progress: Callable[[AuditProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], Audit]], None] | None = None,
+) -> Audit:
+    """Judge an explanation by any tool: is it sound, is it minimal, and if not, what would be.
+
+    Sound: with the features in ``explanation`` fixed, no change of the others in the ball changes
+    the prediction; this is proven, or refuted by an input run in onnxruntime. Of a sound set the
+    result has the features that can be left out, all together, and a counterfactual for each other
+    feature. To another set it adds features that make it sound, as few as the order finds. Ctrl-C
+    and the time limit return the result so far; "not known" is an answer, too. The check of
+    soundness may take half of a limited time.
+    """
+    request = Request.now(problem, search)
+    audited = feature_set(explanation, problem)
+    strategy = resolve_strategy(traversal)
+    order_by = resolve_order(problem, order, transformation=transformation, seed=search.seed)
+    wanted = None if sound_only else strategy
+    smallest = partial(smallest_sets, request) if minimum else None
+    with Oracle(problem, search) as oracle:
+        run = AuditSearch(oracle, request, audited, wanted, order_by, smallest)
+        return run.run(progress, snapshots)

@@ -22,7 +22,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import INTERRUPTED
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.searches.importance import marco as marco_module
+from milp_verix.searches import set_search
 from milp_verix.solvers import SOLVERS
 from tests.support.brute_force_cases import case
 from tests.support.command_line import run_here
@@ -138,7 +138,7 @@ def test_a_set_that_is_unknown_is_on_neither_side(
                 return Verdict(Answer.UNKNOWN, reason="doubt")
             return super().check(free, deadline)
 
-    monkeypatch.setattr(marco_module, "Oracle", Doubtful)
+    monkeypatch.setattr(set_search, "Oracle", Doubtful)
     monkeypatch.setattr(minimum_module, "Oracle", Doubtful)
     found = enumerate_explanations(net, problem.x, **problem.options)
     assert as_sets(found.abductive) <= explanations
@@ -176,8 +176,7 @@ def test_a_contrast_inside_which_checks_are_unknown_is_not_listed_as_minimal(
 def test_a_broken_solver_completes_nothing(
     broken_solver: FakeSolver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (marco_module, master_module):
-        monkeypatch.setattr(module, "LISTED", 0)
+    monkeypatch.setattr(set_search, "LISTED", 0)
     problem = case(1)
     net = problem.network(tmp_path)
     found = enumerate_explanations(net, problem.x, **problem.options)
@@ -267,8 +266,7 @@ def test_a_solver_proposes_what_a_list_of_sets_does(
     net, found, cheapest = problem.network(tmp_path), [], []
     costs = {0: 3, 1: 2, "*": 1}
     for most in (20, 0):
-        for module in (marco_module, master_module):
-            monkeypatch.setattr(module, "LISTED", most)
+        monkeypatch.setattr(set_search, "LISTED", most)
         found.append(enumerate_explanations(net, problem.x, **problem.options))
         asked = {**problem.options, "method": "hitting_sets", "costs": costs}
         cheapest.append(minimum(net, problem.x, **asked))

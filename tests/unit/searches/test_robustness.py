@@ -16,9 +16,8 @@ from milp_verix import InputError, Inputs, Problem, RobustnessRadii, robustness_
 from milp_verix.base.number_text import exact
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.records.radius import RadiusBracket
-from milp_verix.searches.radius import balls
-from milp_verix.searches.radius.balls import Balls
-from milp_verix.searches.radius.bracket import Bracket
+from milp_verix.searches import brackets as balls
+from milp_verix.searches.brackets import Balls, Bracket
 from milp_verix.views.words.any_result import facts_of
 from milp_verix.views.words.radius_words import bracket_text
 from tests.support import digits_example as digits

@@ -23,19 +23,14 @@ protected features together are necessary.)
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from milp_verix.base.clock import OutOfTimeError
 from milp_verix.base.errors import InputError
-from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.oracle.verdict import Verdict
+from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.features import Features
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
@@ -43,10 +38,8 @@ from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.relevance import Relevance
-from milp_verix.searches.lower_bounds.hitting_set import propose
-from milp_verix.searches.runner import AnytimeSearch, fields_of
-from milp_verix.solvers import Session
-from verix_encodings.arrays import FloatArray
+from milp_verix.searches.runner import fields_of
+from milp_verix.searches.set_search import SetSearch, opened
 from verix_encodings.models.cover import Clause
 
 
@@ -77,20 +70,12 @@ def relevance_of(
 
     The number of checks may grow exponentially with that of the other features; at the time limit
     and after Ctrl-C the answers proven by then come back, None for an open one.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     search.require_only("relevance", "the decision on relevance")
     request = Request.now(problem, search)
     protected = _chosen(feature, problem.features)
-    with Oracle(problem, search) as oracle:
-        subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
-        with closing(request.open_session(oracle.solver)) as session:
-            run = RelevanceSearch(subsets, session, request, protected)
-            return run.run(progress, snapshots)
+    with opened(request) as given:
+        return RelevanceSearch(*given, protected).run(progress, snapshots)
 
 
 def _chosen(given: Any, features: Features) -> frozenset[int]:
@@ -101,33 +86,21 @@ def _chosen(given: Any, features: Features) -> frozenset[int]:
     return frozenset(found)
 
 
-class _Pair(Enum):
-    """The answers to ``check(B)`` and ``check(B ∪ P)`` together."""
-
-    BOTH_HOLD = 1
-    BOTH_VIOLATED = 2
-    DIFFERENT = 3
-    UNKNOWN = 4
-
-
 @dataclass(eq=False)
-class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
+class RelevanceSearch(SetSearch[RelevanceProgress, Relevance]):
     """The answers so far; ``_found`` is a counterfactual for ``B ∪ P`` and a robust set ``B``."""
 
-    subsets: SubsetOracle
-    session: Session
-    request: Request
+    listed = False
+
     protected: frozenset[int]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._others = self.subsets.everything - self.protected
         self._necessary: bool | None = None
         self._relevant: bool | None = None
         self._found: tuple[Verdict, frozenset[int]] | None = None
         self._open: str | None = None
-        self._doubted: str | None = None
-        self._costs: FloatArray = np.ones(len(self.subsets.everything))
-        self._clauses: list[Clause] = []
 
     def _state(self) -> RelevanceProgress:
         return RelevanceProgress(self._necessary, self._relevant, self.subsets.oracle.checks)
@@ -159,20 +132,16 @@ class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
             self._necessary = False
         else:
             self._open = alone.reason or "unknown"
-        while self._relevant is None:
+        if self._relevant:
+            return
+        self.tell()
+        for chosen in self._undecided():
+            self._decide(self._others - chosen)
+            if self._relevant:
+                return
             self.tell()
-            deadline = self.subsets.deadline
-            proposal = propose(self.session, self._costs, self._clauses, deadline)
-            if proposal.exhausted:
-                if self._doubted is None:
-                    self._necessary = self._relevant = False
-                return
-            if proposal.late or self.subsets.late():
-                raise OutOfTimeError
-            if proposal.chosen is None:
-                self._doubt(f"{self.session.name} proposes no further set")
-                return
-            self._decide(self._others - proposal.chosen)
+        if self._doubted is None:
+            self._necessary = self._relevant = False
 
     def _plain(self, found: Verdict) -> Counterfactual:
         """Return the counterfactual with few changes; if it has a pair, that one keeps one."""
@@ -202,42 +171,40 @@ class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
     def _decide(self, free: frozenset[int]) -> None:
         """Decide the set ``free`` of other features, and exclude sets that are decided with it."""
         answer = self._pair(free)
-        while answer is _Pair.BOTH_VIOLATED:
+        while answer is Answer.VIOLATED:
             smallest, _ = self.subsets.shrink(self.subsets.check(free))
-            contrast = self.subsets.changed(smallest)
-            self._clauses.append(Clause(any_of=contrast))
-            free -= contrast
+            free -= self._exclude(smallest)
             answer = self._pair(free)
-        if answer is _Pair.BOTH_HOLD:
+        if answer is Answer.HOLDS:
             for feature in sorted(self._others - free):
                 answer = self._pair(free | {feature})
-                if answer is _Pair.DIFFERENT:
+                if answer is None:
                     return
-                if answer is _Pair.BOTH_HOLD:
+                if answer is Answer.HOLDS:
                     free |= {feature}
             self._clauses.append(Clause(not_all_of=self._others - free))
-        elif answer is _Pair.UNKNOWN:
+        elif answer is Answer.UNKNOWN:
             # this set alone: those around it may well be decided
             self._clauses.append(Clause(any_of=free, not_all_of=self._others - free))
 
-    def _pair(self, free: frozenset[int]) -> _Pair:
-        """Return the answers with and without the protected features, accepting a difference."""
+    def _pair(self, free: frozenset[int]) -> Answer | None:
+        """Return the answer with and without the protected features; a difference is accepted.
+
+        It is None then, and UNKNOWN where one of the two is.
+        """
         together = self.subsets.check(free | self.protected)
         if together.holds:
-            return _Pair.BOTH_HOLD
+            return Answer.HOLDS
         alone = self.subsets.check(free)
         if alone.violated:
-            return _Pair.BOTH_VIOLATED
+            return Answer.VIOLATED
         if together.violated and alone.holds:
             self._accept(together, free)
-            return _Pair.DIFFERENT
+            return None
         self._doubt((alone if together.violated else together).reason or "unknown")
-        return _Pair.UNKNOWN
+        return Answer.UNKNOWN
 
     def _accept(self, found: Verdict, free: frozenset[int]) -> None:
         self._relevant = True
         self._necessary = self._necessary if free else True
         self._found = found, free
-
-    def _doubt(self, reason: str) -> None:
-        self._doubted = self._doubted or reason

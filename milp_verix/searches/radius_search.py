@@ -1,6 +1,6 @@
 """The search for radii: brackets take turns to ask their questions, until all are narrow.
 
-Answers to the questions of brackets, for one set of features and one radius at a time.
+A question is about one set of features and one radius; an oracle answers it.
 """
 
 import math
@@ -8,25 +8,27 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from milp_verix.base.clock import Deadline
+from milp_verix.base.errors import InputError
+from milp_verix.inputs.radii import Epsilon
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.smaller_balls import SmallerBalls
-from milp_verix.oracle.statistics import TIME_LIMIT, SolverStatistics
-from milp_verix.oracle.verdict import Effort
+from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.search import Request, Search
-from milp_verix.results.build import shared_fields, statistics_of
+from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.searches.radius.balls import Balls
-from milp_verix.searches.radius.bracket import Bracket, Step
-from milp_verix.searches.runner import AnytimeSearch
+from milp_verix.searches.brackets import Balls, Bracket, Step, scale_of
+from milp_verix.searches.runner import AnytimeSearch, Tally
 
 
 class Questions:
     """Asks oracles, one for each radius, and hands their answers to brackets.
 
-    The first one is that of ``epsilon``. Deeper bounds at a radius serve smaller ones. ``effort``,
-    ``checks``, ``solvers`` and ``versions`` sum those of all oracles.
+    The first one is that of ``epsilon``. Deeper bounds at a radius serve smaller ones. ``tally``
+    sums the work of all oracles.
     """
 
     def __init__(self, balls: Balls, epsilon: float, search: Search) -> None:
@@ -34,38 +36,13 @@ class Questions:
         self._bounds = SmallerBalls.of(balls.problem, search)
         # what an oracle prepares and reuses is for sets that grow
         self._search = replace(search, reuse=False)
-        self._oracle = self._opened(epsilon)
-        self.effort, self.checks = Effort(), 0
-        self.versions: dict[str, str] = {}
-        self._solvers: dict[str, SolverStatistics] = {}
-
-    @property
-    def solver(self) -> str:
-        """Name of the solver that decided the most checks."""
-        most = max(self._solvers.values(), key=lambda solver: solver.checks, default=None)
-        return self._oracle.solver if most is None or not most.checks else most.solver
-
-    @property
-    def solvers(self) -> tuple[SolverStatistics, ...]:
-        """The checks that each solver decided, and its seconds."""
-        return tuple(self._solvers.values())
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes of the last oracle."""
-        return self._oracle.notes
+        self.oracle = self._opened(epsilon)
+        self.tally = Tally()
 
     def close(self) -> None:
         """Close the last oracle, and keep its counts."""
-        self.effort += self._oracle.effort
-        self.checks += self._oracle.checks
-        self.versions |= self._oracle.versions
-        for one in self._oracle.solvers:
-            known = self._solvers.get(one.solver, SolverStatistics(one.solver, 0, 0.0))
-            self._solvers[one.solver] = SolverStatistics(
-                one.solver, known.checks + one.checks, known.seconds + one.seconds
-            )
-        self._oracle.close()
+        self.tally.add(self.oracle)
+        self.oracle.close()
 
     def ask(self, bracket: Bracket, step: Step, deadline: Deadline) -> None:
         """Answer ``step`` of ``bracket`` by the ``deadline``."""
@@ -90,8 +67,8 @@ class Questions:
         if self._epsilon != epsilon:
             opened = self._opened(epsilon)
             self.close()
-            self._oracle, self._epsilon = opened, epsilon
-        return self._oracle
+            self.oracle, self._epsilon = opened, epsilon
+        return self.oracle
 
     def _opened(self, epsilon: float) -> Oracle:
         return Oracle(self._balls.at(epsilon), self._search, self._bounds)
@@ -116,10 +93,9 @@ class RadiusProgress:
 
 @dataclass(eq=False)
 class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
-    """The brackets of one result, of the largest ball in ``problem``.
+    """The brackets of one result, of the largest ball in ``problem``, for ``each`` feature or all.
 
-    ``scale`` are the radii of described features at the radius 1; ``each`` is whether there is a
-    bracket for each feature.
+    ``scale`` are the radii of described features at the radius 1.
     """
 
     brackets: Sequence[Bracket]
@@ -154,7 +130,8 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
                     self.questions.ask(bracket, step, until)
                 if not open_ and math.isfinite(deadline.at):
                     for bracket in self.brackets:
-                        if _ran_out(bracket, deadline):
+                        late = TIME_LIMIT in bracket.unknown.values() and not bracket.narrow
+                        if late and not deadline.passed():
                             open_[bracket] = bracket.again()
         if not all(bracket.narrow for bracket in self.brackets):
             deadline.check()
@@ -174,18 +151,84 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
         return self._result(self.stopped)
 
     def _result(self, why: str | None) -> RobustnessRadii:
-        asked, elapsed = self.questions, self.request.elapsed
+        last, tally = self.questions.oracle, self.questions.tally
+        most, elapsed = tally.most, self.request.elapsed
+        solver = last.solver if most is None or not most.checks else most.solver
         return RobustnessRadii(
-            **shared_fields(self.problem, asked.solver, asked.versions, asked.notes),
+            **tally.fields(self.problem, solver, last.notes, elapsed, why),
             brackets=tuple(bracket.record(why) for bracket in self.brackets),
             each=self.each,
             tolerance=self.brackets[0].tolerance,
             scale=self.scale,
-            statistics=statistics_of(asked.effort, asked.checks, elapsed, why, asked.solvers),
         )
 
 
-def _ran_out(bracket: Bracket, deadline: Deadline) -> bool:
-    """Return whether a question of an open bracket ran out of a share that can grow."""
-    late = TIME_LIMIT in bracket.unknown.values() and not bracket.narrow
-    return late and not deadline.passed()
+def radius_of(
+    problem: PosedProblem,
+    *,
+    free: Sequence[int | str] | None = None,
+    each: bool = False,
+    largest: float | None = None,
+    tolerance: float = 0.01,
+    scale: Epsilon = 1.0,
+    search: Search = USUAL,
+    progress: Callable[[RadiusProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], RobustnessRadii]], None] | None = None,
+) -> RobustnessRadii:
+    """Bracket the largest radius at which features are irrelevant together.
+
+    The radius is the supremum of all ``ε`` for which no change of the features ``free`` by at most
+    ``ε`` in ``norm``, inside the domain, changes the prediction while all other features stay. With
+    all features free it is the robustness radius of the input. The bracket has a proof at its lower
+    end and a counterfactual at its upper end. Ctrl-C and the time limit return the bracket so far.
+
+    Of described ``inputs``, the radius ``ε`` stands for the radii ``ε · scale`` of the features.
+    Whole numbers and values of categories only move in steps, so the supremum is where the next
+    step comes within reach.
+    """
+    search.require_only("radius", "the search for radii")
+    if not 0 < tolerance < 1:
+        raise InputError(
+            f"tolerance is the width of a bracket as a share of its upper end, above 0 and below "
+            f"1, such as 0.01; got {tolerance}"
+        )
+    most = math.inf if largest is None else float(largest)
+    if largest is not None and not 0 <= most < math.inf:
+        raise InputError(f"largest must be finite and not negative, got {largest}")
+    request = Request.now(problem, search)
+    balls = Balls(problem, scale_of(problem.inputs, scale))
+    sets = _sets(problem, free, each=each)
+    reaches = [_reach(balls, chosen, most) for chosen in sets]
+    problem = balls.at(max(reaches))
+    require_agreement(problem.network, problem.ball)
+
+    pairs = zip(sets, reaches, strict=True)
+    brackets = [Bracket(balls, chosen, reach, float(tolerance)) for chosen, reach in pairs]
+    questions = Questions(balls, max(reaches), search)
+    run = RadiusSearch(brackets, questions, request, problem, balls.scale, each)
+    return run.run(progress, snapshots)
+
+
+def _sets(
+    problem: PosedProblem, free: Sequence[int | str] | None, *, each: bool
+) -> list[tuple[int, ...]]:
+    count = problem.features.count
+    if each:
+        if free is not None:
+            raise InputError("each asks about every feature alone: leave it or free out")
+        return [(feature,) for feature in range(count)]
+    chosen = range(count) if free is None else sorted(problem.features.indices(free, "free"))
+    if not len(chosen):
+        raise InputError("free lists no feature: there is no radius to ask about")
+    return [tuple(chosen)]
+
+
+def _reach(balls: Balls, features: tuple[int, ...], most: float) -> float:
+    """Return the radius from which on the ball over ``features`` is the domain, or ``most``."""
+    widest = min(balls.reach(balls.problem.features.coordinates(features)), most)
+    if not np.isfinite(widest):
+        raise InputError(
+            "the domain of the features is unlimited: give the largest radius to ask about "
+            "(largest, --largest), or a finite domain"
+        )
+    return widest

@@ -8,7 +8,7 @@ import pytest
 
 import milp_verix
 from milp_verix import InputError, OnnxNetwork, Problem
-from milp_verix.searches.audit.feature_sets import feature_set, groups_for
+from milp_verix.searches.feature_sets import feature_set, groups_for
 from tests.support.digits_example import EPSILON, explained, images, network
 from tests.support.onnx_models import FLOAT, build, loaded, node, weights
 

@@ -1,1 +1,0 @@
-"""The judgement on explanations that other tools gave."""

@@ -1,1 +1,0 @@
-"""Enumeration of minimal explanations, importance and relevance of features."""

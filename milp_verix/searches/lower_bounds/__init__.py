@@ -1,1 +1,0 @@
-"""Contrastive sets, and the covers of them: lower bounds on every explanation."""
