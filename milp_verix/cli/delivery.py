@@ -1,43 +1,30 @@
-"""The end of a command: a JSON file, a picture, a summary, and an exit code.
-
-Certificates beside the result of a command.
-"""
+"""The end of a command: a JSON file, a picture, a certificate, a summary, and an exit code."""
 
 import os
 import signal
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeAlias, TypeVar, get_args
+from typing import Any, TypeVar
 
 import typer
 from rich.console import Console
+from rich.segment import Segment
 
-from milp_verix.base.errors import InputError, MilpVerixError, check_command, refusing
+from milp_verix.base.errors import InputError, MilpVerixError, check_command, printable
 from milp_verix.certificates.certificate import Certificate
-from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
 from milp_verix.cli.options import CertificatePath, JsonPath, PlotPath, Quiet
-from milp_verix.cli.terminal import Terminal
+from milp_verix.cli.process import INTERRUPTED, UNDECIDED, UNUSABLE
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle import statistics
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.importance import Importance
-from milp_verix.results.records.json_format import from_data, read_data
-from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.results.records.ranges import Ranges
-from milp_verix.results.records.relevance import Relevance
 from milp_verix.results.shown import Certified, Told
 from milp_verix.views.figures.parts.writing import plot_format
 
 SECONDS = 60.0
 """Time for a certificate that an option of another command asks for."""
-
-
-_Proven: TypeAlias = Explanation | Audit | Ranges | RobustnessRadii | Relevance | Importance
-_KINDS: dict[object, type[_Proven]] = {kind.kind: kind for kind in get_args(_Proven)}
 
 Found = TypeVar("Found", bound=Told)
 
@@ -71,46 +58,20 @@ def written(certificate: Certificate, network: LoadedModel, path: Path) -> tuple
     return str(certificate), f"to check it: {check_command(Path(model), path)}"
 
 
-def stored_proof(
-    path: Path, place: Path, networks: Sequence[LoadedModel], time_limit: float | None
-) -> tuple[bool, str]:
-    """Write the certificate of the result in ``path`` to ``place``, if one is found.
+class Terminal(Console):
+    """Prints tables and lines to stdout, or to stderr."""
 
-    Of several ``networks``, the result is about the one with its hash. Returns whether it is
-    proven, and words on it. Raises ``InputError`` as :func:`milp_verix.certify` does.
-    """
-    from milp_verix.certificates.certify import certify  # it loads the checker
+    def __init__(self, *, stderr: bool = False, soft_wrap: bool = False) -> None:
+        stream: Any = sys.stderr if stderr else sys.stdout
+        super().__init__(
+            file=getattr(stream, "inner", stream), highlight=False, soft_wrap=soft_wrap
+        )
 
-    result = _stored(path)
-    own = [one for one in networks if one.sha256 == result.model.sha256]
-    network = (own or networks)[0]
-    certificate = certify(network, result, time_limit=time_limit)
-    return certificate.proven, "; ".join(filter(None, written(certificate, network, place)))
-
-
-def _stored(path: Path) -> _Proven:
-    """Return the result in ``path``; ``InputError`` for one of which there are no certificates."""
-    data, where = read_data(path)
-    kind = data.get("kind")
-    if kind not in _KINDS:
-        raise InputError(f"{where} holds {kind!r}, of which there are no certificates")
-    return from_data(data, where, _KINDS[kind])
-
-
-def places_of(result: Path, output: Path) -> list[tuple[Path, Path]]:
-    """Return the files of results without a certificate, each with the place of its certificate.
-
-    ``InputError`` for a folder without results, and for an ``output`` that is no folder then.
-    """
-    if not result.is_dir():
-        return [(result, output)]
-    found = {path.name.partition(".")[0]: path for path in sorted(result.glob("*/*.json.gz"))}
-    if not found:
-        raise InputError(f"{result} has no results of a study, such as ab/abcd.json.gz")
-    with refusing(f"cannot make the folder {output}"):
-        output.mkdir(exist_ok=True)
-    places = [(path, output / f"{name}.json") for name, path in found.items()]
-    return [(path, place) for path, place in places if not place.exists()]
+    def render(self, *args: Any, **options: Any) -> Iterator[Segment]:
+        """Yield the parts of what is printed, with escapes in their texts."""
+        for part in super().render(*args, **options):
+            text = part.text if part.control else printable(part.text, "\n")
+            yield Segment(text, part.style, part.control)
 
 
 @dataclass(frozen=True, kw_only=True)

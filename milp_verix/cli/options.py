@@ -1,11 +1,59 @@
-"""Arguments and options that several commands have, and that no call has."""
+"""Parameters that commands share, alone or in groups, and the help of a command in sections."""
 
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from functools import partial, wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias, get_args
 
 import typer
+from typer.core import TyperCommand
 
-from milp_verix.cli.help_sections import output_option, question_option
+
+def with_groups_expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """Return ``command`` with the fields of its dataclass parameters in the place of these.
+
+    Typer makes an option of each parameter of a function, in their order: a group stands in the
+    signature of a command where its options stand in the help. The options of a call stand in the
+    place of a parameter that is annotated with :class:`~milp_verix.cli.call_options.Options`.
+    """
+    groups: dict[str, Callable[[dict[str, Any]], Any]] = {}
+    parameters: list[Parameter] = []
+    for name, parameter in signature(command).parameters.items():
+        kind = parameter.annotation
+        options = [one for one in get_args(kind) if hasattr(one, "parameters")]
+        if options:
+            parameters += options[0].parameters()
+            groups[name] = options[0].given
+        elif isinstance(kind, type) and is_dataclass(kind):
+            fields = [*signature(kind).parameters.values()]
+            parameters += fields
+            groups[name] = partial(_group, kind, [field.name for field in fields])
+        else:
+            parameters.append(parameter)
+
+    @wraps(command)
+    def expanded(**given: Any) -> None:
+        grouped = {name: make(given) for name, make in groups.items()}
+        command(**grouped, **given)
+
+    expanded.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    expanded.__annotations__ = {one.name: one.annotation for one in parameters}
+    return expanded
+
+
+def _group(kind: type, names: list[str], given: dict[str, Any]) -> Any:
+    return kind(**{name: given.pop(name) for name in names})
+
+
+SECTIONS = ("Arguments", "The output", "The question", "The search")
+ARGUMENTS, OUTPUT, QUESTION, SEARCH = SECTIONS
+
+question_option = partial(typer.Option, rich_help_panel=QUESTION)
+search_option = partial(typer.Option, rich_help_panel=SEARCH)
+output_option = partial(typer.Option, rich_help_panel=OUTPUT)
+
 
 ModelPath: TypeAlias = Annotated[
     Path,
@@ -56,3 +104,29 @@ CertificatePath: TypeAlias = Annotated[
     ),
 ]
 Quiet: TypeAlias = Annotated[bool, output_option("--quiet", "-q", help="Print no summary.")]
+
+
+def help_sections(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
+    """Return the sections of the help of ``command``: each parameter, and its meaning.
+
+    Options that must be given stand with the arguments; ``--help`` stands with the output.
+    """
+    found: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
+    for parameter in command.get_params(context):
+        if (record := parameter.get_help_record(context)) is None:
+            continue
+        if parameter.required or parameter.param_type_name == "argument":
+            found[ARGUMENTS].append(record)
+        else:
+            found[getattr(parameter, "rich_help_panel", None) or OUTPUT].append(record)
+    return {section: rows for section, rows in found.items() if rows}
+
+
+class SectionedCommand(TyperCommand):
+    """A command whose help is in sections, as plain text: Rich would break long choices."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections."""
+        for section, rows in help_sections(self, ctx).items():
+            with formatter.section(section):
+                formatter.write_dl(rows)

@@ -1,10 +1,10 @@
-"""Progress on the terminal, and results on disk, while a search runs."""
+"""Progress on the terminal, and results on disk, while a search or a study runs."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -20,9 +20,14 @@ from rich.progress import (
 from rich.text import Text
 
 from milp_verix.base.files import Autosave, replaceable
+from milp_verix.base.number_text import counted
 from milp_verix.searches.explain.explain import Progress
 
+if TYPE_CHECKING:
+    from milp_verix.study.batch import Tally
+
 State = TypeVar("State")
+_SECONDS_BETWEEN_LINES = 10.0
 
 
 class _Activity(ProgressColumn):
@@ -98,3 +103,77 @@ def autosaving(
 
     with Autosave(lambda result: finished(result).to_json(path), warn) as save:
         yield save
+
+
+@contextmanager
+def tasks_progress(console: Console, *, quiet: bool) -> Iterator[Callable[["Tally"], None]]:
+    """Show tasks, rate, time left and failures; a terminal shows them in place.
+
+    Nothing is shown where it is ``quiet`` and no terminal.
+    """
+    if not console.is_terminal:
+        yield (lambda _: None) if quiet else _lines(console)
+        return
+    columns = (
+        *(
+            TextColumn("tasks"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[pace]}"),
+        ),
+        TimeElapsedColumn(),
+    )
+    with Bar(*columns, console=console, transient=True) as bar:
+        shown = bar.add_task("tasks", total=None, pace="")
+
+        def show(tally: "Tally") -> None:
+            bar.update(shown, total=tally.total, completed=tally.ended, pace=_pace(tally))
+
+        yield show
+
+
+def summary(tally: "Tally") -> str:
+    """Return ``"12 of 20 tasks, 9 known before, 3 s: 10 done, 2 undecided, 0 failed"``."""
+    counts = [f"{tally.done} done", f"{tally.undecided} undecided", f"{tally.failed} failed"]
+    known = f", {tally.known} known before" if tally.known else ""
+    stopped = "interrupted: " if tally.stopped else ""
+    return (
+        f"{stopped}{tally.ended} of {counted(tally.total, 'task')}{known}, "
+        f"{_clock(tally.seconds)}: {', '.join(counts)}"
+    )
+
+
+def _lines(console: Console) -> Callable[["Tally"], None]:
+    last = time.monotonic()
+
+    def show(tally: "Tally") -> None:
+        nonlocal last
+        if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            console.print(
+                f"{tally.ended} of {counted(tally.total, 'task')}, {_pace(tally)}", markup=False
+            )
+
+    return show
+
+
+def _pace(tally: "Tally") -> str:
+    """Return ``"2.1 a second, 40 s left, 1 undecided"``; the rate is that of this run."""
+    words = []
+    ended = tally.ended - tally.known
+    if ended and tally.seconds:
+        rate = ended / tally.seconds
+        pace = f"{rate:.3g} a second" if rate >= 1 else f"{1 / rate:.3g} s each"
+        words += [pace, f"{_clock((tally.total - tally.ended) / rate)} left"]
+    if tally.undecided:
+        words.append(f"{tally.undecided} undecided")
+    if tally.failed:
+        words.append(f"{tally.failed} failed")
+    return ", ".join(words)
+
+
+def _clock(seconds: float) -> str:
+    """Return ``"40 s"``, ``"12 min"`` or ``"3.5 h"``."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,18 +1,17 @@
-"""The question that a command poses: its options in groups, and the network and input they name."""
+"""The question of a command: its options in groups, and the network, input or message they name."""
 
 import re
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 
 from milp_verix.api.problem import Problem
-from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.errors import InputError, ModelError, refusing
 from milp_verix.base.stored_numbers import json_in
-from milp_verix.cli.asked import Asked, shape_in
-from milp_verix.cli.messages import message_of, model_in, named
+from milp_verix.cli.call_options import GivenOptions, shape_in
 from milp_verix.cli.options import AddedWords, InputPath, InputShape, ModelPath, OutputName
 from milp_verix.inputs.input_files import (
     decoded_note,
@@ -26,12 +25,17 @@ from milp_verix.inputs.one_row import features_among, row_of
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network, loaded
+from milp_verix.models.onnx.sources.text_model import is_text_pipeline
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.results.shown import Told
 from milp_verix.searches.audit.feature_sets import groups_for
 from milp_verix.study.inputs import described_inputs
 
+if TYPE_CHECKING:
+    from milp_verix.api.message import Message
+
+_PICKLES = (".joblib", ".pkl", ".pickle")
 _TABLE = re.compile(r"(?P<path>.+\.(?:csv|parquet))(?::(?P<row>\d+))?", re.IGNORECASE | re.DOTALL)
 Noted = TypeVar("Noted", bound=Told)
 
@@ -78,7 +82,7 @@ class Question:
         return noted
 
 
-def question_of(case: Case, asked: Asked) -> Question:
+def question_of(case: Case, options: GivenOptions) -> Question:
     """Read the network, the input, and what the options of the question name.
 
     A set of features that is a result has groups: they are those of the question, unless it names
@@ -90,8 +94,8 @@ def question_of(case: Case, asked: Asked) -> Question:
     if message is not None:
         message = replace(message, network=named(message.network, case.model))
     network = network_of(case.model, case, model) if message is None else message.network
-    given = asked.question(network)
-    own = asked.own(network)
+    given = options.question(network)
+    own = options.own(network)
     if given["features"] is None and given["inputs"] is None and message is None:
         given["features"] = groups_for(own.get("explanation"), None)
     given.setdefault("epsilon", 0.0)
@@ -154,11 +158,11 @@ def _row_of_table(
     return given.read(index), (f"the input is {given.place(index)}", *given.told)
 
 
-def files_of(*given: Case | Asked) -> list[Path]:
+def files_of(*given: Case | GivenOptions) -> list[Path]:
     """Return the files that options name: no output replaces one."""
     values: list[Any] = []
     for one in given:
-        values += one.inputs if isinstance(one, Asked) else vars(one).values()
+        values += one.inputs if isinstance(one, GivenOptions) else vars(one).values()
     named = [file_of(str(one)) for one in values if isinstance(one, str | Path)]
     return [path for path in named if path.is_file()]
 
@@ -168,3 +172,46 @@ def network_of(path: Path, reading: Reading, model: Any = None) -> LoadedModel:
     held = model_in(path) if model is None else model
     shape = shape_in(reading.input_shape, "--input-shape")
     return named(load_network(held, input_shape=shape, output=reading.output_name), path)
+
+
+def model_in(path: Path) -> Any:
+    """Return the model in a pickle, which runs code when it is read; the path of another file.
+
+    Raises ``InputError`` without joblib, and ``ModelError`` where the file cannot be read.
+    """
+    if path.suffix.lower() not in _PICKLES or not path.is_file():
+        return path
+    try:
+        import joblib
+    except ImportError:
+        raise InputError(f"{path} needs joblib: pip install 'milp-verix[sklearn]'") from None
+    try:
+        return joblib.load(path)
+    except Exception as error:  # whatever the classes in it raise
+        raise ModelError(f"cannot read {path}: {type(error).__name__}: {error}") from error
+
+
+def named(network: LoadedModel, path: Path) -> LoadedModel:
+    """Return the network with the name of the file that it comes from, a pickle's too."""
+    return network if network.path is not None else replace(network, file_name=path.name)
+
+
+def message_of(model: Any, given: str, add: str | None) -> "Message | None":
+    """Return the message ``given``, or that in a .txt file, if ``model`` is a text pipeline.
+
+    ``add`` are words that may be added, with commas between. Raises ``InputError`` for these
+    before another model, and as :meth:`milp_verix.Message.of` does.
+    """
+    if not is_text_pipeline(model):
+        if add is not None:
+            raise InputError("--add is for words of a message, and this model reads no text")
+        return None
+    # all searches come with it, and other models need few of them
+    from milp_verix.api.message import Message
+
+    text = given
+    if given.lower().endswith(".txt"):
+        with refusing(f"cannot read {given}", OSError, UnicodeDecodeError):
+            text = Path(given).read_text(encoding="utf-8").strip()
+    words = [word.strip() for word in (add or "").split(",") if word.strip()]
+    return Message.of(model, text, add=words)

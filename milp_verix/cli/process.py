@@ -1,4 +1,4 @@
-"""Ctrl-C while the command line loads its modules."""
+"""The process of a command: its exit codes, and Ctrl-C while it loads its modules."""
 
 import gc
 import os
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from milp_verix.cli.exit_codes import INTERRUPTED
+# besides 0 for success
+NOT_SOUND, UNUSABLE, UNDECIDED, DISAGREEMENT, INTERRUPTED = 1, 2, 3, 4, 130
 
 
 @contextmanager

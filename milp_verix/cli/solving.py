@@ -1,24 +1,37 @@
-"""The command ``milp-verix export``: the program of a check as a file for any solver."""
+"""The commands on solvers: export a program for one, show those that are here.
 
+Exit codes of ``solvers``: 0 every solver installed passes its self-test; 2 one does not, or a name
+is not known.
+"""
+
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import typer
+from rich.table import Table
+from rich.text import Text
 
 from milp_verix.base.errors import InputError, printable
 from milp_verix.base.files import replacing, write_atomically
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.base.version import version
-from milp_verix.cli.asked import Asked, Options
-from milp_verix.cli.delivery import check_folder, refusals
-from milp_verix.cli.help_sections import output_option, question_option
+from milp_verix.cli.call_options import GivenOptions, Options
+from milp_verix.cli.delivery import Terminal, check_folder, refusals
+from milp_verix.cli.options import output_option, question_option
+from milp_verix.cli.process import UNUSABLE
 from milp_verix.cli.question import Case, files_of, question_of
-from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.each_check import Relaxations, size_of
+from milp_verix.comparison.self_test import SolverReport, report_on
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.check_program import column_map
 from milp_verix.results.records.base import array_hash
+from milp_verix.solvers import CHECKERS, SOLVERS
+from milp_verix.solvers.registry import added_solvers
+from milp_verix.solvers.session import CAPABILITIES, PROGRAM_NEEDS
 from verix_encodings import Encoding
 from verix_encodings.arrays import FloatArray
 
@@ -29,7 +42,7 @@ def export(
     out: Annotated[
         Path, output_option(metavar="FILE", help="Write the program here: .lp or .mps.")
     ],
-    asked: Annotated[Asked, Options("export")],
+    given: Annotated[GivenOptions, Options("export")],
     rival: Annotated[
         int | None,
         question_option(
@@ -46,22 +59,22 @@ def export(
 ) -> None:
     """Write the program of one check: its least cost gives the highest margin."""
     with refusals():
-        check_folder(out, *files_of(case, asked))
-        check_folder(columns, out, *files_of(case, asked))
-        question = question_of(case, asked)
+        check_folder(out, *files_of(case, given))
+        check_folder(columns, out, *files_of(case, given))
+        question = question_of(case, given)
         network, problem = question.network, question.problem
         against = getattr(problem.question, "against", None)
-        regression = asked["delta"] is not None
+        regression = given["delta"] is not None
         index, what = _margin(network, problem.x, rival, against, regression=regression)
-        encoding = problem.export(**question.own, search=asked.search())
+        encoding = problem.export(**question.own, search=given.search())
         row, constant = encoding.output.row(index, encoding.program.columns)
         equation = f"{what} = {constant:.17g} - cost; above 0 the prediction changes"
         ball = problem.ball
         comments = (
             f"milp-verix {version()}: one check of {network.name}, SHA-256 {network.sha256}",
             f"input SHA-256 {array_hash(problem.x)}; {ball.norm} ball, radius {ball.epsilon}",
-            f"formulation {asked['formulation']}, bounds by {asked['bounds']}; features free: "
-            f"{asked['free']}",
+            f"formulation {given['formulation']}, bounds by {given['bounds']}; features free: "
+            f"{given['free']}",
             equation,
             "columns: x inputs, z pre-activations, a activations, d phases, s slacks; the number "
             "of the node and of the neuron behind each",
@@ -118,3 +131,61 @@ def _write(encoding: Encoding, cost: FloatArray, out: Path, comments: tuple[str,
             encoding.program.write(target, cost, comments)
     except ValueError as error:
         raise InputError(str(error)) from error
+
+
+def solvers(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help="Solvers, such as highs, pulp:HiGHS, pyomo:gurobi_direct. [all with a name]",
+            show_default=False,
+        ),
+    ] = None,
+    json_path: Annotated[
+        Path | None, output_option("--json", metavar="FILE", help="Write the table here, too.")
+    ] = None,
+) -> None:
+    """Show the solvers: installed or not, version, licence, abilities, and a self-test."""
+    with refusals():
+        check_folder(json_path)
+        reports = [report_on(name) for name in names or [*SOLVERS, *CHECKERS, *added_solvers()]]
+        if json_path is not None:
+            write_atomically(json_path, _json(reports))
+    Terminal().print(_table(reports))
+    if any(report.installed and report.problem for report in reports):
+        raise typer.Exit(UNUSABLE)
+
+
+def _table(reports: Sequence[SolverReport]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for header in ("solver", "version", "licence", "takes", "does", "self-test"):
+        table.add_column(header, overflow="fold", no_wrap=header in ("solver", "version"))
+    for report in reports:
+        has = [name for name in CAPABILITIES if name in report.features]
+        does = [CAPABILITIES[name] for name in has if name not in PROGRAM_NEEDS]
+        table.add_row(
+            Text(report.name, style="bold" if report.installed else "dim"),
+            Text(report.version or "–"),
+            Text(report.licence),
+            Text(", ".join(name for name in has if name in PROGRAM_NEEDS) or "–"),
+            Text(", ".join(does) or "–"),
+            _outcome(report),
+        )
+    return table
+
+
+def _outcome(report: SolverReport) -> Text:
+    if not report.installed:
+        return Text(f"not here: {report.problem}", style="dim")
+    if report.problem:
+        return Text(f"FAILED: {report.problem}", style="bold red")
+    return Text(f"passed in {report.seconds:.2f} s", style="green")
+
+
+def _json(reports: Sequence[SolverReport]) -> str:
+    rows = [{**asdict(report), "installed": report.installed} for report in reports]
+    return json.dumps(rows, indent=2, default=sorted, ensure_ascii=False) + "\n"
+
+
+FUNCTIONS = {"export": (export, None), "solvers": (solvers, None)}

@@ -9,8 +9,8 @@ from rich.console import Console
 
 import milp_verix
 from milp_verix import Tally
-from milp_verix.cli.batches import progress as batch_progress
-from milp_verix.cli.batches.progress import summary, tasks_progress
+from milp_verix.cli import progress
+from milp_verix.cli.progress import summary, tasks_progress
 from tests.support.command_line import run_here
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.studies import comparable, lines
@@ -167,7 +167,7 @@ def shown(where: Console) -> str:
 
 def test_a_log_gets_a_line_every_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(batch_progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     where = console(terminal=False)
     with tasks_progress(where, quiet=False) as show:
         for i in range(41):

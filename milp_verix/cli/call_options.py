@@ -1,23 +1,26 @@
 """The options of a command that are those of a call: declared, read and passed on by the table.
 
 A parameter of a command that is annotated with :class:`Options` stands for all of them; the command
-is given :class:`Asked`.
+gets :class:`GivenOptions`.
 """
 
 import ast
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from inspect import Parameter
 from math import inf
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from milp_verix.base.arguments import number_in, radius_in
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.image_shape import image_shape_of
-from milp_verix.cli.files import groups_in, names_in, numbers_in, order_in, set_in
+from milp_verix.base.names import meant
+from milp_verix.base.stored_numbers import json_in
+from milp_verix.inputs.input_files import read_numbers, read_texts
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.option_rows import (
@@ -27,29 +30,32 @@ from milp_verix.problem.option_rows import (
     REQUIRED,
     SEARCH,
     SEARCHING,
+    Line,
     Option,
 )
 from milp_verix.problem.options import rows_of
 from milp_verix.problem.search import Search
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.searches.explain.order import ORDERS
 
 _DEFAULTS = {"UNIT_DOMAIN": UNIT_DOMAIN, "math.inf": inf, "()": "", '("big_m",)': "big_m"}
 """Defaults that are no literals, or that texts of the command line stand for."""
+Number = TypeVar("Number")
 
 
 def number_of(text: str | float) -> float:
     """Return the number that an option names: ``0.05``, ``inf``, or a ratio such as ``8/255``."""
-    try:
-        return number_in(text)
-    except InputError as error:
-        raise typer.BadParameter(str(error)) from error
+    return _parsed(number_in, text)
 
 
 def radius_of(text: str | float) -> float | str:
     """Return the radius that an option names: a number, ``10%``, ``0.5sd``, or a file of radii."""
-    if _names_file(text):
-        return text
+    return text if _names_file(text) else _parsed(radius_in, text)
+
+
+def _parsed(read: Callable[[str | float], Number], text: str | float) -> Number:
     try:
-        return radius_in(text)
+        return read(text)
     except InputError as error:
         raise typer.BadParameter(str(error)) from error
 
@@ -75,6 +81,52 @@ def shape_in(text: str | None, option: str) -> tuple[int, ...] | None:
         raise InputError(
             f"{option} is whole numbers with commas between, such as 28,28; got {text!r}"
         ) from error
+
+
+def numbers_in(file: str, option: str, network: LoadedModel, known: Collection[str] = ()) -> Any:
+    """Return the numbers in a .npy or .json file, for an option that takes a ``known`` name, too.
+
+    No option takes more than a number for each coordinate of the network's input.
+    """
+    if Path(file).suffix in (".npy", ".json"):
+        with refusing(option, InputError):
+            return read_numbers(Path(file), network.input_size)
+    either = f"{', '.join(known)} or " if known else ""
+    raise InputError(f"{option} is {either}a .npy or .json file, got {file!r}{meant(file, known)}")
+
+
+def names_in(given: str, option: str, network: LoadedModel) -> Any:
+    """Return the texts in a file."""
+    if given.lower().endswith(".json"):
+        return numbers_in(given, option, network)
+    return read_texts(given, network.input_size)
+
+
+def order_in(given: str, option: str, network: LoadedModel) -> Any:
+    """Return the name of an order, or the list in a file."""
+    return given if given in ORDERS else numbers_in(given, option, network, tuple(ORDERS))
+
+
+def groups_in(given: str, option: str, network: LoadedModel) -> Any:
+    """Return ``"pixels"``, or the groups of features in a file."""
+    return given if given == "pixels" else numbers_in(given, option, network, ("pixels",))
+
+
+def set_in(file: str, option: str, network: LoadedModel) -> Any:
+    """Return the set in a file: indices, a mask, or the explanation that milp-verix wrote."""
+    path = Path(file)
+    if ".json" not in path.suffixes[-2:]:
+        return numbers_in(file, option, network)
+    with refusing(f"{option}: cannot read {path}", OSError, ValueError):
+        content = json_in(path)
+    if isinstance(content, dict) and not all(value in (True, False) for value in content.values()):
+        return Explanation.from_json(json.dumps(content))
+    if not isinstance(content, list | dict):
+        raise InputError(
+            f"{option}: {path} holds {content!r:.40}, expected a list of feature indices, a "
+            "mask, or a result of milp-verix"
+        )
+    return content
 
 
 def _free(text: str, option: str, network: LoadedModel) -> Any:
@@ -151,13 +203,11 @@ class Options:
 
     def parameters(self) -> list[Parameter]:
         """Return the parameters that stand in the place of this one."""
-        return [self._parameter(row) for row in self.rows]
+        return [self._parameter(row, row.line) for row in self.rows if row.line is not None]
 
-    def _parameter(self, row: Option) -> Parameter:
-        line = row.line
-        assert line is not None
+    def _parameter(self, row: Option, line: Line) -> Parameter:
         kind, extra = _TYPES.get(line.reads, (str, {}))
-        default = _default(row)
+        default = _default(row, line)
         told = " ".join(line.help.split())
         section = SEARCHING if row in SEARCH else line.section
         if self.study and row not in QUESTION and default is not None:
@@ -171,9 +221,9 @@ class Options:
             row.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
         )
 
-    def given(self, values: dict[str, Any]) -> "Asked":
+    def given(self, values: dict[str, Any]) -> "GivenOptions":
         """Return the options as the command is given them, taken out of ``values``."""
-        return Asked(self, {row.name: values.pop(row.name) for row in self.rows})
+        return GivenOptions(self, {row.name: values.pop(row.name) for row in self.rows})
 
 
 def flag_of(row: Option) -> str:
@@ -182,19 +232,18 @@ def flag_of(row: Option) -> str:
     return "--" + (row.line.flag or row.name).replace("_", "-")
 
 
-def _default(row: Option) -> Any:
+def _default(row: Option, line: Line) -> Any:
     if row.name == "epsilon":
         return None  # a message needs none
     if row.default == REQUIRED:
         return Parameter.empty
-    assert row.line is not None
-    if row.line.reads in ("free", "not"):
-        return "all" if row.line.reads == "free" else False
+    if line.reads in ("free", "not"):
+        return "all" if line.reads == "free" else False
     return _DEFAULTS[row.default] if row.default in _DEFAULTS else ast.literal_eval(row.default)
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class GivenOptions:
     """The options of a call as a command is given them: ``values`` by name."""
 
     options: Options
