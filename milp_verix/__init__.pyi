@@ -35,9 +35,8 @@ from .comparison.embedded import (
     EmbeddedRun as EmbeddedRun,
     compare_embedded as compare_embedded,
 )
-from .embedding.embed import embed as embed
+from .embedding.embed import VerixFormulation as VerixFormulation, embed as embed
 from .embedding.embedded import Embedded as Embedded
-from .embedding.omlt_formulation import VerixFormulation as VerixFormulation
 from .embedding.replay import EmbeddedCheck as EmbeddedCheck
 from .inputs.features import (
     Feature as Feature,
