@@ -24,8 +24,8 @@ from milp_verix.cli.delivery import Terminal, check_folder, refusals
 from milp_verix.cli.options import output_option, question_option
 from milp_verix.cli.process import UNUSABLE
 from milp_verix.cli.question import Case, files_of, question_of
-from milp_verix.comparison.each_check import Relaxations, size_of
 from milp_verix.comparison.self_test import SolverReport, report_on
+from milp_verix.comparison.timed_solver import Relaxations, size_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.check_program import column_map
 from milp_verix.results.records.base import array_hash

@@ -11,9 +11,9 @@ from milp_verix.base.clock import Deadline, deadline_in
 from milp_verix.base.errors import InputError, SolverError
 from milp_verix.base.names import require_one_of
 from milp_verix.comparison.contradictions import contradictions
-from milp_verix.comparison.each_check import Relaxations
 from milp_verix.comparison.runs import answered, contrasted, explained, fitting_pairs, minimised
 from milp_verix.comparison.stored_checks import as_checks, checks_of, hard_checks
+from milp_verix.comparison.timed_solver import Relaxations
 from milp_verix.oracle.engines.choice import misfit
 from milp_verix.oracle.statistics import INTERRUPTED
 from milp_verix.problem.options import OrderLike

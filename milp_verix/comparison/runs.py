@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.errors import InputError, SolverUnavailableError
-from milp_verix.comparison.each_check import CheckWatch, Relaxations
-from milp_verix.comparison.timed_solver import SolverClock, timed_solver
+from milp_verix.comparison.timed_solver import CheckWatch, Relaxations, SolverClock, timed_solver
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
@@ -176,7 +175,7 @@ def answered(
                 verdict = oracle.check(coordinates, whole.limited(each))
                 record = watch.record(number, len(free), verdict)
                 if relaxations is not None and clock.last is not None:
-                    relaxed, took = relaxations.of(clock.last)
+                    relaxed, took = relaxations.solve(clock.last.program, clock.last.cost)
                     record, beside = replace(record, relaxation=relaxed), beside + took
                     whole = whole.sooner(-took)
                 known.verdicts.append(verdict)
