@@ -11,14 +11,10 @@ from milp_verix.base.number_text import counted, down
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.records.base import Result
 from milp_verix.study.journal import DONE
-from milp_verix.study.page.gallery import (
+from milp_verix.study.study_rows import (
     Settings,
     StoredTask,
     TaskRow,
-    anchor,
-    card,
-    input_name,
-    predicted,
     radius_text,
     read_result,
     read_rows,
@@ -26,7 +22,7 @@ from milp_verix.study.page.gallery import (
     stored_results,
     value_text,
 )
-from milp_verix.study.page.summary import (
+from milp_verix.study.study_summary import (
     MOST_GROUPS,
     command,
     distributions,
@@ -40,8 +36,14 @@ from milp_verix.study.table import use_in
 from milp_verix.views.figures.columns_plot import class_colour
 from milp_verix.views.figures.parts.image_view import image_view
 from milp_verix.views.figures.parts.style import typeset
-from milp_verix.views.pages.rendering import Cell, PageTable, rendered
+from milp_verix.views.pages.rendering import Cell, PageTable, View, rendered
+from milp_verix.views.pages.result_page import view
+from milp_verix.views.words.any_result import outcome, sentence
 from milp_verix.views.words.columns import columns_sentence, share_text
+from milp_verix.views.words.wording import named_prediction, prediction_text, seconds_text
+
+FEW = 4
+"""Counterfactuals of an image on a card, if no other number is asked for."""
 
 _LINES = 200
 _MOST_COLUMNS = 60
@@ -104,9 +106,9 @@ def study_page(
         whole=len(there),
         lacking=sum(row.size is not None or row.robust for row in rows) - len(there),
         reasons=_reasons(open_rows),
-        open_tables=_open(open_rows, settings, links),
+        open_tables=_tables(_OF_OPEN, open_rows, settings, links),
         open_lacking=len(open_rows) > _MOST_LINES,
-        task_tables=_tasks(rows, settings, links),
+        task_tables=_tables(_OF_ALL, rows, settings, links),
         task_lacking=len(rows) > _MOST_LINES,
         command=command(rows, settings, journal.name, models),
         hashes=hashes(journal),
@@ -210,58 +212,53 @@ def _tolerances(settings: Settings) -> dict[str, Any]:
     return {**asdict(Tolerances()), **(settings.shared.get("tolerances") or {})}
 
 
-def _name(row: TaskRow, links: set[int]) -> Cell:
-    return Cell(input_name(row), link=anchor(row) if id(row) in links else "")
-
-
 def _reasons(rows: Sequence[TaskRow]) -> PageTable:
     reasons = Counter((row.status, row.reason or "no reason recorded") for row in rows)
     lines = [(why, status, str(count)) for (status, why), count in reasons.most_common(50)]
     return PageTable("Reasons", ("reason", "status", "tasks"), lines, texts=2)
 
 
-def _open(rows: Sequence[TaskRow], settings: Settings, links: set[int]) -> list[PageTable]:
-    heads = ("input", *settings.headings, "status", "reason", "size", "bound", "undecided features")
-    lines: list[tuple[str | Cell, ...]] = [
-        (
-            _name(row, links),
-            *settings.label(row),
-            Cell(row.status, status=row.status),
-            row.reason or "–",
-            "–" if row.size is None else str(row.size),
-            "–" if row.lower_bound is None else down(row.lower_bound),
-            str(row.unknown),
-        )
-        for row in rows[:_MOST_LINES]
-    ]
-    return _paged(heads, lines, len(heads) - 3, len(rows))
+def _size(row: TaskRow) -> str:
+    return "–" if row.size is None else str(row.size)
 
 
-def _tasks(rows: Sequence[TaskRow], settings: Settings, links: set[int]) -> list[PageTable]:
-    heads = ("input", *settings.headings, "status", "prediction", "size", "seconds")
-    lines: list[tuple[str | Cell, ...]] = [
-        (
-            _name(row, links),
-            *settings.label(row),
-            row.status,
-            predicted(row, "–"),
-            "–" if row.size is None else str(row.size),
-            f"{row.seconds:.3f}",
-        )
-        for row in rows[:_MOST_LINES]
-    ]
-    return _paged(heads, lines, len(heads) - 2, len(rows))
+_OF_OPEN: dict[str, Callable[[TaskRow], str | Cell]] = {
+    "status": lambda row: Cell(row.status, status=row.status),
+    "reason": lambda row: row.reason or "–",
+    "size": _size,
+    "bound": lambda row: "–" if row.lower_bound is None else down(row.lower_bound),
+    "undecided features": lambda row: str(row.unknown),
+}
+_OF_ALL: dict[str, Callable[[TaskRow], str | Cell]] = {
+    "status": lambda row: row.status,
+    "prediction": lambda row: predicted(row, "–"),
+    "size": _size,
+    "seconds": lambda row: f"{row.seconds:.3f}",
+}
+"""The columns of tables of tasks, behind the settings."""
 
 
-def _paged(
-    heads: Sequence[str], lines: Sequence[Sequence[str | Cell]], texts: int, count: int
+def _tables(
+    columns: dict[str, Callable[[TaskRow], str | Cell]],
+    rows: Sequence[TaskRow],
+    settings: Settings,
+    links: set[int],
 ) -> list[PageTable]:
-    """Return the first ``lines`` of a table of ``count`` lines in tables of 200."""
-    tables = []
-    for first in range(0, len(lines), _LINES):
-        some = lines[first : first + _LINES]
-        name = f"Tasks {first + 1} to {first + len(some)} of {count}"
-        tables.append(PageTable(name, heads, some, texts, "sortable"))
+    """Return the first tasks in tables of 200 lines."""
+    heads = ("input", *settings.headings, *columns)
+    texts, tables = len(settings.headings) + 3, []
+    for first in range(0, min(len(rows), _MOST_LINES), _LINES):
+        some = rows[first : min(first + _LINES, _MOST_LINES)]
+        lines = [
+            (
+                Cell(input_name(row), link=anchor(row) if id(row) in links else ""),
+                *settings.label(row),
+                *(cell(row) for cell in columns.values()),
+            )
+            for row in some
+        ]
+        name = f"Tasks {first + 1} to {first + len(some)} of {len(rows)}"
+        tables.append(PageTable(name, heads, lines, texts, "sortable"))
     return tables
 
 
@@ -270,3 +267,58 @@ def _versions(rows: Sequence[TaskRow], examples: dict[str, Result]) -> list[tupl
     for result in examples.values():
         versions |= dict.fromkeys(sorted(result.versions.items()))
     return list(versions)
+
+
+def anchor(row: TaskRow) -> str:
+    """Return the name of a task's card in links."""
+    return f"task-{row.key[:16]}-{row.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A task in the gallery, in words and as a view of its result."""
+
+    row: TaskRow
+    name: str
+    anchor: str
+    prediction: str
+    named: bool
+    sentence: str
+    told: str
+    shown: View
+
+
+def card(stored: StoredTask, settings: Settings, counterfactuals: int | None) -> Card:
+    """Return the card of a task, with so many ``counterfactuals`` at the most.
+
+    By default with 4 of an image, and all of a table, whose change of a few words each takes
+    little room.
+    """
+    row, name = stored.row, input_name(stored.row)
+    prediction, said, named = predicted(row), "", False
+    try:
+        result = read_result(stored)
+        most = counterfactuals
+        if most is None:
+            most = FEW if image_view(result) is not None else len(result.groups)
+        told, shown = outcome(result), view(result, most, f"{name}: features")
+        if named := bool(result.class_names):
+            prediction = named_prediction(result, result.prediction)
+        if result.inputs is not None:
+            said = typeset(sentence(result))
+    except InputError as error:
+        told, shown = "its whole result cannot be read", View(note=str(error))
+    told = " · ".join(
+        filter(None, (settings.short(row), told, row.reason, seconds_text(row.seconds)))
+    )
+    return Card(row, name, anchor(row), prediction, named, said, told, shown)
+
+
+def predicted(row: TaskRow, missing: str = "") -> str:
+    """Return the prediction of a task in words, ``missing`` where it has none."""
+    return missing if row.prediction is None else typeset(prediction_text(row.prediction, 3))
+
+
+def input_name(row: TaskRow) -> str:
+    """Return ``"Input 12"``, with the name of its file if it has one."""
+    return f"Input {row.index}" + (f" ({row.name})" if row.name else "")

@@ -1,7 +1,4 @@
-"""The gallery of a study: a card for each whole result.
-
-The records of a study without their feature lists, and what sets their settings apart.
-"""
+"""The records of a study without their feature lists, and what sets their settings apart."""
 
 import json
 import math
@@ -11,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import exact
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.results.records.base import Result
@@ -21,12 +17,6 @@ from milp_verix.results.records.json_format import load
 from milp_verix.study.journal import Record, best_records
 from milp_verix.study.results import place, place_of
 from milp_verix.study.tasks import FUNCTIONS, LIMITS
-from milp_verix.views.figures.parts.image_view import image_view
-from milp_verix.views.figures.parts.style import typeset
-from milp_verix.views.pages.rendering import View
-from milp_verix.views.pages.result_page import view
-from milp_verix.views.words.any_result import outcome, sentence
-from milp_verix.views.words.wording import named_prediction, prediction_text, seconds_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +183,6 @@ def value_text(value: Any) -> str:
     return str(value)
 
 
-FEW = 4
-"""Counterfactuals of an image on a card, if no other number is asked for."""
-
-
 @dataclass(frozen=True, slots=True)
 class StoredTask:
     """A task and the file of its whole result."""
@@ -233,58 +219,3 @@ def read_result(stored: StoredTask) -> Result:
     contrast = stored.row.task == "contrastive"
     kind: type[Result] = ContrastiveExplanation if contrast else Explanation
     return load(stored.path, kind, lazily=True)
-
-
-def anchor(row: TaskRow) -> str:
-    """Return the name of a task's card in links."""
-    return f"task-{row.key[:16]}-{row.index}"
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A task in the gallery, in words and as a view of its result."""
-
-    row: TaskRow
-    name: str
-    anchor: str
-    prediction: str
-    named: bool
-    sentence: str
-    told: str
-    shown: View
-
-
-def card(stored: StoredTask, settings: Settings, counterfactuals: int | None) -> Card:
-    """Return the card of a task, with so many ``counterfactuals`` at the most.
-
-    By default with 4 of an image, and all of a table, whose change of a few words each takes
-    little room.
-    """
-    row, name = stored.row, input_name(stored.row)
-    prediction, said, named = predicted(row), "", False
-    try:
-        result = read_result(stored)
-        most = counterfactuals
-        if most is None:
-            most = FEW if image_view(result) is not None else len(result.groups)
-        told, shown = outcome(result), view(result, most, f"{name}: features")
-        if named := bool(result.class_names):
-            prediction = named_prediction(result, result.prediction)
-        if result.inputs is not None:
-            said = typeset(sentence(result))
-    except InputError as error:
-        told, shown = "its whole result cannot be read", View(note=str(error))
-    told = " · ".join(
-        filter(None, (settings.short(row), told, row.reason, seconds_text(row.seconds)))
-    )
-    return Card(row, name, anchor(row), prediction, named, said, told, shown)
-
-
-def predicted(row: TaskRow, missing: str = "") -> str:
-    """Return the prediction of a task in words, ``missing`` where it has none."""
-    return missing if row.prediction is None else typeset(prediction_text(row.prediction, 3))
-
-
-def input_name(row: TaskRow) -> str:
-    """Return ``"Input 12"``, with the name of its file if it has one."""
-    return f"Input {row.index}" + (f" ({row.name})" if row.name else "")

@@ -16,7 +16,7 @@ import numpy as np
 from milp_verix.base.errors import refusing
 from milp_verix.base.number_text import counted, nearest
 from milp_verix.study.journal import DONE, FAILED, STATUSES
-from milp_verix.study.page.gallery import Settings, TaskRow, order_of
+from milp_verix.study.study_rows import Settings, TaskRow, order_of
 from milp_verix.study.tasks import FUNCTIONS, settings_of
 from milp_verix.views.pages.rendering import Histogram, PageTable, histogram
 from milp_verix.views.words.wording import seconds_text
@@ -114,24 +114,18 @@ MOST_GROUPS = 24
 
 def summary(rows: Sequence[TaskRow], settings: Settings) -> PageTable:
     """Return a table with a line for each group of tasks."""
+    robust = any(map(_robust, rows))  # a column for studies that need it
     heads = (
         *settings.headings,
-        *("tasks", *STATUSES, "robust"),
+        *("tasks", *STATUSES, *(("robust",) if robust else ())),
         *("size, 25 %", "median", "75 %"),
         *("seconds, median", "longest", "sum"),
     )
-    lines = [(*label, *_cells(group)) for label, group in groups(rows, settings)]
-    robust = heads.index("robust")
-    if not any(map(_robust, rows)):  # a column for studies that need it
-        heads, lines = _without(heads, robust), [_without(line, robust) for line in lines]
+    lines = [(*label, *_cells(group, robust=robust)) for label, group in groups(rows, settings)]
     return PageTable("Tasks by setting", heads, lines, texts=len(settings.headings))
 
 
-def _without(cells: tuple[str, ...], place: int) -> tuple[str, ...]:
-    return cells[:place] + cells[place + 1 :]
-
-
-def _cells(group: Sequence[TaskRow]) -> tuple[str, ...]:
+def _cells(group: Sequence[TaskRow], *, robust: bool) -> tuple[str, ...]:
     counts = Counter(row.status for row in group)
     sizes = [row.size for row in group if row.size is not None]
     seconds = [row.seconds for row in group if row.status != FAILED]
@@ -142,7 +136,7 @@ def _cells(group: Sequence[TaskRow]) -> tuple[str, ...]:
     return (
         str(len(group)),
         *(str(counts[status]) for status in STATUSES),
-        str(sum(map(_robust, group))),
+        *((str(sum(map(_robust, group))),) if robust else ()),
         *quartiles,
         *spent,
         nearest(math.fsum(row.seconds for row in group), 4),

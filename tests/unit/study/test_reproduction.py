@@ -6,7 +6,7 @@ import pytest
 
 from milp_verix import explain_many, read_study, write_report
 from milp_verix.study.inputs import indices_in
-from milp_verix.study.page.summary import hashes, ranges
+from milp_verix.study.study_summary import hashes, ranges
 from tests.support.command_line import run_here
 from tests.support.digits_example import IMAGES, MODEL, network
 from tests.support.pages import check_page, image, study

@@ -7,7 +7,7 @@ import pytest
 
 from milp_verix import InputError, write_report
 from milp_verix.study.journal import Journal
-from milp_verix.study.page.study_page import study_page
+from milp_verix.study.study_page import study_page
 from tests.support.pages import HOSTILE, Element, check_page, image, recorded, study, table
 
 
