@@ -47,19 +47,17 @@ class Written:
 
     json_path: JsonPath = None
     csv_path: Annotated[
-        Path | None, output_option("--csv", metavar="OUT", help="Write a line for each run here.")
+        Path | None, output_option("OUT", "Write a line for each run here.", "--csv")
     ] = None
     each: Annotated[
-        Path | None,
-        output_option(metavar="OUT", help="Write a line for each check and run here, as CSV."),
+        Path | None, output_option("OUT", "Write a line for each check and run here, as CSV.")
     ] = None
     plot_path: PlotPath = None
     save_checks: Annotated[
-        Path | None,
-        output_option(metavar="FILE", help="Write the checks here, or those of an explanation."),
+        Path | None, output_option("FILE", "Write the checks here, or those of an explanation.")
     ] = None
     disagreements: Annotated[
-        Path, output_option(metavar="FOLDER", help="Where checks go that solvers disagree on.")
+        Path, output_option("FOLDER", "Where checks go that solvers disagree on.")
     ] = Path()
     quiet: Quiet = False
 
@@ -101,23 +99,21 @@ class Many:
     indices: Annotated[
         str | None,
         question_option(
-            metavar="0:100",
-            help="Compare on these inputs of the file INPUT, such as images.npz:images, and write "
+            "0:100",
+            "Compare on these inputs of the file INPUT, such as images.npz:images, and write "
             "a --journal. [one input]",
         ),
     ] = None
-    radii: Annotated[
-        str | None, question_option(metavar="E,…", help="With --indices: more radii.")
-    ] = None
+    radii: Annotated[str | None, question_option("E,…", "With --indices: more radii.")] = None
     journal: Annotated[
         Path | None,
         output_option(
-            metavar="STUDY.jsonl",
-            help="With --indices: a line for each input, by which the same command goes on.",
+            "STUDY.jsonl",
+            "With --indices: a line for each input, by which the same command goes on.",
         ),
     ] = None
     workers: Annotated[
-        int, search_option(metavar="N", min=1, help="With --indices: processes that share inputs.")
+        int, search_option("N", "With --indices: processes that share inputs.", min=1)
     ] = 1
 
 

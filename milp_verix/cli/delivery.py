@@ -17,9 +17,8 @@ from rich.segment import Segment
 from milp_verix.base.errors import InputError, MilpVerixError, check_command, printable
 from milp_verix.certificates.certificate import Certificate
 from milp_verix.cli.options import CertificatePath, JsonPath, PlotPath, Quiet
-from milp_verix.cli.process import INTERRUPTED, UNDECIDED, UNUSABLE
+from milp_verix.cli.process import INTERRUPTED, UNUSABLE
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.oracle import statistics
 from milp_verix.results.shown import Certified, Told
 from milp_verix.views.figures.parts.writing import plot_format
 
@@ -82,25 +81,25 @@ class Delivery:
     quiet: Quiet = False
 
     def check_paths(self, *inputs: Path) -> None:
-        """Refuse files that cannot be written, ``inputs``, and a file for two outputs."""
+        """Refuse files that cannot be written, ``inputs``, a file twice, and unknown pictures."""
         outputs = [path for path in vars(self).values() if isinstance(path, Path)]
         for place, path in enumerate(outputs):
             check_folder(path, *inputs, *outputs[:place])
+        if (picture := vars(self).get("plot_path")) is not None:
+            plot_format(picture)
 
-    def deliver(self, result: Told) -> None:
+    def deliver(self, result: Any) -> None:
         """Write the result, print its facts, and draw it, as far as that is asked for.
 
         If one of these fails, the others are still done.
         """
         with ExitStack() as last_first:
-            last_first.callback(self.draw, result)
+            if (picture := vars(self).get("plot_path")) is not None:
+                last_first.callback(result.plot, picture)
             if not self.quiet:
                 last_first.callback(lambda: Terminal().print(result.summary()))
             if self.json_path is not None:
                 last_first.callback(result.to_json, self.json_path)
-
-    def draw(self, result: Any) -> None:
-        """Draw nothing: the result of the command has no picture."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,17 +107,6 @@ class DrawnDelivery(Delivery):
     """Destinations of a result that has a picture."""
 
     plot_path: PlotPath = None
-
-    def check_paths(self, *inputs: Path) -> None:
-        """Refuse what :meth:`Delivery.check_paths` does, and a picture in no known format."""
-        super().check_paths(*inputs)
-        if self.plot_path is not None:
-            plot_format(self.plot_path)
-
-    def draw(self, result: Any) -> None:
-        """Draw ``result`` if that is asked for."""
-        if self.plot_path is not None:
-            result.plot(self.plot_path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,13 +145,6 @@ def termination_as_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, previous)
-
-
-def exit_code(settled: bool, stopped: str | None) -> int:
-    """Return the exit code of a search that is settled or not, and stopped early or not."""
-    if stopped == statistics.INTERRUPTED:
-        return INTERRUPTED
-    return 0 if settled else UNDECIDED
 
 
 def check_folder(path: Path | None, *others: Path | None) -> None:

@@ -50,9 +50,14 @@ def _group(kind: type, names: list[str], given: dict[str, Any]) -> Any:
 SECTIONS = ("Arguments", "The output", "The question", "The search")
 ARGUMENTS, OUTPUT, QUESTION, SEARCH = SECTIONS
 
-question_option = partial(typer.Option, rich_help_panel=QUESTION)
-search_option = partial(typer.Option, rich_help_panel=SEARCH)
-output_option = partial(typer.Option, rich_help_panel=OUTPUT)
+
+def _option(section: str, metavar: str | None, told: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, metavar=metavar, help=told, rich_help_panel=section, **more)
+
+
+question_option = partial(_option, QUESTION)
+search_option = partial(_option, SEARCH)
+output_option = partial(_option, OUTPUT)
 
 
 ModelPath: TypeAlias = Annotated[
@@ -75,35 +80,28 @@ InputPath: TypeAlias = Annotated[
 AddedWords: TypeAlias = Annotated[
     str | None,
     question_option(
-        "--add",
-        metavar="WORD[,WORD…]",
-        help="Words that may be added to a message, once each. [none]",
+        "WORD[,WORD…]", "Words that may be added to a message, once each. [none]", "--add"
     ),
 ]
 InputShape: TypeAlias = Annotated[
-    str | None,
-    question_option(metavar="N,N,…", help="The input's shape, where the model leaves it open."),
+    str | None, question_option("N,N,…", "The input's shape, where the model leaves it open.")
 ]
 OutputName: TypeAlias = Annotated[
-    str | None,
-    question_option(metavar="NAME", help="The model's output to explain, where it has several."),
+    str | None, question_option("NAME", "The model's output to explain, where it has several.")
 ]
 JsonPath: TypeAlias = Annotated[
-    Path | None, output_option("--json", metavar="OUT", help="Write the result here.")
+    Path | None, output_option("OUT", "Write the result here.", "--json")
 ]
 PlotPath: TypeAlias = Annotated[
-    Path | None,
-    output_option("--plot", metavar="OUT", help="Draw the result here: .png, .svg, .pdf."),
+    Path | None, output_option("OUT", "Draw the result here: .png, .svg, .pdf.", "--plot")
 ]
 CertificatePath: TypeAlias = Annotated[
     Path | None,
     output_option(
-        "--certificate",
-        metavar="OUT",
-        help="Write a proof here that verix-check checks without a solver.",
+        "OUT", "Write a proof here that verix-check checks without a solver.", "--certificate"
     ),
 ]
-Quiet: TypeAlias = Annotated[bool, output_option("--quiet", "-q", help="Print no summary.")]
+Quiet: TypeAlias = Annotated[bool, output_option(None, "Print no summary.", "--quiet", "-q")]
 
 
 def help_sections(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:

@@ -22,14 +22,14 @@ from milp_verix.cli.delivery import (
     DrawnDelivery,
     ProvenDelivery,
     certified,
-    exit_code,
     refusals,
     termination_as_interrupt,
 )
-from milp_verix.cli.process import NOT_SOUND
+from milp_verix.cli.process import INTERRUPTED, NOT_SOUND, UNDECIDED
 from milp_verix.cli.progress import autosaving, progress_bar, status_line
 from milp_verix.cli.question import Case, Question, files_of, question_of
 from milp_verix.inputs.placement import refuse_arrays
+from milp_verix.oracle import statistics
 from milp_verix.study.inputs import described_inputs, inputs_of
 
 if TYPE_CHECKING:
@@ -258,8 +258,11 @@ _COMMANDS = {
 def _function(name: str, row: _Command) -> Callable[..., None]:
     def command(*, case: Case, given: GivenOptions, delivery: Delivery) -> None:
         found = row.run(case, given, delivery)
-        code = exit_code(row.settled(found), getattr(found, "statistics", found).stopped)
-        raise typer.Exit(NOT_SOUND if code == 0 and name == "audit" and not found.sound else code)
+        if getattr(found, "statistics", found).stopped == statistics.INTERRUPTED:
+            raise typer.Exit(INTERRUPTED)
+        if not row.settled(found):
+            raise typer.Exit(UNDECIDED)
+        raise typer.Exit(NOT_SOUND if name == "audit" and not found.sound else 0)
 
     command.__annotations__ |= {
         "given": Annotated[GivenOptions, Options(name)],

@@ -39,22 +39,15 @@ from verix_encodings.arrays import FloatArray
 def export(
     *,
     case: Case,
-    out: Annotated[
-        Path, output_option(metavar="FILE", help="Write the program here: .lp or .mps.")
-    ],
+    out: Annotated[Path, output_option("FILE", "Write the program here: .lp or .mps.")],
     given: Annotated[GivenOptions, Options("export")],
     rival: Annotated[
         int | None,
-        question_option(
-            metavar="CLASS", help="Classification: the class whose margin counts. [the runner-up]"
-        ),
+        question_option("CLASS", "Classification: the class whose margin counts. [the runner-up]"),
     ] = None,
     columns: Annotated[
         Path | None,
-        output_option(
-            metavar="OUT",
-            help="Write the map from columns to inputs and neurons here, as CSV.",
-        ),
+        output_option("OUT", "Write the map from columns to inputs and neurons here, as CSV."),
     ] = None,
 ) -> None:
     """Write the program of one check: its least cost gives the highest margin."""
@@ -143,7 +136,7 @@ def solvers(
         ),
     ] = None,
     json_path: Annotated[
-        Path | None, output_option("--json", metavar="FILE", help="Write the table here, too.")
+        Path | None, output_option("FILE", "Write the table here, too.", "--json")
     ] = None,
 ) -> None:
     """Show the solvers: installed or not, version, licence, abilities, and a self-test."""

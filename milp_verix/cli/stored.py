@@ -31,9 +31,7 @@ _KINDS: dict[object, type[_Proven]] = {kind.kind: kind for kind in get_args(_Pro
 
 ResultsFolder: TypeAlias = Annotated[
     Path | None,
-    output_option(
-        metavar="FOLDER", help="Whole results of the study, where they are not beside it."
-    ),
+    output_option("FOLDER", "Whole results of the study, where they are not beside it."),
 ]
 
 
@@ -92,12 +90,10 @@ def certify(
     model: ModelPath,
     output: Annotated[
         Path,
-        output_option(
-            "--output", "-o", metavar="OUT", help="Write the certificate here; a folder for many."
-        ),
+        output_option("OUT", "Write the certificate here; a folder for many.", "--output", "-o"),
     ],
     time_limit: Annotated[
-        float | None, search_option(metavar="SECONDS", help="Seconds for the search. [none]")
+        float | None, search_option("SECONDS", "Seconds for the search. [none]")
     ] = None,
     reading: Reading,
     quiet: Quiet = False,
@@ -162,18 +158,13 @@ def report(
             "or CSV of compare.",
         ),
     ],
-    output: Annotated[Path, output_option("--output", "-o", metavar="FILE", help="The page.")],
+    output: Annotated[Path, output_option("FILE", "The page.", "--output", "-o")],
     gallery: Annotated[
-        int,
-        output_option(
-            metavar="N", min=0, help="The most explanations of a study shown, spread evenly."
-        ),
+        int, output_option("N", "The most explanations of a study shown, spread evenly.", min=0)
     ] = 1000,
     counterfactuals: Annotated[
         int | None,
-        output_option(
-            metavar="N", min=0, help="The most for each explanation. [4; 24 for one result]"
-        ),
+        output_option("N", "The most for each explanation. [4; 24 for one result]", min=0),
     ] = None,
     results: ResultsFolder = None,
     quiet: Quiet = False,

@@ -39,25 +39,20 @@ class Wanted:
     """Options that say which tasks a study has."""
 
     epsilon: Annotated[
-        str | None, question_option(metavar="E[,E…]", help="Radii, such as 0.01,0.05 or 8/255.")
+        str | None, question_option("E[,E…]", "Radii, such as 0.01,0.05 or 8/255.")
     ] = None
     task: Annotated[
-        str,
-        question_option(metavar=",".join(TASKS), help="One or several, with commas between."),
+        str, question_option(",".join(TASKS), "One or several, with commas between.")
     ] = "explain"
     order: Annotated[
         str | None,
-        search_option(
-            metavar=",".join([*ORDERS, "FILE"]), help="Traversal orders, with commas between."
-        ),
+        search_option(",".join([*ORDERS, "FILE"]), "Traversal orders, with commas between."),
     ] = None
     indices: Annotated[
-        str | None,
-        question_option(metavar="0:100", help="The inputs wanted, such as 0:100 or 3,17. [all]"),
+        str | None, question_option("0:100", "The inputs wanted, such as 0:100 or 3,17. [all]")
     ] = None
     columns: Annotated[
-        str | None,
-        question_option(metavar="A,B,…", help="The columns of a table that make an input. [all]"),
+        str | None, question_option("A,B,…", "The columns of a table that make an input. [all]")
     ] = None
 
     def grid(self, network: LoadedModel) -> dict[str, list[Any]] | None:
@@ -74,41 +69,32 @@ class Course:
     journal: Annotated[
         Path | None,
         output_option(
-            metavar="STUDY.jsonl",
-            help="A line for each finished task, by which the study goes on; or a folder, with a "
+            "STUDY.jsonl",
+            "A line for each finished task, by which the study goes on; or a folder, with a "
             "file for each process.",
         ),
     ] = None
-    workers: Annotated[
-        int, search_option(metavar="N", min=1, help="Processes that share the tasks.")
-    ] = 1
+    workers: Annotated[int, search_option("N", "Processes that share the tasks.", min=1)] = 1
     scheduler: Annotated[
         str | None,
-        search_option(
-            metavar="tcp://HOST:PORT", help="A Dask scheduler, whose workers share the tasks."
-        ),
+        search_option("tcp://HOST:PORT", "A Dask scheduler, whose workers share the tasks."),
     ] = None
-    retry: Annotated[
-        str, search_option(metavar="undecided,failed", help="Do tasks that ended so again.")
-    ] = ""
+    retry: Annotated[str, search_option("undecided,failed", "Do tasks that ended so again.")] = ""
     results: Annotated[
         Path | None,
         output_option(
-            metavar="FOLDER",
-            help="Write whole results with their counterfactuals here. [STUDY.results]",
+            "FOLDER", "Write whole results with their counterfactuals here. [STUDY.results]"
         ),
     ] = None
     no_results: Annotated[
-        bool, output_option("--no-results", help="Leave whole results out: there is the journal.")
+        bool, output_option(None, "Leave whole results out: there is the journal.", "--no-results")
     ] = False
     certificate: Annotated[
         Path | None,
-        output_option(
-            metavar="FOLDER", help="Write a proof of each result here, as certify does of a folder."
-        ),
+        output_option("FOLDER", "Write a proof of each result here, as certify does of a folder."),
     ] = None
     fsync: Annotated[
-        bool, output_option("--fsync", help="Force each record to the disk before the next.")
+        bool, output_option(None, "Force each record to the disk before the next.", "--fsync")
     ] = False
 
     def arguments(self) -> dict[str, Any]:
