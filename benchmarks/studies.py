@@ -30,7 +30,7 @@ from milp_verix import load_network
 from milp_verix.study.inputs import Inputs
 from milp_verix.study.journal import Journal, best_records, identity
 from milp_verix.study.run import Outcome, failed
-from milp_verix.study.tasks import Task, network_hash, settings_of, tasks_of
+from milp_verix.study.tasks import Task, settings_of, tasks_of
 
 _LOGGING = """
 import os
@@ -207,7 +207,6 @@ def overhead(given: argparse.Namespace) -> Table:
     shape = network.input_shape
     inputs = Inputs(given.count, lambda i: np.full(shape, i / given.count, network.dtype))
     settings = settings_of(["explain"], {"epsilon": [0.01]}, {})
-    network_hash(network)
     table = Table("step | tasks | CPU ms/task | bytes/task | peak memory MB")
 
     def tasks() -> Iterator[Task]:

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,6 @@ from milp_verix.study.results import (
     partial_file,
     partial_folder,
 )
-from milp_verix.study.run import Outcome
 from milp_verix.study.tasks import Task
 from milp_verix.study.workers import Engine, engine_for
 
@@ -80,7 +80,9 @@ def run_parts(
 
     Arguments and errors are those of :func:`milp_verix.explain_many`.
     """
-    again = _statuses(retry)
+    again = [retry] if isinstance(retry, str) else [*retry]
+    for one in again:
+        require_one_of((UNDECIDED, FAILED), one, "retry")
     if scheduler is not None and client is not None:
         raise InputError("give a scheduler or a client, not both")
     with nullcontext(client) if scheduler is None else connected(scheduler) as cluster:
@@ -103,7 +105,9 @@ def run_parts(
                 for part, engine in zip(parts, engines, strict=True):
                     with closing(engine(open_tasks(part))) as outcomes:
                         for outcome in outcomes:
-                            record = _stored(outcome, folder)
+                            record = {**outcome.record, "result": None}
+                            if folder is not None and outcome.result is not None:
+                                record["result"] = folder.write(record["key"], outcome.result)
                             book.append(record)
                             for text in outcome.warnings:
                                 warn(text)
@@ -135,17 +139,12 @@ def run_many(
         ModelError: the network cannot be read.
         SolverUnavailableError: the solver is not installed.
     """
-    course = {name: given.pop(name) for name in _COURSE if name in given}
-    tasks = {name: given.pop(name) for name in _TASKS if name in given}
+    course, tasks = (
+        {name: given.pop(name) for name in signature(taker).parameters if name in given}
+        for taker in (run_parts, part_of)
+    )
     part = part_of(network, xs, epsilon=epsilon, options=given, **tasks)
     return run_parts([part], path_of(journal, "journal"), **course)
-
-
-_TASKS = ("task", "grid", "indices", "columns", "inputs")
-"""The options of :func:`part_of` beside those of all tasks."""
-
-_COURSE = ("workers", "scheduler", "client", "retry", "results", "fsync", "progress", "warn")
-"""The options of :func:`run_parts`."""
 
 
 class _Count:
@@ -183,22 +182,8 @@ def _engine(network: LoadedModel, workers: int, client: Any, whole: bool) -> Eng
     return dask_engine(network, client, whole)
 
 
-def _statuses(retry: Collection[str]) -> set[str]:
-    wanted = [retry] if isinstance(retry, str) else list(retry)
-    for one in wanted:
-        require_one_of((UNDECIDED, FAILED), one, "retry")
-    return {*wanted}
-
-
 def _folder(results: bool | str | Path, journal: Path) -> ResultsFolder | None:
     if results is False:
         return None
     folder = default_folder(journal) if results is True else path_of(results, "results")
     return ResultsFolder(folder, journal)
-
-
-def _stored(outcome: Outcome, folder: ResultsFolder | None) -> Record:
-    """Write the whole result, if there is one; return the record, which says where."""
-    record, content = outcome.record, outcome.result
-    where = None if folder is None or content is None else folder.write(record["key"], content)
-    return {**record, "result": where}

@@ -8,6 +8,7 @@ from typing import Any
 
 from milp_verix.base.errors import MilpVerixError
 from milp_verix.base.number_text import counted
+from milp_verix.base.stored_kinds import Prediction
 from milp_verix.base.version import version
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.statistics import INTERRUPTED
@@ -52,23 +53,18 @@ def run_task(network: LoadedModel, task: Task, whole: bool) -> Outcome:
             result = _answered(network, task, partial, warnings.append)
         if isinstance(result, Comparison):
             return _compared(task, result, time.perf_counter() - started)
-    except MilpVerixError as error:
-        return failed(task, str(error), time.perf_counter() - started)
     except Exception as error:  # one task must not end the others, whatever is wrong with it
-        why = f"{type(error).__name__}: {error}"
-        return failed(task, why, time.perf_counter() - started)
+        kind = "" if isinstance(error, MilpVerixError) else f"{type(error).__name__}: "
+        return failed(task, f"{kind}{error}", time.perf_counter() - started)
     done = _done(result, float(task.setting.told.get("gap", 0.0)))
     if not done:
         partial.keep(result)
     if result.statistics.stopped == INTERRUPTED:
         raise KeyboardInterrupt
     result = replace(result, notes=(*result.notes, *task.notes))
-    found = (
-        _contrast(result) if isinstance(result, ContrastiveExplanation) else _explanation(result)
-    )
     record = {
         **_subject(task),
-        **found,
+        **_answer(result),
         "status": DONE if done else UNDECIDED,
         "prediction": result.prediction,
         "seconds": round(time.perf_counter() - started, 6),
@@ -81,13 +77,9 @@ def _answered(
     network: LoadedModel, task: Task, partial: Partial, warn: Callable[[str], None]
 ) -> Explanation | ContrastiveExplanation | Comparison:
     """Return the result of a task, which goes on from its answer so far if that is of use."""
-    answer = partial_function(
-        FUNCTIONS[task.setting.task],
-        network,
-        task.x,
-        **task.setting.arguments,
-    )
-    if task.setting.task == "compare":
+    kind, arguments = task.setting.task, task.setting.arguments
+    answer = partial_function(FUNCTIONS[kind], network, task.x, **arguments)
+    if kind == "compare":
         return answer()
     answer = partial_function(answer, snapshots=partial.snapshots)
     if (earlier := partial.earlier) is not None:
@@ -103,33 +95,30 @@ def _compared(task: Task, found: Comparison, seconds: float) -> Outcome:
     if found.stopped == INTERRUPTED:
         raise KeyboardInterrupt
     stopped = found.stopped or next((run.stopped for run in found.runs if run.stopped), None)
-    record = {
-        **_subject(task),
-        "status": DONE if stopped is None else UNDECIDED,
-        "explanation": None,
-        "unknown": None,
-        "prediction": found.prediction,
-        "seconds": round(seconds, 6),
-        "reason": stopped,
-        "notes": task.notes,
-        "comparison": compared_checks(found),
-    }
-    return Outcome(record)
+    status = DONE if stopped is None else UNDECIDED
+    record = _record(task, status, stopped, seconds, found.prediction)
+    return Outcome({**record, "comparison": compared_checks(found)})
 
 
 def failed(task: Task, reason: str, seconds: float = 0.0) -> Outcome:
     """Return the record of a task that ended without a result."""
-    record = {
+    return Outcome(_record(task, FAILED, " ".join(reason.split()), seconds, None))
+
+
+def _record(
+    task: Task, status: str, reason: str | None, seconds: float, prediction: Prediction | None
+) -> Record:
+    """Return the record of a task that has no explanation."""
+    return {
         **_subject(task),
-        "status": FAILED,
+        "status": status,
         "explanation": None,
         "unknown": None,
-        "prediction": None,
+        "prediction": prediction,
         "seconds": round(seconds, 6),
-        "reason": " ".join(reason.split()),
+        "reason": reason,
         "notes": task.notes,
     }
-    return Outcome(record)
 
 
 def _subject(task: Task) -> dict[str, Any]:
@@ -146,7 +135,16 @@ def _subject(task: Task) -> dict[str, Any]:
     }
 
 
-def _explanation(result: Explanation) -> dict[str, Any]:
+def _answer(result: Explanation | ContrastiveExplanation) -> dict[str, Any]:
+    if isinstance(result, ContrastiveExplanation):
+        return {
+            "explanation": result.contrast,
+            "unknown": (),
+            "size": result.size,
+            "lower_bound": result.lower_bound,
+            "robust": result.robust or (None if result.counterfactual is None else False),
+            "reason": result.statistics.stopped or result.unknown_reason,
+        }
     obstacles = sorted(set(result.unknown_reasons.values()))
     reason = result.statistics.stopped or "; ".join(obstacles) or None
     if result.proven and reason is not None:
@@ -159,17 +157,6 @@ def _explanation(result: Explanation) -> dict[str, Any]:
         "size": result.size,
         "lower_bound": result.lower_bound,
         "reason": reason,
-    }
-
-
-def _contrast(result: ContrastiveExplanation) -> dict[str, Any]:
-    return {
-        "explanation": result.contrast,
-        "unknown": (),
-        "size": result.size,
-        "lower_bound": result.lower_bound,
-        "robust": result.robust or (None if result.counterfactual is None else False),
-        "reason": result.statistics.stopped or result.unknown_reason,
     }
 
 

@@ -114,7 +114,7 @@ def tasks_of(
     network: LoadedModel, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
 ) -> Iterator[Task]:
     """Yield the tasks, all settings of one input after the other; an input is read when needed."""
-    hashed = network_hash(network)
+    hashed = network.content_sha256
     for index in indices:
         name = inputs.name(index)
         x, problem, identity = _read(inputs, index, name)
@@ -127,11 +127,6 @@ def tasks_of(
             text = json.dumps(content, sort_keys=True)
             key = hashlib.sha256(text.encode()).hexdigest()
             yield Task(key, index, name, x, problem, setting, hashed, notes)
-
-
-def network_hash(network: LoadedModel) -> str:
-    """Return a SHA-256 of the network: its file, weights stored beside it, and how it is read."""
-    return network.content_sha256
 
 
 def told_in_json(value: Any, name: str) -> Any:
