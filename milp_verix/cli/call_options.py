@@ -143,14 +143,6 @@ def _names_file(given: float | str) -> bool:
     return isinstance(given, str) and given.endswith((".npy", ".json"))
 
 
-def _class(text: str, _option: str, _network: LoadedModel) -> Any:
-    return next(iter(words_in(text)), text)
-
-
-def _shape(text: str, option: str, network: LoadedModel) -> Any:
-    return image_shape_of(shape_in(text, option), network.input_shape)
-
-
 _TYPES: Mapping[str, tuple[Any, dict[str, Any]]] = {
     "number": (float, {"parser": number_of}),
     "radius": (float, {"parser": radius_of}),
@@ -167,12 +159,12 @@ _TYPES: Mapping[str, tuple[Any, dict[str, Any]]] = {
 
 _READERS: Mapping[str, Callable[[Any, str, LoadedModel], Any]] = {
     "radius": _radius,
-    "class": _class,
+    "class": lambda text, _option, _network: next(iter(words_in(text)), text),
     "words": lambda text, _option, _network: words_in(text),
     "list": lambda text, _option, _network: [part.strip() for part in text.split(",")],
     "radii": lambda text, _option, _network: [radius_of(part) for part in text.split(",")],
     "not": lambda flag, _option, _network: not flag,
-    "shape": _shape,
+    "shape": lambda text, option, net: image_shape_of(shape_in(text, option), net.input_shape),
     "free": _free,
     "numbers": numbers_in,
     "names": names_in,

@@ -30,7 +30,7 @@ from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import Case, files_of, network_of, question_of
 from milp_verix.cli.studying import studied
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
-from milp_verix.results.records.comparison import Comparison, Pair
+from milp_verix.results.records.comparison import Comparison
 from milp_verix.study.inputs import stored_inputs
 from milp_verix.study.parts import part_of
 from milp_verix.study.solver_study import read_solver_study
@@ -144,7 +144,7 @@ def compare(
         own = {**question.own, "relaxations": files.each is not None}
         if checks is not None:
             own["checks"] = read_checks(checks, question.problem.features.count)
-        status = status_line("…", _pair)
+        status = status_line("…", "{} …".format)
         with status(errors) as show, autosaving(files.json_path, errors) as save:
             found = question.problem.compare(
                 **own, search=given.search(), progress=show, snapshots=save
@@ -159,10 +159,6 @@ def compare(
     if found.stopped is not None:
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if found.complete else UNDECIDED)
-
-
-def _pair(pair: Pair) -> str:
-    return f"{pair} …"
 
 
 def _over_many(case: Case, given: GivenOptions, files: Written, many: Many, errors: Console) -> int:

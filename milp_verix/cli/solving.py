@@ -144,7 +144,9 @@ def solvers(
         check_folder(json_path)
         reports = [report_on(name) for name in names or [*SOLVERS, *CHECKERS, *added_solvers()]]
         if json_path is not None:
-            write_atomically(json_path, _json(reports))
+            rows = [{**asdict(report), "installed": report.installed} for report in reports]
+            text = json.dumps(rows, indent=2, default=sorted, ensure_ascii=False)
+            write_atomically(json_path, text + "\n")
     Terminal().print(_table(reports))
     if any(report.installed and report.problem for report in reports):
         raise typer.Exit(UNUSABLE)
@@ -174,11 +176,6 @@ def _outcome(report: SolverReport) -> Text:
     if report.problem:
         return Text(f"FAILED: {report.problem}", style="bold red")
     return Text(f"passed in {report.seconds:.2f} s", style="green")
-
-
-def _json(reports: Sequence[SolverReport]) -> str:
-    rows = [{**asdict(report), "installed": report.installed} for report in reports]
-    return json.dumps(rows, indent=2, default=sorted, ensure_ascii=False) + "\n"
 
 
 FUNCTIONS = {"export": (export, None), "solvers": (solvers, None)}

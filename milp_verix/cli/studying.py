@@ -159,10 +159,12 @@ def batch(
                 names = None
             elif options["domain"] == UNIT_DOMAIN:
                 del options["domain"]  # the description has one for each feature
+            with refusing("--epsilon", InputError):
+                radii = [radius_in(part) for part in wanted.epsilon.split(",")]
             part = part_of(
                 network,
                 source,
-                epsilon=_radii(wanted.epsilon),
+                epsilon=radii,
                 task=list_in(wanted.task) or [],
                 grid=wanted.grid(network),
                 indices=wanted.indices,
@@ -240,11 +242,6 @@ def _given(context: typer.Context, path: Path) -> list[str]:
             )
         given.append(known[name])
     return given
-
-
-def _radii(text: str) -> list[float | str]:
-    with refusing("--epsilon", InputError):
-        return [radius_in(part) for part in text.split(",")]
 
 
 FUNCTIONS = {

@@ -87,7 +87,10 @@ def run_parts(
         raise InputError("give a scheduler or a client, not both")
     with nullcontext(client) if scheduler is None else connected(scheduler) as cluster:
         engines = [_engine(part.network, workers, cluster, results is not False) for part in parts]
-        folder = _folder(results, journal)
+        folder = None
+        if results is not False:
+            named = default_folder(journal) if results is True else path_of(results, "results")
+            folder = ResultsFolder(named, journal)
         with Journal(journal, fsync=fsync, warn=warn) as book:
             partials = partial_folder(journal)
 
@@ -180,10 +183,3 @@ def _engine(network: LoadedModel, workers: int, client: Any, whole: bool) -> Eng
     if workers != 1:
         raise InputError("workers are processes of this machine, and a scheduler has its own")
     return dask_engine(network, client, whole)
-
-
-def _folder(results: bool | str | Path, journal: Path) -> ResultsFolder | None:
-    if results is False:
-        return None
-    folder = default_folder(journal) if results is True else path_of(results, "results")
-    return ResultsFolder(folder, journal)

@@ -183,10 +183,13 @@ def _parts(path: Path, keys: Mapping[str, Any], given: Mapping[str, Any]) -> Ite
         if described is None:
             xs = stored_inputs(xs, network, columns, options)
             columns = None
+        radii = keys["epsilon"] if isinstance(keys["epsilon"], list) else [keys["epsilon"]]
+        with refusing(f"{path}: epsilon", InputError):
+            radii = list(map(radius_in, radii))
         yield part_of(
             network,
             xs,
-            epsilon=_radii(path, keys["epsilon"]),
+            epsilon=radii,
             task=keys.get("task", "explain"),
             grid=grid,
             indices=given.get("indices", keys.get("indices")),
@@ -217,11 +220,6 @@ def _list(path: Path, name: str, values: Any) -> list[Any]:
     if not isinstance(values, list):
         raise InputError(f"{path}: {name} in the grid is a list of values, got {values!r}")
     return values
-
-
-def _radii(path: Path, given: Any) -> list[float | str]:
-    with refusing(f"{path}: epsilon", InputError):
-        return [radius_in(radius) for radius in (given if isinstance(given, list) else [given])]
 
 
 def _from_file(path: Path, name: str, value: Any, network: LoadedModel) -> Any:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted, down
@@ -93,7 +92,8 @@ def study_page(
             for name, value in settings.shared.items()
         ],
         tasks=settings.tasks,
-        tolerances=_tolerances(settings),
+        # the defaults where the tasks share no others
+        tolerances={**asdict(Tolerances()), **(settings.shared.get("tolerances") or {})},
         exactness=settings.shared.get("exactness"),
         columns=_columns(there, journal, examples),
         summary=summary(rows, settings),
@@ -182,12 +182,15 @@ def _question(
 ) -> list[tuple[str, str]]:
     files = {name.split()[0]: result.model.file for name, result in examples.items()}
     indices = sorted({row.index for row in rows})
+    told = ranges(indices)
+    if len(told) > 200:
+        told = told[:200].rpartition(",")[0] + ", …"
     return [
         *(
             ("network", f"{files.get(network, 'file unknown')}, hash {network}")
             for network in settings.networks
         ),
-        ("inputs", f"{len(indices)}: {_shortened(ranges(indices))}"),
+        ("inputs", f"{len(indices)}: {told}"),
         ("tasks", ", ".join(settings.tasks)),
         ("radii", ", ".join(radius_text(radius) for radius in settings.radii)),
         *((name.replace("_", " "), ", ".join(_values(rows, name))) for name in settings.varies),
@@ -199,17 +202,8 @@ def _question(
     ]
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= 200 else text[:200].rpartition(",")[0] + ", …"
-
-
 def _values(rows: Sequence[TaskRow], name: str) -> list[str]:
     return list(dict.fromkeys(value_text(row.setting[name]) for row in rows if name in row.setting))
-
-
-def _tolerances(settings: Settings) -> dict[str, Any]:
-    """Return the tolerances by their names, the defaults where the tasks share no others."""
-    return {**asdict(Tolerances()), **(settings.shared.get("tolerances") or {})}
 
 
 def _reasons(rows: Sequence[TaskRow]) -> PageTable:
