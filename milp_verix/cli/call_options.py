@@ -84,10 +84,7 @@ def shape_in(text: str | None, option: str) -> tuple[int, ...] | None:
 
 
 def numbers_in(file: str, option: str, network: LoadedModel, known: Collection[str] = ()) -> Any:
-    """Return the numbers in a .npy or .json file, for an option that takes a ``known`` name, too.
-
-    No option takes more than a number for each coordinate of the network's input.
-    """
+    """Return the numbers in a .npy or .json file; the option takes a ``known`` name, too."""
     if Path(file).suffix in (".npy", ".json"):
         with refusing(option, InputError):
             return read_numbers(Path(file), network.input_size)

@@ -71,10 +71,7 @@ class Written:
             raise InputError(f"--disagreements {self.disagreements} is no folder")
 
     def deliver(self, found: Comparison, notes: tuple[str, ...]) -> None:
-        """Write all files but the programs of disagreements, and print the table.
-
-        If one of these fails, or Ctrl-C ends it, the others are still done.
-        """
+        """Write files and print the table; if one of these fails, the others are still done."""
         with ExitStack() as last_first:
             if self.plot_path is not None and found.runs:
                 last_first.callback(found.plot, self.plot_path)

@@ -89,10 +89,7 @@ class Delivery:
             plot_format(picture)
 
     def deliver(self, result: Any) -> None:
-        """Write the result, print its facts, and draw it, as far as that is asked for.
-
-        If one of these fails, the others are still done.
-        """
+        """Write, print and draw the result; if one of these fails, the others are still done."""
         with ExitStack() as last_first:
             if (picture := vars(self).get("plot_path")) is not None:
                 last_first.callback(result.plot, picture)
@@ -118,10 +115,7 @@ class ProvenDelivery(DrawnDelivery):
 
 @contextmanager
 def refusals() -> Iterator[Console]:
-    """Yield a console on stderr; turn errors about arguments, models and solvers into one line.
-
-    The line goes to that console, and an exit code ends the command.
-    """
+    """Yield a console on stderr; an error a user may mend is a line there, and ends the command."""
     console = Terminal(stderr=True, soft_wrap=True)
     try:
         yield console

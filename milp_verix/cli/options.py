@@ -105,10 +105,7 @@ Quiet: TypeAlias = Annotated[bool, output_option(None, "Print no summary.", "--q
 
 
 def help_sections(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
-    """Return the sections of the help of ``command``: each parameter, and its meaning.
-
-    Options that must be given stand with the arguments; ``--help`` stands with the output.
-    """
+    """Return the sections of a help: parameters and meanings; those required are arguments."""
     found: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
     for parameter in command.get_params(context):
         if (record := parameter.get_help_record(context)) is None:

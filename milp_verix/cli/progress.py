@@ -73,10 +73,7 @@ def progress_bar(console: Console) -> Iterator[Callable[[Progress], None]]:
 def status_line(
     first: str, text: Callable[[State], str]
 ) -> Callable[[Console], AbstractContextManager[Callable[[State], None]]]:
-    """Return what shows a line on a terminal, and nothing elsewhere.
-
-    The line is ``first``, and then the ``text`` of the newest state.
-    """
+    """Return what shows a line on a terminal: ``first``, and then the ``text`` of a state."""
 
     @contextmanager
     def shown(console: Console) -> Iterator[Callable[[State], None]]:
@@ -107,10 +104,7 @@ def autosaving(
 
 @contextmanager
 def tasks_progress(console: Console, *, quiet: bool) -> Iterator[Callable[["Tally"], None]]:
-    """Show tasks, rate, time left and failures; a terminal shows them in place.
-
-    Nothing is shown where it is ``quiet`` and no terminal.
-    """
+    """Show tasks, rate, time left and failures: in place on a terminal, else unless ``quiet``."""
     if not console.is_terminal:
         yield (lambda _: None) if quiet else _lines(console)
         return

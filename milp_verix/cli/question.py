@@ -126,10 +126,7 @@ def question_of(case: Case, options: GivenOptions) -> Question:
 def _described(
     source: str, network: LoadedModel, inputs: Inputs, reordered: bool
 ) -> tuple[NDArray[Any], tuple[str, ...]]:
-    """Return a described input, numbers of the network or values by name, and notes on it.
-
-    Numbers are refused if the inputs were ``reordered``.
-    """
+    """Return a described input and notes on it; numbers are refused if ``reordered``."""
     if table := _TABLE.fullmatch(source):
         return _row_of_table(Path(table["path"]), table["row"], inputs)
     if not source.lower().endswith(".json"):
@@ -175,10 +172,7 @@ def network_of(path: Path, reading: Reading, model: Any = None) -> LoadedModel:
 
 
 def model_in(path: Path) -> Any:
-    """Return the model in a pickle, which runs code when it is read; the path of another file.
-
-    Raises ``InputError`` without joblib, and ``ModelError`` where the file cannot be read.
-    """
+    """Return the model in a pickle, which runs code when it is read; the path of another file."""
     if path.suffix.lower() not in _PICKLES or not path.is_file():
         return path
     try:

@@ -96,10 +96,7 @@ def _margin(
     *,
     regression: bool,
 ) -> tuple[int, str]:
-    """Return the number of the margin to maximise and its name; margins are those of ``against``.
-
-    They are those of all classes but the predicted one if ``against`` is None.
-    """
+    """Return the number and the name of the margin to maximise, of ``against`` or of all others."""
     if regression:
         if rival is not None:
             raise InputError("--rival belongs to classification: leave it or --delta out")

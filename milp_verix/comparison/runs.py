@@ -58,18 +58,12 @@ def _check_names(what: str, names: Sequence[str]) -> None:
 
 
 def why_unfit(solver: str, formulation: str) -> str | None:
-    """Return why a solver is not here or does not take a formulation; None if they fit.
-
-    Raises ``InputError`` for a name that is not known.
-    """
+    """Return why a solver is not here or does not take a formulation; None if they fit."""
     return _missing(solver) or _unfit(solver, resolve_formulation(formulation))
 
 
 def _missing(solver: str) -> str | None:
-    """Return why a solver cannot be used, or None; ``InputError`` for an unknown name.
-
-    A session is opened: that imports the solver, before any time is taken, and looks for a licence.
-    """
+    """Return why a solver cannot be used, by opening it before any time is taken, or None."""
     try:
         open_session(solver).close()
     except SolverUnavailableError as error:

@@ -76,10 +76,7 @@ class Solve:
 
 @dataclass(slots=True)
 class SolverClock:
-    """The time that sessions have taken so far, and what they solved.
-
-    ``last`` is the last solve; programs of earlier ones are not kept.
-    """
+    """The time that sessions have taken, and what they solved; of programs the ``last`` is kept."""
 
     time: SolverTime = field(default_factory=SolverTime)
     last: Solve | None = None
@@ -105,10 +102,7 @@ class SolverClock:
 
 
 def timed_solver(name: str, clock: SolverClock, needed: frozenset[str] = frozenset()) -> Solver:
-    """Return the solver called ``name``, whose sessions add their seconds to ``clock``.
-
-    Raises as :func:`milp_verix.solvers.resolve_solver` does.
-    """
+    """Return the solver called ``name``, whose sessions add their seconds to ``clock``."""
     solver = resolve_solver(name, needed)
     return _TimedSolver(solver.name, solver.capabilities, clock)
 

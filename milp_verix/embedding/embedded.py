@@ -189,10 +189,7 @@ class Embedded:
         return self._host.solve(solver, seconds_of(time_limit, "time_limit"))
 
     def _values(self, side: int, given: Solution | None, otherwise: list[float]) -> list[float]:
-        """Return values of inputs or outputs by their names, whatever order they were paired in.
-
-        ``otherwise`` are those of variables without a value.
-        """
+        """Return values of a side by its names, ``otherwise`` of variables without a value."""
         what, variables = (("input", self.inputs), ("output", self.outputs))[side]
         names = (self.input_names, self.output_names)[side] or ()
         labels = self._paired[side] or tuple(map(str, range(len(variables))))

@@ -87,10 +87,7 @@ class Host(Protocol):
         return id(variable)
 
     def ends(self, entry: Any) -> Ends:
-        """Return the bounds of a variable, whole numbers for an integer one, or of an expression.
-
-        Those of an expression follow from the bounds of its variables.
-        """
+        """Return the bounds of a variable, whole for an integer one, or of an expression."""
 
     def taken(self, name: str) -> bool:
         """Return whether the model has variables or rows whose names begin with ``name``."""

@@ -117,10 +117,7 @@ def replayed(
 def _near(
     network: LoadedModel, box: Interval, inputs: FloatArray, tolerance: float
 ) -> dict[int, list[float]]:
-    """Return coordinates at thresholds, with a value on each side of these.
-
-    The values lie within ``tolerance``, and in ``box`` or no farther outside.
-    """
+    """Return coordinates at thresholds, with values beside these in ``tolerance`` and ``box``."""
     trees, found = network.ir.nodes[-1], {}
     assert isinstance(trees, TreeEnsemble)
     for i, x in enumerate(inputs.tolist()):

@@ -271,11 +271,7 @@ _MOST_TRIED = 100
 def stored_inputs(
     source: str, network: LoadedModel, columns: Sequence[str] | None, options: Mapping[str, Any]
 ) -> Inputs:
-    """Return the inputs that ``source`` names; a note tells where bytes are scaled to the domain.
-
-    ``columns`` are those chosen of a table, ``options`` those of the question. The pictures of a
-    folder are sorted by name. Raises ``InputError``.
-    """
+    """Return the inputs that ``source`` names; a note tells where bytes are scaled."""
     domain = options.get("domain", UNIT_DOMAIN)
     if Path(source).is_dir():
         given = _pictures(Path(source), network, options.get("image_shape"))

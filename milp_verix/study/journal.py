@@ -202,10 +202,7 @@ def _best(path: Path, warn: Callable[[str], None]) -> dict[str, tuple[int, tuple
 def _records(
     path: Path, warn: Callable[[str], None] | None
 ) -> Iterator[tuple[tuple[str, int], Record]]:
-    """Yield the place of each record, a file and a line, and the record.
-
-    Without ``warn`` the journal was read before: lines are not checked again.
-    """
+    """Yield places, a file and a line, and records; without ``warn`` they were checked before."""
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     try:
         for file in files:

@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 
 class ResultsFolder:
-    """The folder ``path`` of the whole results of the study in ``journal``; made if need be.
-
-    Raises ``InputError`` where it cannot be made.
-    """
+    """The folder ``path`` of the whole results of the study in ``journal``; made if need be."""
 
     def __init__(self, path: Path, journal: Path) -> None:
         self._path = path
@@ -41,10 +38,7 @@ class ResultsFolder:
         self._told = Path(_relative(path.resolve(), journal.resolve().parent))
 
     def write(self, key: str, content: bytes) -> str:
-        """Write the result of a task; return its path as the record tells it.
-
-        Raises ``InputError`` where it cannot be written.
-        """
+        """Write the result of a task; return its path as the record tells it."""
         name = Path(key[:2], f"{key}.json.gz")
         with refusing(f"cannot write to {self._path}"):
             (self._path / name).parent.mkdir(exist_ok=True)

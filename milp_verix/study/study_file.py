@@ -91,10 +91,7 @@ def run_study(
 
 
 def study_in(path: Path, given: Mapping[str, Any]) -> tuple[list[Part], dict[str, Any]]:
-    """Return the parts of the study in a file, and the arguments of ``run_parts``.
-
-    ``given`` replaces keys of the file. Errors are those of :func:`run_study`.
-    """
+    """Return the parts in a file, and arguments of ``run_parts``; ``given`` replaces keys."""
     _refuse_unknown(given, OVERRIDES, "run_study")
     content = _read(path)
     _refuse_kinds(content, str(path))

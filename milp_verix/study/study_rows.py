@@ -49,10 +49,7 @@ class TaskRow:
 
 
 def read_rows(path: Path, warn: Callable[[str], None]) -> list[TaskRow]:
-    """Return the best record of each task, sorted by input.
-
-    Raises ``InputError`` for an unreadable journal.
-    """
+    """Return the best record of each task, sorted by input."""
     known: dict[str, Mapping[str, Any]] = {}
     rows = [_row(record, known) for record in best_records(path, warn)]
     return sorted(rows, key=lambda row: (row.index, *order_of(row)))

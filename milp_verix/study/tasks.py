@@ -46,10 +46,7 @@ _LONGEST = 500
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Setting:
-    """One point of the grid: the kind of ``task``, and the arguments of its function.
-
-    ``told`` are all arguments, defaults included, as JSON has them; a long one is its hash.
-    """
+    """A point of the grid: ``told`` are all ``arguments`` with defaults, as JSON has them."""
 
     task: str
     arguments: Mapping[str, Any]
@@ -130,10 +127,7 @@ def tasks_of(
 
 
 def told_in_json(value: Any, name: str) -> Any:
-    """Return an argument as JSON has it; its hash where it is long, or an array.
-
-    Raises ``InputError`` for a value that has no form of its own, such as a function.
-    """
+    """Return an argument as JSON has it; its hash where it is long, or an array."""
     plain = _plain(value, name)
     text = json.dumps(plain, sort_keys=True)
     if len(text) <= _LONGEST:

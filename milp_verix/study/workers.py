@@ -122,14 +122,11 @@ _given: list[tuple[LoadedModel, bool]] = []
 
 
 def _begin(parent: int, network: LoadedModel, whole: bool) -> None:
-    """Make a worker's process leave Ctrl-C to its parent, and end with it.
-
-    ``parent`` is told, because the parent may have gone before this is reached.
-    """
+    """Make a worker's process leave Ctrl-C to its ``parent``, and end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(AttributeError, OSError):
         os.setpgid(0, 0)  # its solvers' processes get no Ctrl-C of the terminal either
-    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()  # it may have gone already
     _given.append((network, whole))
 
 
