@@ -32,7 +32,7 @@ OF_NO_USE_TO_A_DENSE_NETWORK = (
             *("models.onnx.tree_models", "models.onnx.stored_trees", "models.trees.libraries"),
             *("models.trees.behind_table", "models.trees.tree_network", "models.trees.guard"),
             *("models.trees.missing_values", "certificates.certify", "searches.minimum"),
-            *("study.run",),
+            *("study.tasks",),
         )
     ),
 )
