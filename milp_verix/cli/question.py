@@ -68,11 +68,6 @@ class Question:
     notes: tuple[str, ...]
     own: dict[str, Any]
 
-    @property
-    def network(self) -> LoadedModel:
-        """The network explained."""
-        return self.problem.network
-
     def noted(self, result: Noted) -> Noted:
         """Return ``result`` with a note of how the input was converted."""
         if isinstance(result, EpsilonSweep):
@@ -155,11 +150,9 @@ def _row_of_table(
     return given.read(index), (f"the input is {given.place(index)}", *given.told)
 
 
-def files_of(*given: Case | GivenOptions) -> list[Path]:
+def files_of(case: Case, options: GivenOptions) -> list[Path]:
     """Return the files that options name: no output replaces one."""
-    values: list[Any] = []
-    for one in given:
-        values += one.inputs if isinstance(one, GivenOptions) else vars(one).values()
+    values = [*vars(case).values(), *options.inputs]
     named = [file_of(str(one)) for one in values if isinstance(one, str | Path)]
     return [path for path in named if path.is_file()]
 

@@ -77,7 +77,7 @@ class _Command:
                 found = search(**question.own, search=given.search(), progress=show, snapshots=save)
             found, check = question.noted(found), ""
             if isinstance(delivery, ProvenDelivery):
-                found, check = certified(found, question.network, delivery.certificate_path)
+                found, check = certified(found, question.problem.network, delivery.certificate_path)
             delivery.deliver(found)
             if check and not delivery.quiet:
                 typer.echo(check)

@@ -55,7 +55,7 @@ def export(
         check_folder(out, *files_of(case, given))
         check_folder(columns, out, *files_of(case, given))
         question = question_of(case, given)
-        network, problem = question.network, question.problem
+        problem, network = question.problem, question.problem.network
         against = getattr(problem.question, "against", None)
         regression = given["delta"] is not None
         index, what = _margin(network, problem.x, rival, against, regression=regression)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -149,7 +149,7 @@ def compare_embedded(
             except InputError as error:
                 if formulation == formulations[0] and method == bounds[0]:
                     raise
-                runs.append(_refused(formulation, method, error))
+                runs.append(_refused(formulation, method, str(error)))
                 continue
             names = inside[0].solvers() if solvers is None else solvers
             runs += [
@@ -194,7 +194,9 @@ def _run(
         solver,
         formulation,
         bounds,
-        **_size(inside),
+        rows=sum(one.rows for one in inside),
+        binaries=sum(one.binaries for one in inside),
+        largest_big_m=max(one.largest_big_m for one in inside),
         optimal=optimal,
         objective=objective,
         seconds=taken,
@@ -203,23 +205,17 @@ def _run(
     )
 
 
-def _size(inside: list[Embedded]) -> dict[str, Any]:
-    return {
-        "rows": sum(one.rows for one in inside),
-        "binaries": sum(one.binaries for one in inside),
-        "largest_big_m": max((one.largest_big_m for one in inside), default=0.0),
-    }
-
-
-def _refused(formulation: str, bounds: str, error: InputError) -> EmbeddedRun:
+def _refused(formulation: str, bounds: str, status: str) -> EmbeddedRun:
     return EmbeddedRun(
         "–",
         formulation,
         bounds,
-        **_size([]),
+        rows=0,
+        binaries=0,
+        largest_big_m=0.0,
         optimal=False,
         objective=None,
         seconds=0.0,
         difference=None,
-        status=str(error),
+        status=status,
     )

@@ -13,6 +13,7 @@ from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Request, Search, resolve_formulation
 from milp_verix.results.records.comparison import CheckRecord, Pair, Run, Skipped
+from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.searches.contrast.contrastive import contrastive_of
 from milp_verix.searches.explain.explain import explain_problem
@@ -88,19 +89,30 @@ def explained(problem: PosedProblem, pair: Pair, search: Search, ordering: dict[
 
 def _of_explanation(pair: Pair, clock: SolverClock, found: Explanation) -> Run:
     took = found.statistics
-    return Run(
-        pair,
-        version=found.versions.get(found.solver, ""),
+    return replace(
+        _run(pair, clock, found),
         answers=_answers(found),
-        checks=took.checks,
         solves=took.solves,
         nodes=clock.told(took.nodes, clock.nodes),
         iterations=clock.told(took.iterations, clock.iterations),
+        explanation=found,
+    )
+
+
+def _run(pair: Pair, clock: SolverClock, found: Explanation | ContrastiveExplanation) -> Run:
+    took = found.statistics
+    return Run(
+        pair,
+        version=found.versions.get(found.solver, ""),
+        answers=(),
+        checks=took.checks,
+        solves=clock.time.solves,
+        nodes=clock.nodes,
+        iterations=clock.iterations,
         seconds=took.seconds,
         inside=clock.time,
         stopped=took.stopped,
         notes=found.notes,
-        explanation=found,
         handed_over=clock.handed_over,
         handed_to=clock.handed_to,
     )
@@ -124,24 +136,8 @@ def contrasted(problem: PosedProblem, pair: Pair, search: Search) -> Run:
     """Find a smallest contrastive explanation."""
     chosen, clock = _timed(pair, search)
     found = contrastive_of(problem, search=chosen)
-    took = found.statistics
-    return Run(
-        pair,
-        version=found.versions.get(found.solver, ""),
-        answers=(),
-        checks=took.checks,
-        solves=clock.time.solves,
-        nodes=clock.nodes,
-        iterations=clock.iterations,
-        seconds=took.seconds,
-        inside=clock.time,
-        stopped=took.stopped,
-        notes=found.notes,
-        handed_over=clock.handed_over,
-        handed_to=clock.handed_to,
-        cost=np.inf if found.robust else found.cost,
-        bound=np.inf if found.robust else found.lower_bound,
-    )
+    cost, bound = (np.inf, np.inf) if found.robust else (found.cost, found.lower_bound)
+    return replace(_run(pair, clock, found), cost=cost, bound=bound)
 
 
 def answered(

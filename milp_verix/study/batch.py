@@ -23,8 +23,6 @@ from milp_verix.study.results import (
     ResultsFolder,
     default_folder,
     forget,
-    partial_file,
-    partial_folder,
 )
 from milp_verix.study.tasks import Task
 
@@ -91,13 +89,13 @@ def run_parts(
             named = default_folder(journal) if results is True else path_of(results, "results")
             folder = ResultsFolder(named, journal)
         with Journal(journal, fsync=fsync, warn=warn) as book:
-            partials = partial_folder(journal)
+            partials = journal.resolve().with_suffix(".partial")
 
             def open_tasks(part: Part) -> Iterator[Task]:
                 for one in part.tasks():
                     status = book.statuses.get(identity(one.key, one.index))
                     if status is None or status in again:
-                        yield replace(one, partial=partial_file(partials, one.key))
+                        yield replace(one, partial=partials / f"{one.key}.json.gz")
                     else:
                         count.known(status)
 
@@ -114,7 +112,7 @@ def run_parts(
                             for text in outcome.warnings:
                                 warn(text)
                             if record["status"] == DONE:
-                                forget(partial_file(partials, record["key"]))
+                                forget(partials / f"{record['key']}.json.gz")
                             count.new(record)
             count.tell()
     return count.tally

@@ -15,7 +15,7 @@ from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.results.records.json_format import load
 from milp_verix.study.journal import Record, best_records
-from milp_verix.study.results import place, place_of
+from milp_verix.study.results import file_of, place
 from milp_verix.study.tasks import FUNCTIONS, LIMITS
 
 
@@ -48,6 +48,12 @@ class TaskRow:
     notes: tuple[str, ...]
 
 
+_AS_THEY_ARE = (
+    *("key", "index", "name", "network", "version", "task", "status", "reason", "size"),
+    "result",
+)
+
+
 def read_rows(path: Path, warn: Callable[[str], None]) -> list[TaskRow]:
     """Return the best record of each task, sorted by input."""
     known: dict[str, Mapping[str, Any]] = {}
@@ -66,25 +72,17 @@ def _row(record: Record, known: dict[str, Mapping[str, Any]]) -> TaskRow:
     """Return a record, whose fields the journal has checked, without its lists of features."""
     settings, prediction = record["settings"], record["prediction"]
     epsilon, unknown, least = record["epsilon"], record["unknown"], record.get("lower_bound")
+    same: dict[str, Any] = {name: record.get(name) for name in _AS_THEY_ARE}
     return TaskRow(
-        key=record["key"],
-        index=record["index"],
-        name=record.get("name"),
-        network=record["network"],
-        version=record["version"],
-        task=record["task"],
+        **same,
         # radii of features are told in words
         epsilon=value_text(epsilon) if isinstance(epsilon, list | dict) else epsilon,
         setting=known.setdefault(json.dumps(settings, sort_keys=True), settings),
-        status=record["status"],
-        reason=record.get("reason"),
         prediction=tuple(prediction) if isinstance(prediction, list) else prediction,
-        size=record.get("size"),
         unknown=len(unknown or ()),
         lower_bound=None if least is None else float(least),
         robust=record.get("robust") is True,
         seconds=float(record["seconds"]),
-        result=record.get("result"),
         notes=tuple(map(sys.intern, record["notes"])),
     )
 
@@ -193,11 +191,11 @@ def stored_results(rows: Sequence[TaskRow], journal: Path, folder: Path | None) 
 
     A path that leads out of the journal's folder, or out of ``folder``, is not followed.
     """
-    found = []
+    found, beside = [], journal.resolve().parent
     for row in rows:
-        places = [] if row.result is None else [place(journal, row.result)]
+        places = [] if row.result is None else [place(beside, row.result)]
         if folder is not None:
-            places.insert(0, place_of(folder, row.key))
+            places.insert(0, place(folder, file_of(row.key)))
         path = next((one for one in places if one is not None and _is_file(one)), None)
         if path is not None:
             found.append(StoredTask(row, path))
