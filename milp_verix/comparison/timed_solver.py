@@ -6,7 +6,7 @@ From its clock follow the cost of each check of a run, and its programs' relaxat
 import hashlib
 import resource
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -141,29 +141,25 @@ class _TimedSession:
 
     def load(self, program: Program) -> None:
         self._fresh, self._program = True, program
-        with self._timed(lambda seconds: SolverTime(builds=1, build_seconds=seconds)):
+        with self._timed("build_seconds", builds=1):
             self._session.load(program)
 
     def extend(self, program: Program) -> None:
         self._fresh, self._program = True, program
-        with self._timed(lambda seconds: SolverTime(builds=1, build_seconds=seconds)):
+        with self._timed("build_seconds", builds=1):
             extend(self._session, program)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        with self._timed(lambda seconds: SolverTime(build_seconds=seconds)):
+        with self._timed("build_seconds"):
             self._session.set_bounds(columns, lower, upper)
         if self._program is not None:
             self._program = self._program.with_bounds(columns, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        fresh, self._fresh = self._fresh, False
-
-        def taken(seconds: float) -> SolverTime:
-            first = SolverTime(solves=1, solve_seconds=seconds)
-            again = SolverTime(resolves=1, resolve_seconds=seconds)
-            return first if fresh else first + again
-
-        with self._timed(taken):
+        again: dict[str, int] = {} if self._fresh else {"resolves": 1}
+        kinds = ("solve_seconds",) if self._fresh else ("solve_seconds", "resolve_seconds")
+        self._fresh = False
+        with self._timed(*kinds, solves=1, **again):
             result = self._session.minimise(cost, targets)
         name = self._session.name
         by = getattr(self._session, "solving", name)
@@ -172,12 +168,14 @@ class _TimedSession:
         return result
 
     @contextmanager
-    def _timed(self, taken: Callable[[float], SolverTime]) -> Iterator[None]:
+    def _timed(self, *kinds: str, **counts: int) -> Iterator[None]:
+        """Add to the clock what the block takes, as seconds of these kinds."""
         started = time.perf_counter()
         try:
             yield
         finally:
-            self._clock.time += taken(time.perf_counter() - started)
+            seconds: Any = dict.fromkeys(kinds, time.perf_counter() - started)
+            self._clock.time += SolverTime(**counts, **seconds)
 
 
 class CheckWatch:

@@ -261,16 +261,14 @@ def _write(file: int, line: bytes) -> None:
 
 def _without_torn_line(file: int) -> int:
     """Cut off what follows the last end of a line; return the length of the file."""
-    length = end = os.lseek(file, 0, os.SEEK_END)
-    if not length or _piece(file, length - 1, length) == b"\n":
-        return length
+    end = os.fstat(file).st_size
+    if not end or _piece(file, end - 1, end) == b"\n":
+        return end
     while end:
         first = max(0, end - _TAIL)
-        found = _piece(file, first, end).rfind(b"\n")
-        if found >= 0:
-            end = first + found + 1
+        end = first + _piece(file, first, end).rfind(b"\n") + 1
+        if end > first:
             break
-        end = first
     os.ftruncate(file, end)
     return end
 
