@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from milp_verix.base.argument_kinds import refusing_no_bounds
 from milp_verix.base.arguments import radius_in
 from milp_verix.base.errors import InputError
 from milp_verix.cli.call_options import GivenOptions, Options
@@ -29,7 +30,9 @@ from milp_verix.cli.process import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import Case, files_of, network_of, question_of
 from milp_verix.cli.studying import studied
+from milp_verix.comparison.compare import compare_solvers
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
+from milp_verix.problem.options import fitting
 from milp_verix.results.records.comparison import Comparison
 from milp_verix.study.inputs import stored_inputs
 from milp_verix.study.parts import part_of
@@ -142,10 +145,13 @@ def compare(
         if checks is not None:
             own["checks"] = read_checks(checks, question.problem.features.count)
         status = status_line("…", "{} …".format)
-        with status(errors) as show, autosaving(files.json_path, errors) as save:
-            found = question.problem.compare(
-                **own, search=given.search(), progress=show, snapshots=save
-            )
+        with (
+            status(errors) as show,
+            autosaving(files.json_path, errors) as save,
+            refusing_no_bounds(),
+        ):
+            own |= {"search": given.search(), "progress": show, "snapshots": save}
+            found = compare_solvers(question.problem, **fitting("compare", own))
         files.deliver(found, question.notes)
         for path, what in zip(
             found.write_disagreements(files.disagreements), found.disagreements, strict=True
