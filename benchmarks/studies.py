@@ -27,8 +27,8 @@ from arguments import parser
 from tables import Table, write
 
 from milp_verix import load_network
-from milp_verix.study.inputs import Inputs
 from milp_verix.study.journal import Journal, best_records, identity
+from milp_verix.study.study_inputs import Inputs
 from milp_verix.study.tasks import Outcome, Task, failed, settings_of, tasks_of
 
 _LOGGING = """

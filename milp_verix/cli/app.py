@@ -16,8 +16,8 @@ from typer.main import get_command
 
 import milp_verix
 from milp_verix.base.errors import printable
-from milp_verix.cli.options import SectionedCommand, with_groups_expanded
-from milp_verix.cli.process import INTERRUPTED, UNUSABLE, loading
+from milp_verix.cli.parameters import SectionedCommand, with_groups_expanded
+from milp_verix.cli.startup import INTERRUPTED, UNUSABLE, loading
 
 COMMANDS = {
     "explain": (

@@ -18,7 +18,8 @@ from milp_verix.cli.delivery import (
     refusals,
     termination_as_interrupt,
 )
-from milp_verix.cli.options import (
+from milp_verix.cli.model_and_input import Case, files_of, network_of, question_of
+from milp_verix.cli.parameters import (
     JsonPath,
     PlotPath,
     Quiet,
@@ -26,17 +27,16 @@ from milp_verix.cli.options import (
     question_option,
     search_option,
 )
-from milp_verix.cli.process import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import Case, files_of, network_of, question_of
+from milp_verix.cli.startup import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.studying import studied
 from milp_verix.comparison.compare import compare_solvers
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.problem.options import fitting
 from milp_verix.results.records.comparison import Comparison
-from milp_verix.study.inputs import stored_inputs
 from milp_verix.study.parts import part_of
 from milp_verix.study.solver_study import read_solver_study
+from milp_verix.study.study_inputs import stored_inputs
 from milp_verix.views.figures.parts.writing import plot_format
 from milp_verix.views.words.comparison import remarks
 

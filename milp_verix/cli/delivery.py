@@ -16,8 +16,8 @@ from rich.segment import Segment
 
 from milp_verix.base.errors import InputError, MilpVerixError, check_command, printable
 from milp_verix.certificates.certificate import Certificate
-from milp_verix.cli.options import CertificatePath, JsonPath, PlotPath, Quiet
-from milp_verix.cli.process import INTERRUPTED, UNUSABLE
+from milp_verix.cli.parameters import CertificatePath, JsonPath, PlotPath, Quiet
+from milp_verix.cli.startup import INTERRUPTED, UNUSABLE
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.shown import Certified, Told
 from milp_verix.views.figures.parts.writing import plot_format

@@ -24,7 +24,7 @@ from milp_verix.base.number_text import counted
 from milp_verix.searches.explain.explain import Progress
 
 if TYPE_CHECKING:
-    from milp_verix.study.batch import Tally
+    from milp_verix.study.study_run import Tally
 
 State = TypeVar("State")
 _SECONDS_BETWEEN_LINES = 10.0

@@ -25,12 +25,12 @@ from milp_verix.cli.delivery import (
     refusals,
     termination_as_interrupt,
 )
-from milp_verix.cli.process import INTERRUPTED, NOT_SOUND, UNDECIDED
+from milp_verix.cli.model_and_input import Case, Question, files_of, question_of
 from milp_verix.cli.progress import autosaving, progress_bar, status_line
-from milp_verix.cli.question import Case, Question, files_of, question_of
+from milp_verix.cli.startup import INTERRUPTED, NOT_SOUND, UNDECIDED
 from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.oracle import statistics
-from milp_verix.study.inputs import described_inputs, inputs_of
+from milp_verix.study.study_inputs import described_inputs, inputs_of
 
 if TYPE_CHECKING:
     from milp_verix.searches.audit.search import AuditProgress

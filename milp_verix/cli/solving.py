@@ -21,9 +21,9 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.base.version import version
 from milp_verix.cli.call_options import GivenOptions, Options
 from milp_verix.cli.delivery import Terminal, check_folder, refusals
-from milp_verix.cli.options import output_option, question_option
-from milp_verix.cli.process import UNUSABLE
-from milp_verix.cli.question import Case, files_of, question_of
+from milp_verix.cli.model_and_input import Case, files_of, question_of
+from milp_verix.cli.parameters import output_option, question_option
+from milp_verix.cli.startup import UNUSABLE
 from milp_verix.comparison.self_test import SolverReport, report_on
 from milp_verix.comparison.timed_solver import Relaxations, size_of
 from milp_verix.models.loaded_model import LoadedModel

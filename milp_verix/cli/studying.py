@@ -13,20 +13,20 @@ from milp_verix.base.arguments import radius_in
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.cli.call_options import GivenOptions, Options, list_in, order_in
 from milp_verix.cli.delivery import SECONDS, Terminal, refusals, termination_as_interrupt
-from milp_verix.cli.options import Quiet, output_option, question_option, search_option
-from milp_verix.cli.process import INTERRUPTED, UNDECIDED
+from milp_verix.cli.model_and_input import Reading, network_of
+from milp_verix.cli.parameters import Quiet, output_option, question_option, search_option
 from milp_verix.cli.progress import summary, tasks_progress
-from milp_verix.cli.question import Reading, network_of
-from milp_verix.cli.stored import places_of, stored_proof
+from milp_verix.cli.startup import INTERRUPTED, UNDECIDED
+from milp_verix.cli.stored_results import places_of, stored_proof
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.searches.explain.order import ORDERS
-from milp_verix.study.batch import Tally, run_parts
-from milp_verix.study.inputs import stored_inputs
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.results import default_folder
 from milp_verix.study.solver_study import SolverStudy, read_solver_study
 from milp_verix.study.study_file import OVERRIDES, study_in
+from milp_verix.study.study_inputs import stored_inputs
+from milp_verix.study.study_run import Tally, run_parts
 from milp_verix.study.tasks import FUNCTIONS as TASKS, LIMITS
 from milp_verix.views.words.solver_study import meaning
 

@@ -12,8 +12,8 @@ from milp_verix.base.argument_kinds import FLAG, NUMBER, checked
 from milp_verix.base.arguments import seconds_of
 from milp_verix.base.errors import InputError, SolverError
 from milp_verix.base.names import same_names
+from milp_verix.embedding.embedded_check import EmbeddedCheck, replayed
 from milp_verix.embedding.host import Host, Solution, Solved
-from milp_verix.embedding.replay import EmbeddedCheck, replayed
 from milp_verix.embedding.sockets import Side, paired
 from milp_verix.inputs.one_row import row_of
 from milp_verix.models.loaded_model import LoadedModel

@@ -36,9 +36,9 @@ from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.comparison import Comparison
 from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.explanation import Explanation
-from milp_verix.study.inputs import Inputs
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record
 from milp_verix.study.results import Partial, packed
+from milp_verix.study.study_inputs import Inputs
 
 FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation | Comparison]] = {
     "explain": explain,

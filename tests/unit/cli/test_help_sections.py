@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 import milp_verix
 from milp_verix.cli.app import COMMANDS, app, command_named
-from milp_verix.cli.options import ARGUMENTS, OUTPUT, SECTIONS, help_sections
+from milp_verix.cli.parameters import ARGUMENTS, OUTPUT, SECTIONS, help_sections
 
 RESULTS = {
     "explain": milp_verix.Explanation,

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from milp_verix import explain_many, read_study, write_report
-from milp_verix.study.inputs import indices_in
+from milp_verix.study.study_inputs import indices_in
 from milp_verix.study.study_summary import hashes, ranges
 from tests.support.command_line import run_here
 from tests.support.digits_example import IMAGES, MODEL, network

@@ -6,7 +6,7 @@ import pytest
 
 from milp_verix import InputError, Tolerances, load_network
 from milp_verix.study import tasks
-from milp_verix.study.inputs import Inputs, inputs_of
+from milp_verix.study.study_inputs import Inputs, inputs_of
 from milp_verix.study.tasks import Setting, settings_of, tasks_of
 from tests.support.digits_example import images, network
 from tests.support.onnx_models import dense

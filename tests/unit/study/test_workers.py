@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from milp_verix import Explanation
-from milp_verix.study import engines
-from milp_verix.study.engines import engine_for, in_processes
+from milp_verix.study import workers
 from milp_verix.study.journal import Record
 from milp_verix.study.tasks import Outcome
+from milp_verix.study.workers import engine_for, in_processes
 from tests.support import digits_example, studies
 from tests.support.studies import comparable, some_tasks
 
@@ -71,7 +71,7 @@ def test_an_end_right_after_a_task_was_taken_in_leaves_no_trace(
             raise KeyboardInterrupt
         return wait(futures, **how)
 
-    monkeypatch.setattr(engines, "wait", interrupted)
+    monkeypatch.setattr(workers, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         list(in_processes(studies.plain, [opened], some_tasks(3)))
     assert failures == []

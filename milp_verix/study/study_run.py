@@ -16,7 +16,6 @@ from milp_verix.inputs.radii import Epsilon
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.searches.runner import stopping
-from milp_verix.study.engines import Engine, connected, dask_engine, engine_for
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Journal, Record, identity
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.results import (
@@ -25,6 +24,7 @@ from milp_verix.study.results import (
     forget,
 )
 from milp_verix.study.tasks import Task
+from milp_verix.study.workers import Engine, connected, dask_engine, engine_for
 
 
 @dataclass(frozen=True, slots=True)

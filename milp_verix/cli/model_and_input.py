@@ -12,7 +12,7 @@ from milp_verix.api.problem import Problem
 from milp_verix.base.errors import InputError, ModelError, refusing
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.cli.call_options import GivenOptions, shape_in
-from milp_verix.cli.options import AddedWords, InputPath, InputShape, ModelPath, OutputName
+from milp_verix.cli.parameters import AddedWords, InputPath, InputShape, ModelPath, OutputName
 from milp_verix.inputs.input_files import (
     decoded_note,
     file_of,
@@ -30,7 +30,7 @@ from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.results.shown import Told
 from milp_verix.searches.audit.feature_sets import groups_for
-from milp_verix.study.inputs import described_inputs
+from milp_verix.study.study_inputs import described_inputs
 
 if TYPE_CHECKING:
     from milp_verix.api.message import Message

@@ -14,9 +14,9 @@ from milp_verix.cli.delivery import (
     termination_as_interrupt,
     written,
 )
-from milp_verix.cli.options import ModelPath, PlotPath, Quiet, output_option, search_option
-from milp_verix.cli.process import UNDECIDED
-from milp_verix.cli.question import Reading, network_of
+from milp_verix.cli.model_and_input import Reading, network_of
+from milp_verix.cli.parameters import ModelPath, PlotPath, Quiet, output_option, search_option
+from milp_verix.cli.startup import UNDECIDED
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.explanation import Explanation

@@ -180,10 +180,9 @@ def described_inputs(source: Any, description: Description, *, reordered: bool =
 
     A table, a ``.csv`` or ``.parquet`` file or a pandas DataFrame, has a column for each feature,
     by name, with numbers, words or truth values; other columns are left out. So is each row of a
-    sequence of mappings. Any other source holds
-    the network's numbers, as for :func:`~milp_verix.study.inputs.inputs_of`, which are refused if
-    the description was ``reordered``. Raises ``InputError``; a value that is missing, not known or
-    outside of the description fails its own row alone.
+    sequence of mappings. Any other source holds the network's numbers, as for :func:`inputs_of`,
+    which are refused if the description was ``reordered``. Raises ``InputError``; a value that is
+    missing, not known or outside of the description fails its own row alone.
     """
     given = _given(source, description, reordered)
 
