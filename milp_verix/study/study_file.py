@@ -19,6 +19,7 @@ from milp_verix.base.tolerances import tolerances_of
 from milp_verix.inputs.input_files import read_numbers
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network
+from milp_verix.problem.options import rows_of
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.study_inputs import stored_inputs
 from milp_verix.study.study_run import Tally, run_parts
@@ -45,7 +46,11 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "retry": ((str, list), "a name, or a list of names"),
     "fsync": ((bool,), "true or false"),
 }
-_FROM_FILES = ("features", "feature_names", "costs", "order")
+_FROM_FILES = {
+    row.name
+    for row in rows_of("many")
+    if row.line is not None and row.line.reads in ("groups", "names", "numbers", "order")
+}
 """Options whose numbers may be in a .npy or .json file."""
 
 OVERRIDES = (*_COURSE, "indices", *LIMITS)
