@@ -13,7 +13,6 @@ from rich.progress import (
     Progress as Bar,
     ProgressColumn,
     Task,
-    TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
@@ -44,28 +43,17 @@ class _Activity(ProgressColumn):
 def progress_bar(console: Console) -> Iterator[Callable[[Progress], None]]:
     """Show features done, the explanation's size so far and the time left, on a terminal only."""
     columns = (
-        TextColumn("features"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("explanation so far: {task.fields[size]}"),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-        _Activity(),
+        *("features", BarColumn(), MofNCompleteColumn()),
+        *("explanation so far: {task.fields[size]}", TimeElapsedColumn()),
+        *("left:", TimeRemainingColumn(), _Activity()),
     )
     with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("features", total=None, size=0, activity="", since=0.0)
 
         def show(state: Progress) -> None:
+            told: dict[str, Any] = {"activity": state.activity, "since": time.monotonic()}
             size = state.explanation_size
-            bar.update(
-                task,
-                completed=state.done,
-                total=state.total,
-                size=size,
-                activity=state.activity,
-                since=time.monotonic(),
-            )
+            bar.update(task, completed=state.done, total=state.total, size=size, **told)
 
         yield show
 
@@ -108,15 +96,7 @@ def tasks_progress(console: Console, *, quiet: bool) -> Iterator[Callable[["Tall
     if not console.is_terminal:
         yield (lambda _: None) if quiet else _lines(console)
         return
-    columns = (
-        *(
-            TextColumn("tasks"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[pace]}"),
-        ),
-        TimeElapsedColumn(),
-    )
+    columns = "tasks", BarColumn(), MofNCompleteColumn(), "{task.fields[pace]}", TimeElapsedColumn()
     with Bar(*columns, console=console, transient=True) as bar:
         shown = bar.add_task("tasks", total=None, pace="")
 
