@@ -70,7 +70,7 @@ COMMANDS = {
 
 _ELSEWHERE = {
     "batch": "studying",
-    **dict.fromkeys(("certify", "columns", "report"), "stored"),
+    **dict.fromkeys(("certify", "columns", "report"), "stored_results"),
     "compare": "comparing",
     **dict.fromkeys(("export", "solvers"), "solving"),
 }
