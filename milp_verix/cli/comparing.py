@@ -18,11 +18,14 @@ from milp_verix.cli.delivery import (
     refusals,
     termination_as_interrupt,
 )
-from milp_verix.cli.model_and_input import Case, files_of, network_of, question_of
+from milp_verix.cli.model_and_input import files_of, network_of, question_of
 from milp_verix.cli.parameters import (
+    Case,
+    File,
     JsonPath,
     PlotPath,
     Quiet,
+    Text,
     output_option,
     question_option,
     search_option,
@@ -49,15 +52,15 @@ class Written:
     """The files of a comparison."""
 
     json_path: JsonPath = None
-    csv_path: Annotated[
-        Path | None, output_option("OUT", "Write a line for each run here.", "--csv")
-    ] = None
+    csv_path: Annotated[File, output_option("OUT", "Write a line for each run here.", "--csv")] = (
+        None
+    )
     each: Annotated[
-        Path | None, output_option("OUT", "Write a line for each check and run here, as CSV.")
+        File, output_option("OUT", "Write a line for each check and run here, as CSV.")
     ] = None
     plot_path: PlotPath = None
     save_checks: Annotated[
-        Path | None, output_option("FILE", "Write the checks here, or those of an explanation.")
+        File, output_option("FILE", "Write the checks here, or those of an explanation.")
     ] = None
     disagreements: Annotated[
         Path, output_option("FOLDER", "Where checks go that solvers disagree on.")
@@ -97,16 +100,16 @@ class Many:
     """The options of a comparison over many inputs."""
 
     indices: Annotated[
-        str | None,
+        Text,
         question_option(
             "0:100",
             "Compare on these inputs of the file INPUT, such as images.npz:images, and write "
             "a --journal. [one input]",
         ),
     ] = None
-    radii: Annotated[str | None, question_option("E,…", "With --indices: more radii.")] = None
+    radii: Annotated[Text, question_option("E,…", "With --indices: more radii.")] = None
     journal: Annotated[
-        Path | None,
+        File,
         output_option(
             "STUDY.jsonl",
             "With --indices: a line for each input, by which the same command goes on.",

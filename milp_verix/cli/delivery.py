@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -16,7 +16,7 @@ from rich.segment import Segment
 
 from milp_verix.base.errors import InputError, MilpVerixError, check_command, printable
 from milp_verix.certificates.certificate import Certificate
-from milp_verix.cli.parameters import CertificatePath, JsonPath, PlotPath, Quiet
+from milp_verix.cli.parameters import File, JsonPath, PlotPath, Quiet, output_option
 from milp_verix.cli.startup import INTERRUPTED, UNUSABLE
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.shown import Certified, Told
@@ -110,7 +110,12 @@ class DrawnDelivery(Delivery):
 class ProvenDelivery(DrawnDelivery):
     """Destinations of a result that has a picture, and of its proof."""
 
-    certificate_path: CertificatePath = None
+    certificate_path: Annotated[
+        File,
+        output_option(
+            "OUT", "Write a proof here that verix-check checks without a solver.", "--certificate"
+        ),
+    ] = None
 
 
 @contextmanager

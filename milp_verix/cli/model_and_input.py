@@ -1,4 +1,4 @@
-"""The question of a command: its options in groups, and the network, input or message they name."""
+"""The question of a command: the network, the input or the message that its options name."""
 
 import re
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from milp_verix.api.problem import Problem
 from milp_verix.base.errors import InputError, ModelError, refusing
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.cli.call_options import GivenOptions, shape_in
-from milp_verix.cli.parameters import AddedWords, InputPath, InputShape, ModelPath, OutputName
+from milp_verix.cli.parameters import Case, Reading
 from milp_verix.inputs.input_files import (
     decoded_note,
     file_of,
@@ -38,23 +38,6 @@ if TYPE_CHECKING:
 _PICKLES = (".joblib", ".pkl", ".pickle")
 _TABLE = re.compile(r"(?P<path>.+\.(?:csv|parquet))(?::(?P<row>\d+))?", re.IGNORECASE | re.DOTALL)
 Noted = TypeVar("Noted", bound=Told)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """What a model does not tell about itself."""
-
-    input_shape: InputShape = None
-    output_name: OutputName = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case(Reading):
-    """The network and the input."""
-
-    model: ModelPath
-    specification: InputPath
-    add: AddedWords = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

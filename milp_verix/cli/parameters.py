@@ -1,7 +1,7 @@
 """Parameters that commands share, alone or in groups, and the help of a command in sections."""
 
 from collections.abc import Callable
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -60,6 +60,9 @@ search_option = partial(_option, SEARCH)
 output_option = partial(_option, OUTPUT)
 
 
+File: TypeAlias = Path | None
+Text: TypeAlias = str | None
+
 ModelPath: TypeAlias = Annotated[
     Path,
     typer.Argument(
@@ -68,40 +71,45 @@ ModelPath: TypeAlias = Annotated[
         "file of scikit-learn, which runs code when it is read: open none that you do not trust.",
     ),
 ]
-InputPath: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="INPUT",
-        help="A .npy file, a .npz file with KEY[INDEX] after a colon, or a picture (PNG, JPEG, "
-        "BMP, GIF, WebP, TIFF). Bytes 0..255 are scaled to the domain. For a pipeline of text, the "
-        "message itself or a .txt file.",
-    ),
-]
-AddedWords: TypeAlias = Annotated[
-    str | None,
-    question_option(
-        "WORD[,WORD…]", "Words that may be added to a message, once each. [none]", "--add"
-    ),
-]
-InputShape: TypeAlias = Annotated[
-    str | None, question_option("N,N,…", "The input's shape, where the model leaves it open.")
-]
-OutputName: TypeAlias = Annotated[
-    str | None, question_option("NAME", "The model's output to explain, where it has several.")
-]
-JsonPath: TypeAlias = Annotated[
-    Path | None, output_option("OUT", "Write the result here.", "--json")
-]
+JsonPath: TypeAlias = Annotated[File, output_option("OUT", "Write the result here.", "--json")]
 PlotPath: TypeAlias = Annotated[
-    Path | None, output_option("OUT", "Draw the result here: .png, .svg, .pdf.", "--plot")
-]
-CertificatePath: TypeAlias = Annotated[
-    Path | None,
-    output_option(
-        "OUT", "Write a proof here that verix-check checks without a solver.", "--certificate"
-    ),
+    File, output_option("OUT", "Draw the result here: .png, .svg, .pdf.", "--plot")
 ]
 Quiet: TypeAlias = Annotated[bool, output_option(None, "Print no summary.", "--quiet", "-q")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a model does not tell about itself."""
+
+    input_shape: Annotated[
+        Text, question_option("N,N,…", "The input's shape, where the model leaves it open.")
+    ] = None
+    output_name: Annotated[
+        Text, question_option("NAME", "The model's output to explain, where it has several.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(Reading):
+    """The network and the input."""
+
+    model: ModelPath
+    specification: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help="A .npy file, a .npz file with KEY[INDEX] after a colon, or a picture (PNG, JPEG, "
+            "BMP, GIF, WebP, TIFF). Bytes 0..255 are scaled to the domain. For a pipeline of text, "
+            "the message itself or a .txt file.",
+        ),
+    ]
+    add: Annotated[
+        Text,
+        question_option(
+            "WORD[,WORD…]", "Words that may be added to a message, once each. [none]", "--add"
+        ),
+    ] = None
 
 
 def help_sections(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:

@@ -25,7 +25,8 @@ from milp_verix.cli.delivery import (
     refusals,
     termination_as_interrupt,
 )
-from milp_verix.cli.model_and_input import Case, Question, files_of, question_of
+from milp_verix.cli.model_and_input import Question, files_of, question_of
+from milp_verix.cli.parameters import Case
 from milp_verix.cli.progress import autosaving, progress_bar, status_line
 from milp_verix.cli.startup import INTERRUPTED, NOT_SOUND, UNDECIDED
 from milp_verix.inputs.placement import refuse_arrays

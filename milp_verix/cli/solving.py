@@ -21,8 +21,8 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.base.version import version
 from milp_verix.cli.call_options import GivenOptions, Options
 from milp_verix.cli.delivery import Terminal, check_folder, refusals
-from milp_verix.cli.model_and_input import Case, files_of, question_of
-from milp_verix.cli.parameters import output_option, question_option
+from milp_verix.cli.model_and_input import files_of, question_of
+from milp_verix.cli.parameters import Case, File, output_option, question_option
 from milp_verix.cli.startup import UNUSABLE
 from milp_verix.comparison.self_test import SolverReport, report_on
 from milp_verix.comparison.timed_solver import Relaxations, size_of
@@ -46,8 +46,7 @@ def export(
         question_option("CLASS", "Classification: the class whose margin counts. [the runner-up]"),
     ] = None,
     columns: Annotated[
-        Path | None,
-        output_option("OUT", "Write the map from columns to inputs and neurons here, as CSV."),
+        File, output_option("OUT", "Write the map from columns to inputs and neurons here, as CSV.")
     ] = None,
 ) -> None:
     """Write the program of one check: its least cost gives the highest margin."""
@@ -133,7 +132,7 @@ def solvers(
         ),
     ] = None,
     json_path: Annotated[
-        Path | None, output_option("FILE", "Write the table here, too.", "--json")
+        File, output_option("FILE", "Write the table here, too.", "--json")
     ] = None,
 ) -> None:
     """Show the solvers: installed or not, version, licence, abilities, and a self-test."""

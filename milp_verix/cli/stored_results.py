@@ -14,8 +14,16 @@ from milp_verix.cli.delivery import (
     termination_as_interrupt,
     written,
 )
-from milp_verix.cli.model_and_input import Reading, network_of
-from milp_verix.cli.parameters import ModelPath, PlotPath, Quiet, output_option, search_option
+from milp_verix.cli.model_and_input import network_of
+from milp_verix.cli.parameters import (
+    File,
+    ModelPath,
+    PlotPath,
+    Quiet,
+    Reading,
+    output_option,
+    search_option,
+)
 from milp_verix.cli.startup import UNDECIDED
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.records.audit import Audit
@@ -30,7 +38,7 @@ _Proven: TypeAlias = Explanation | Audit | Ranges | RobustnessRadii | Relevance 
 _KINDS: dict[object, type[_Proven]] = {kind.kind: kind for kind in get_args(_Proven)}
 
 ResultsFolder: TypeAlias = Annotated[
-    Path | None,
+    File,
     output_option("FOLDER", "Whole results of the study, where they are not beside it."),
 ]
 

@@ -13,8 +13,16 @@ from milp_verix.base.arguments import radius_in
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.cli.call_options import GivenOptions, Options, list_in, order_in
 from milp_verix.cli.delivery import SECONDS, Terminal, refusals, termination_as_interrupt
-from milp_verix.cli.model_and_input import Reading, network_of
-from milp_verix.cli.parameters import Quiet, output_option, question_option, search_option
+from milp_verix.cli.model_and_input import network_of
+from milp_verix.cli.parameters import (
+    File,
+    Quiet,
+    Reading,
+    Text,
+    output_option,
+    question_option,
+    search_option,
+)
 from milp_verix.cli.progress import summary, tasks_progress
 from milp_verix.cli.startup import INTERRUPTED, UNDECIDED
 from milp_verix.cli.stored_results import places_of, stored_proof
@@ -38,21 +46,18 @@ _SAID = ("epsilon", "task", "order")
 class Wanted:
     """Options that say which tasks a study has."""
 
-    epsilon: Annotated[
-        str | None, question_option("E[,E…]", "Radii, such as 0.01,0.05 or 8/255.")
-    ] = None
+    epsilon: Annotated[Text, question_option("E[,E…]", "Radii, such as 0.01,0.05 or 8/255.")] = None
     task: Annotated[
         str, question_option(",".join(TASKS), "One or several, with commas between.")
     ] = "explain"
     order: Annotated[
-        str | None,
-        search_option(",".join([*ORDERS, "FILE"]), "Traversal orders, with commas between."),
+        Text, search_option(",".join([*ORDERS, "FILE"]), "Traversal orders, with commas between.")
     ] = None
     indices: Annotated[
-        str | None, question_option("0:100", "The inputs wanted, such as 0:100 or 3,17. [all]")
+        Text, question_option("0:100", "The inputs wanted, such as 0:100 or 3,17. [all]")
     ] = None
     columns: Annotated[
-        str | None, question_option("A,B,…", "The columns of a table that make an input. [all]")
+        Text, question_option("A,B,…", "The columns of a table that make an input. [all]")
     ] = None
 
     def grid(self, network: LoadedModel) -> dict[str, list[Any]] | None:
@@ -67,7 +72,7 @@ class Course:
     """Options that say how a study is done; the answers do not depend on them."""
 
     journal: Annotated[
-        Path | None,
+        File,
         output_option(
             "STUDY.jsonl",
             "A line for each finished task, by which the study goes on; or a folder, with a "
@@ -76,12 +81,11 @@ class Course:
     ] = None
     workers: Annotated[int, search_option("N", "Processes that share the tasks.", min=1)] = 1
     scheduler: Annotated[
-        str | None,
-        search_option("tcp://HOST:PORT", "A Dask scheduler, whose workers share the tasks."),
+        Text, search_option("tcp://HOST:PORT", "A Dask scheduler, whose workers share the tasks.")
     ] = None
     retry: Annotated[str, search_option("undecided,failed", "Do tasks that ended so again.")] = ""
     results: Annotated[
-        Path | None,
+        File,
         output_option(
             "FOLDER", "Write whole results with their counterfactuals here. [STUDY.results]"
         ),
@@ -90,7 +94,7 @@ class Course:
         bool, output_option(None, "Leave whole results out: there is the journal.", "--no-results")
     ] = False
     certificate: Annotated[
-        Path | None,
+        File,
         output_option("FOLDER", "Write a proof of each result here, as certify does of a folder."),
     ] = None
     fsync: Annotated[
@@ -125,7 +129,7 @@ def batch(
         ),
     ],
     xs: Annotated[
-        str | None,
+        Text,
         typer.Argument(
             metavar="INPUTS",
             help="A .npy file, a .npz file with KEY after a colon, a .csv or .parquet file with a "
