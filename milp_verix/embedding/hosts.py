@@ -236,8 +236,6 @@ class _PyomoHost(Host):
 
         self._pyo: Any = pyo
         self.model = model
-        if not isinstance(model, pyo.Block) and not hasattr(model, "add_component"):
-            raise InputError(f"model is a {type(model).__name__}, expected a Pyomo model or block")
         if not model.is_constructed():
             raise InputError("the Pyomo model is abstract: embed into model.create_instance()")
         self._block: Any = None
