@@ -24,7 +24,7 @@ from milp_verix.cli.parameters import (
     output_option,
     search_option,
 )
-from milp_verix.cli.startup import UNDECIDED
+from milp_verix.cli.startup import UNDECIDED, loading
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.explanation import Explanation
@@ -135,9 +135,10 @@ def columns(
     quiet: Quiet = False,
 ) -> None:
     """Show for each column how often the decisions of a study need it, and its typical values."""
-    from milp_verix.study.table import use_of_columns
-    from milp_verix.views.figures.parts.writing import plot_format
-    from milp_verix.views.words.columns import columns_sentence, columns_table
+    with loading():
+        from milp_verix.study.table import use_of_columns
+        from milp_verix.views.figures.parts.writing import plot_format
+        from milp_verix.views.words.columns import columns_sentence, columns_table
 
     with refusals() as errors:
         check_folder(plot_path)
@@ -178,7 +179,8 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Write a page with tables, distributions and a gallery that needs no network."""
-    from milp_verix.study.report import write_report
+    with loading():
+        from milp_verix.study.report import write_report
 
     with refusals() as errors:
         check_folder(output)

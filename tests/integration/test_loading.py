@@ -96,6 +96,11 @@ def test_an_explanation_on_the_terminal_loads_no_figures_and_no_pages() -> None:
     assert not {"matplotlib", "PIL", "jinja2"} & {*ast.literal_eval(heavy_after(code))}
 
 
+def test_a_report_needs_no_pandas() -> None:
+    code = "import sys; sys.modules['pandas'] = None; import milp_verix.study.report"
+    assert heavy_after(code, ("pandas.plotting",)) == "[]"
+
+
 def test_no_module_has_the_name_of_a_public_name() -> None:
     # Python would put it in the place of the function of that name, once it is imported
     for name in milp_verix.__all__:
