@@ -53,20 +53,15 @@ def stored_proof(
     """
     from milp_verix.certificates.certify import certify  # it loads the checker
 
-    result = _stored(path)
-    own = [one for one in networks if one.sha256 == result.model.sha256]
-    network = (own or networks)[0]
-    certificate = certify(network, result, time_limit=time_limit)
-    return certificate.proven, "; ".join(filter(None, written(certificate, network, place)))
-
-
-def _stored(path: Path) -> _Proven:
-    """Return the result in ``path``; ``InputError`` for one of which there are no certificates."""
     data, where = read_data(path)
     kind = data.get("kind")
     if kind not in _KINDS:
         raise InputError(f"{where} holds {kind!r}, of which there are no certificates")
-    return from_data(data, where, _KINDS[kind])
+    result = from_data(data, where, _KINDS[kind])
+    own = [one for one in networks if one.sha256 == result.model.sha256]
+    network = (own or networks)[0]
+    certificate = certify(network, result, time_limit=time_limit)
+    return certificate.proven, "; ".join(filter(None, written(certificate, network, place)))
 
 
 def places_of(result: Path, output: Path) -> list[tuple[Path, Path]]:

@@ -22,7 +22,7 @@ from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import exact
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.embedding.embedded import Embedded
-from milp_verix.embedding.host import Host, named
+from milp_verix.embedding.host import named
 from milp_verix.embedding.hosts import host_of
 from milp_verix.embedding.sockets import order_of, sides_of, sockets_of
 from milp_verix.models.loaded_model import LoadedModel
@@ -109,7 +109,10 @@ def embed(  # noqa: PLR0917 - as people write it
         segments=pieces,
     )
     encoding = replace(encoding, program=encoding.program.without_tiny(_DROPPED))
-    name = _unique(host, name)
+    wanted, number = name, 1
+    while host.taken(name):
+        number += 1
+        name = f"{wanted}_{number}"
     variables = host.add(encoding.program, sockets.own, name)
     inside = [variables[j] for j in encoding.input.columns]
     outside = [variables[j] for j in encoding.output.columns]
@@ -130,14 +133,6 @@ def embed(  # noqa: PLR0917 - as people write it
         _encoding=encoding,
         _variables=tuple(variables),
     )
-
-
-def _unique(host: Host, name: str) -> str:
-    unique, number = name, 1
-    while host.taken(unique):
-        number += 1
-        unique = f"{name}_{number}"
-    return unique
 
 
 def _some_points(network: LoadedModel, box: Interval) -> FloatArray:
