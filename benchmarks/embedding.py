@@ -25,7 +25,7 @@ from embedding_networks import Case, cases
 from tables import Table, write
 
 import milp_verix
-from milp_verix.embedding.replay import replayed
+from milp_verix.embedding.embedded_check import replayed
 from verix_encodings import Interval
 
 Pose = Callable[[Case], Any]

@@ -27,16 +27,15 @@ from arguments import parser
 from tables import Table, write
 
 from milp_verix import load_network
-from milp_verix.study.inputs import Inputs
 from milp_verix.study.journal import Journal, best_records, identity
-from milp_verix.study.run import Outcome, failed
-from milp_verix.study.tasks import Task, network_hash, settings_of, tasks_of
+from milp_verix.study.study_inputs import Inputs
+from milp_verix.study.tasks import Outcome, Task, failed, settings_of, tasks_of
 
 _LOGGING = """
 import os
 if "TASKS_BEGUN" in os.environ:
-    import milp_verix.study.run as run
-    answered = run.run_task
+    import milp_verix.study.tasks as tasks
+    answered = tasks.run_task
 
     def run_task(network, task, whole):
         file = os.open(os.environ["TASKS_BEGUN"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -44,7 +43,7 @@ if "TASKS_BEGUN" in os.environ:
         os.close(file)
         return answered(network, task, whole)
 
-    run.run_task = run_task
+    tasks.run_task = run_task
 """
 """A ``sitecustomize``: each process that does tasks logs those that it begins."""
 
@@ -207,7 +206,6 @@ def overhead(given: argparse.Namespace) -> Table:
     shape = network.input_shape
     inputs = Inputs(given.count, lambda i: np.full(shape, i / given.count, network.dtype))
     settings = settings_of(["explain"], {"epsilon": [0.01]}, {})
-    network_hash(network)
     table = Table("step | tasks | CPU ms/task | bytes/task | peak memory MB")
 
     def tasks() -> Iterator[Task]:

@@ -5,7 +5,7 @@ import re
 import click
 
 from milp_verix.cli.app import COMMANDS, command_named
-from milp_verix.cli.help_sections import help_sections
+from milp_verix.cli.parameters import help_sections
 
 
 def command_line_page() -> str:

@@ -98,7 +98,7 @@ CALLS = (
     Call("export", "encode_check", "oracle.check_program.encode_problem", "Encoding", ("free",)),
 )
 RULES = Call("rules", "find_rules", _SEARCHES("ranges.inflate", "rules_of_table"), "Rules")
-MANY = Call("many", "explain_many", "study.batch.run_many", "Tally")
+MANY = Call("many", "explain_many", "study.study_run.run_many", "Tally")
 
 NETWORK = """an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
 ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes."""
@@ -139,7 +139,7 @@ TYPES = {
     "Rules": "milp_verix.results.rules",
     "Certifiable": "milp_verix.certificates.certify",
     "Certificate": "milp_verix.certificates.certificate",
-    "Tally": "milp_verix.study.batch",
+    "Tally": "milp_verix.study.study_run",
     "CostsLike": "milp_verix.problem.features",
     "FeaturesLike": "milp_verix.problem.features",
     "Domain": "milp_verix.problem.ball",

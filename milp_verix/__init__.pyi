@@ -30,15 +30,14 @@ from .base.errors import (
 from .base.tolerances import Tolerances as Tolerances
 from .certificates.certificate import Certificate as Certificate
 from .certificates.certify import certify as certify
-from .comparison.embedded import (
+from .comparison.embedded_runs import (
     EmbeddedComparison as EmbeddedComparison,
     EmbeddedRun as EmbeddedRun,
     compare_embedded as compare_embedded,
 )
-from .embedding.embed import embed as embed
+from .embedding.embed import VerixFormulation as VerixFormulation, embed as embed
 from .embedding.embedded import Embedded as Embedded
-from .embedding.omlt_formulation import VerixFormulation as VerixFormulation
-from .embedding.replay import EmbeddedCheck as EmbeddedCheck
+from .embedding.embedded_check import EmbeddedCheck as EmbeddedCheck
 from .inputs.features import (
     Feature as Feature,
     binary as binary,
@@ -85,7 +84,6 @@ from .searches.radius_search import RadiusProgress as RadiusProgress
 from .searches.ranges.ranges_search import RangesProgress as RangesProgress
 from .searches.relevance import RelevanceProgress as RelevanceProgress
 from .solvers.backends.pyomo_solvers import to_pyomo as to_pyomo
-from .study.batch import Tally as Tally
 from .study.calls import explain_many as explain_many
 from .study.report import (
     write_notice as write_notice,
@@ -94,6 +92,7 @@ from .study.report import (
 from .study.results import read_result as read_result
 from .study.solver_study import SolverStudy as SolverStudy, read_solver_study as read_solver_study
 from .study.study_file import run_study as run_study
+from .study.study_run import Tally as Tally
 from .study.table import read_study as read_study
 
 __version__: str

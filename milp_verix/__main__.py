@@ -1,6 +1,6 @@
 """The program ``milp-verix``, also run by ``python -m milp_verix``."""
 
-from milp_verix.cli.loading import loading
+from milp_verix.cli.startup import loading
 
 
 def main() -> None:

@@ -13,7 +13,6 @@ from benchmarks.verix_marabou import Found, verix
 from milp_verix import Problem
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.searches.explain.order import resolve_order
-from milp_verix.study.tasks import network_hash
 
 COMPLETE: dict[str, dict[str, Any]] = {
     "complete": {},
@@ -124,7 +123,7 @@ def beside(place: Workplace, question: Question) -> list[Row | str]:
 def _verix(place: Workplace, question: Question, index: int) -> dict[str, Any]:
     """Return the numbers of one run, from the journal if they are there."""
     journal = place.out / "journals" / "marabou.jsonl"
-    network = network_hash(place.network(question.network))
+    network = place.network(question.network).content_sha256
     key = {"network": network, "epsilon": question.epsilon, "index": index}
     lines = journal.read_text().splitlines() if journal.exists() else []
     for record in map(json.loads, lines):

@@ -13,7 +13,7 @@ import milp_verix
 from benchmarks.paper.architectures import ARCHITECTURES
 from benchmarks.paper.data import DataSet, column_of_mass, load
 from benchmarks.paper.scales import Question, Scale
-from milp_verix.study.inputs import inputs_of
+from milp_verix.study.study_inputs import inputs_of
 from milp_verix.study.tasks import settings_of, tasks_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ A command's module is loaded when the command runs, so that help and mistakes an
 import io
 import os
 import sys
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
@@ -16,88 +16,87 @@ from typer.main import get_command
 
 import milp_verix
 from milp_verix.base.errors import printable
-from milp_verix.cli.exit_codes import INTERRUPTED, UNUSABLE
-from milp_verix.cli.help_sections import SectionedCommand, with_groups_expanded
-from milp_verix.cli.loading import loading
-from milp_verix.cli.streams import escaping
+from milp_verix.cli.parameters import SectionedCommand, with_groups_expanded
+from milp_verix.cli.startup import INTERRUPTED, UNUSABLE, loading
 
 COMMANDS = {
     "explain": (
-        "explain",
-        "Find features that, when fixed, keep the prediction while all other features may change.",
+        "Find features that, when fixed, keep the prediction while all other features may change."
     ),
-    "minimum": (
-        "minimum",
-        "Find the explanation with the fewest features, and prove that none has fewer.",
-    ),
+    "minimum": ("Find the explanation with the fewest features, and prove that none has fewer."),
     "contrastive": (
-        "contrastive",
-        "Find the fewest features whose change changes the prediction, and an input that shows it.",
+        "Find the fewest features whose change changes the prediction, and an input that shows it."
     ),
     "inflate": (
-        "inflate",
-        "Find the widest ranges of kept features within which the prediction provably stays.",
+        "Find the widest ranges of kept features within which the prediction provably stays."
     ),
     "enumerate": (
-        "enumerate_",
-        "List the minimal explanations: sets that keep the prediction, and sets that change it.",
+        "List the minimal explanations: sets that keep the prediction, and sets that change it."
     ),
     "relevance": (
-        "relevance",
-        "Tell if protected features are in every explanation of a decision, in some, or in none.",
+        "Tell if protected features are in every explanation of a decision, in some, or in none."
     ),
     "importance": (
-        "importance",
-        "Weigh the features by a power index of the sets that keep the prediction, with brackets.",
+        "Weigh the features by a power index of the sets that keep the prediction, with brackets."
     ),
     "radius": (
-        "radius",
-        "Bracket the largest radius up to which features may change, and the prediction stays.",
+        "Bracket the largest radius up to which features may change, and the prediction stays."
     ),
     "sweep": (
-        "sweep",
-        "Explain at several radii: features irrelevant at one are irrelevant at all smaller ones.",
+        "Explain at several radii: features irrelevant at one are irrelevant at all smaller ones."
     ),
     "audit": (
-        "audit",
-        "Judge an explanation by any tool: sound or not, minimal or not, proofs and witnesses.",
+        "Judge an explanation by any tool: sound or not, minimal or not, proofs and witnesses."
     ),
     "batch": (
-        "batch",
-        "Explain many inputs, at several radii, and write a journal from which a study goes on.",
+        "Explain many inputs, at several radii, and write a journal from which a study goes on."
     ),
     "columns": (
-        "columns",
-        "Show for each column how often the decisions of a study need it, and its typical values.",
+        "Show for each column how often the decisions of a study need it, and its typical values."
     ),
-    "report": (
-        "report",
-        "Write a page with tables, distributions and a gallery that needs no network.",
-    ),
+    "report": ("Write a page with tables, distributions and a gallery that needs no network."),
     "certify": (
-        "certify",
-        "Write a proof of a stored explanation that is checked without a solver and without trust.",
+        "Write a proof of a stored explanation that is checked without a solver and without trust."
     ),
     "compare": (
-        "compare",
-        "Run the same checks, or the same explanation, on solvers and formulations side by side.",
+        "Run the same checks, or the same explanation, on solvers and formulations side by side."
     ),
-    "export": (
-        "export",
-        "Write the program of one check: its least cost gives the highest margin.",
-    ),
+    "export": ("Write the program of one check: its least cost gives the highest margin."),
     "solvers": (
-        "solvers",
-        "Show the solvers: installed or not, version, licence, abilities, and a self-test.",
+        "Show the solvers: installed or not, version, licence, abilities, and a self-test."
     ),
 }
-"""For each command, its function in ``cli.commands.NAME``, and the first line of its help."""
+"""The first line of each command's help."""
+
+_ELSEWHERE = {
+    "batch": "studying",
+    **dict.fromkeys(("certify", "columns", "report"), "stored_results"),
+    "compare": "comparing",
+    **dict.fromkeys(("export", "solvers"), "solving"),
+}
+"""The modules of the commands that are not in ``cli.searching``."""
 
 _PLAIN: dict[str, Any] = {
     "add_completion": False,
     "pretty_exceptions_enable": False,
     "rich_markup_mode": None,
 }
+
+
+class Escaping:
+    """A stream whose texts reach ``inner`` with escapes for what would command a terminal."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def write(self, text: str) -> int:
+        """Write ``text``."""
+        return int(self.inner.write(printable(text, "\n\t")))
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "buffer":  # there would be none
+            raise AttributeError(name)
+        return getattr(self.inner, name)
 
 
 class _Commands(TyperGroup):
@@ -108,22 +107,22 @@ class _Commands(TyperGroup):
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run the command line; what it prints has escapes for control characters."""
-        with escaping():
+        out, err = (one and Escaping(one) for one in (sys.stdout, sys.stderr))
+        with redirect_stdout(out), redirect_stderr(err):
             return super().main(*args, **options)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands in whole sentences."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, told) for name, (_, told) in COMMANDS.items()])
+            formatter.write_dl([*COMMANDS.items()])
 
 
 def command_named(name: str) -> Any:
     """Return the command, one of ``COMMANDS``, as Typer runs it."""
     with loading():
-        module = import_module(f"milp_verix.cli.commands.{name}")
+        module = import_module(f"milp_verix.cli.{_ELSEWHERE.get(name, 'searching')}")
+    function, epilog = module.FUNCTIONS[name]
     single = typer.Typer(**_PLAIN)
-    function = getattr(module, COMMANDS[name][0])
-    epilog = getattr(module, "EXIT_CODES", None)
     single.command(name, cls=SectionedCommand, epilog=epilog)(with_groups_expanded(function))
     return get_command(single)
 
@@ -158,7 +157,7 @@ def _not_loaded() -> None:
     """Stand for a command in the list of commands."""
 
 
-for _name, (_, _help) in COMMANDS.items():
+for _name, _help in COMMANDS.items():
     app.command(_name, help=_help)(_not_loaded)
 
 

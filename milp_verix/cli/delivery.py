@@ -1,43 +1,29 @@
-"""The end of a command: a JSON file, a picture, a summary, and an exit code.
-
-Certificates beside the result of a command.
-"""
+"""The end of a command: a JSON file, a picture, a certificate, a summary, and an exit code."""
 
 import os
 import signal
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
+from rich.segment import Segment
 
-from milp_verix.base.errors import InputError, MilpVerixError, check_command, refusing
+from milp_verix.base.errors import InputError, MilpVerixError, check_command, printable
 from milp_verix.certificates.certificate import Certificate
-from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
-from milp_verix.cli.options import CertificatePath, JsonPath, PlotPath, Quiet
-from milp_verix.cli.terminal import Terminal
+from milp_verix.cli.parameters import File, JsonPath, PlotPath, Quiet, output_option
+from milp_verix.cli.startup import INTERRUPTED, UNUSABLE
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.oracle import statistics
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.importance import Importance
-from milp_verix.results.records.json_format import from_data, read_data
-from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.results.records.ranges import Ranges
-from milp_verix.results.records.relevance import Relevance
 from milp_verix.results.shown import Certified, Told
 from milp_verix.views.figures.plot import plot_format
 
 SECONDS = 60.0
 """Time for a certificate that an option of another command asks for."""
-
-
-_Proven: TypeAlias = Explanation | Audit | Ranges | RobustnessRadii | Relevance | Importance
-_KINDS: dict[object, type[_Proven]] = {kind.kind: kind for kind in get_args(_Proven)}
 
 Found = TypeVar("Found", bound=Told)
 
@@ -71,46 +57,20 @@ def written(certificate: Certificate, network: LoadedModel, path: Path) -> tuple
     return str(certificate), f"to check it: {check_command(Path(model), path)}"
 
 
-def stored_proof(
-    path: Path, place: Path, networks: Sequence[LoadedModel], time_limit: float | None
-) -> tuple[bool, str]:
-    """Write the certificate of the result in ``path`` to ``place``, if one is found.
+class Terminal(Console):
+    """Prints tables and lines to stdout, or to stderr."""
 
-    Of several ``networks``, the result is about the one with its hash. Returns whether it is
-    proven, and words on it. Raises ``InputError`` as :func:`milp_verix.certify` does.
-    """
-    from milp_verix.certificates.certify import certify  # it loads the checker
+    def __init__(self, *, stderr: bool = False, soft_wrap: bool = False) -> None:
+        stream: Any = sys.stderr if stderr else sys.stdout
+        super().__init__(
+            file=getattr(stream, "inner", stream), highlight=False, soft_wrap=soft_wrap
+        )
 
-    result = _stored(path)
-    own = [one for one in networks if one.sha256 == result.model.sha256]
-    network = (own or networks)[0]
-    certificate = certify(network, result, time_limit=time_limit)
-    return certificate.proven, "; ".join(filter(None, written(certificate, network, place)))
-
-
-def _stored(path: Path) -> _Proven:
-    """Return the result in ``path``; ``InputError`` for one of which there are no certificates."""
-    data, where = read_data(path)
-    kind = data.get("kind")
-    if kind not in _KINDS:
-        raise InputError(f"{where} holds {kind!r}, of which there are no certificates")
-    return from_data(data, where, _KINDS[kind])
-
-
-def places_of(result: Path, output: Path) -> list[tuple[Path, Path]]:
-    """Return the files of results without a certificate, each with the place of its certificate.
-
-    ``InputError`` for a folder without results, and for an ``output`` that is no folder then.
-    """
-    if not result.is_dir():
-        return [(result, output)]
-    found = {path.name.partition(".")[0]: path for path in sorted(result.glob("*/*.json.gz"))}
-    if not found:
-        raise InputError(f"{result} has no results of a study, such as ab/abcd.json.gz")
-    with refusing(f"cannot make the folder {output}"):
-        output.mkdir(exist_ok=True)
-    places = [(path, output / f"{name}.json") for name, path in found.items()]
-    return [(path, place) for path, place in places if not place.exists()]
+    def render(self, *args: Any, **options: Any) -> Iterator[Segment]:
+        """Yield the parts of what is printed, with escapes in their texts."""
+        for part in super().render(*args, **options):
+            text = part.text if part.control else printable(part.text, "\n")
+            yield Segment(text, part.style, part.control)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,25 +81,22 @@ class Delivery:
     quiet: Quiet = False
 
     def check_paths(self, *inputs: Path) -> None:
-        """Refuse files that cannot be written, ``inputs``, and a file for two outputs."""
+        """Refuse files that cannot be written, ``inputs``, a file twice, and unknown pictures."""
         outputs = [path for path in vars(self).values() if isinstance(path, Path)]
         for place, path in enumerate(outputs):
             check_folder(path, *inputs, *outputs[:place])
+        if (picture := vars(self).get("plot_path")) is not None:
+            plot_format(picture)
 
-    def deliver(self, result: Told) -> None:
-        """Write the result, print its facts, and draw it, as far as that is asked for.
-
-        If one of these fails, the others are still done.
-        """
+    def deliver(self, result: Any) -> None:
+        """Write, print and draw the result; if one of these fails, the others are still done."""
         with ExitStack() as last_first:
-            last_first.callback(self.draw, result)
+            if (picture := vars(self).get("plot_path")) is not None:
+                last_first.callback(result.plot, picture)
             if not self.quiet:
                 last_first.callback(lambda: Terminal().print(result.summary()))
             if self.json_path is not None:
                 last_first.callback(result.to_json, self.json_path)
-
-    def draw(self, result: Any) -> None:
-        """Draw nothing: the result of the command has no picture."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,31 +105,22 @@ class DrawnDelivery(Delivery):
 
     plot_path: PlotPath = None
 
-    def check_paths(self, *inputs: Path) -> None:
-        """Refuse what :meth:`Delivery.check_paths` does, and a picture in no known format."""
-        super().check_paths(*inputs)
-        if self.plot_path is not None:
-            plot_format(self.plot_path)
-
-    def draw(self, result: Any) -> None:
-        """Draw ``result`` if that is asked for."""
-        if self.plot_path is not None:
-            result.plot(self.plot_path)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ProvenDelivery(DrawnDelivery):
     """Destinations of a result that has a picture, and of its proof."""
 
-    certificate_path: CertificatePath = None
+    certificate_path: Annotated[
+        File,
+        output_option(
+            "OUT", "Write a proof here that verix-check checks without a solver.", "--certificate"
+        ),
+    ] = None
 
 
 @contextmanager
 def refusals() -> Iterator[Console]:
-    """Yield a console on stderr; turn errors about arguments, models and solvers into one line.
-
-    The line goes to that console, and an exit code ends the command.
-    """
+    """Yield a console on stderr; an error a user may mend is a line there, and ends the command."""
     console = Terminal(stderr=True, soft_wrap=True)
     try:
         yield console
@@ -196,13 +144,6 @@ def termination_as_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, previous)
-
-
-def exit_code(settled: bool, stopped: str | None) -> int:
-    """Return the exit code of a search that is settled or not, and stopped early or not."""
-    if stopped == statistics.INTERRUPTED:
-        return INTERRUPTED
-    return 0 if settled else UNDECIDED
 
 
 def check_folder(path: Path | None, *others: Path | None) -> None:

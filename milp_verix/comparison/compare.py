@@ -11,9 +11,9 @@ from milp_verix.base.clock import Deadline, deadline_in
 from milp_verix.base.errors import InputError, SolverError
 from milp_verix.base.names import require_one_of
 from milp_verix.comparison.contradictions import contradictions
-from milp_verix.comparison.each_check import Relaxations
 from milp_verix.comparison.runs import answered, contrasted, explained, fitting_pairs, minimised
 from milp_verix.comparison.stored_checks import as_checks, checks_of, hard_checks
+from milp_verix.comparison.timed_solver import Relaxations
 from milp_verix.oracle.engines.choice import misfit
 from milp_verix.oracle.statistics import INTERRUPTED
 from milp_verix.problem.options import OrderLike
@@ -174,6 +174,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
     def _result(self, runs: list[list[Run]], skipped: tuple[Skipped, ...]) -> Comparison:
         problem, question = self.problem, self.problem.question
         everything = [run for some in runs for run in some]
+        limit = self.search.time_limit
         return Comparison(
             model=problem.network.name,
             sha256=problem.network.sha256,
@@ -192,7 +193,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             output=problem.output,
             input_sha256=array_hash(problem.x),
             task=self.task,
-            time_limit=_seconds(self.search.time_limit),
+            time_limit=limit.planned if isinstance(limit, Deadline) else limit,
             check_time_limit=self.search.check_time_limit,
             rules=() if problem.inputs is None else tuple(r.text for r in problem.inputs.rules),
         )
@@ -206,10 +207,6 @@ def _asked(
     if not (isinstance(order, str) and order == "influence"):
         raise InputError("checks are answered as they are: leave order out")
     return as_checks(checks, partial(problem.features.indices, argument="free"))
-
-
-def _seconds(limit: float | Deadline | None) -> float | None:
-    return limit.planned if isinstance(limit, Deadline) else limit
 
 
 def _median(runs: list[Run]) -> Run:

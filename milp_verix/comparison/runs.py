@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.errors import InputError, SolverUnavailableError
-from milp_verix.comparison.each_check import CheckWatch, Relaxations
-from milp_verix.comparison.timed_solver import SolverClock, timed_solver
+from milp_verix.comparison.timed_solver import CheckWatch, Relaxations, SolverClock, timed_solver
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Request, Search, resolve_formulation
 from milp_verix.results.records.comparison import CheckRecord, Pair, Run, Skipped
+from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.searches.contrast.contrastive import contrastive_of
 from milp_verix.searches.explain.explain import explain_problem
@@ -59,18 +59,12 @@ def _check_names(what: str, names: Sequence[str]) -> None:
 
 
 def why_unfit(solver: str, formulation: str) -> str | None:
-    """Return why a solver is not here or does not take a formulation; None if they fit.
-
-    Raises ``InputError`` for a name that is not known.
-    """
+    """Return why a solver is not here or does not take a formulation; None if they fit."""
     return _missing(solver) or _unfit(solver, resolve_formulation(formulation))
 
 
 def _missing(solver: str) -> str | None:
-    """Return why a solver cannot be used, or None; ``InputError`` for an unknown name.
-
-    A session is opened: that imports the solver, before any time is taken, and looks for a licence.
-    """
+    """Return why a solver cannot be used, by opening it before any time is taken, or None."""
     try:
         open_session(solver).close()
     except SolverUnavailableError as error:
@@ -95,19 +89,30 @@ def explained(problem: PosedProblem, pair: Pair, search: Search, ordering: dict[
 
 def _of_explanation(pair: Pair, clock: SolverClock, found: Explanation) -> Run:
     took = found.statistics
-    return Run(
-        pair,
-        version=found.versions.get(found.solver, ""),
+    return replace(
+        _run(pair, clock, found),
         answers=_answers(found),
-        checks=took.checks,
         solves=took.solves,
         nodes=clock.told(took.nodes, clock.nodes),
         iterations=clock.told(took.iterations, clock.iterations),
+        explanation=found,
+    )
+
+
+def _run(pair: Pair, clock: SolverClock, found: Explanation | ContrastiveExplanation) -> Run:
+    took = found.statistics
+    return Run(
+        pair,
+        version=found.versions.get(found.solver, ""),
+        answers=(),
+        checks=took.checks,
+        solves=clock.time.solves,
+        nodes=clock.nodes,
+        iterations=clock.iterations,
         seconds=took.seconds,
         inside=clock.time,
         stopped=took.stopped,
         notes=found.notes,
-        explanation=found,
         handed_over=clock.handed_over,
         handed_to=clock.handed_to,
     )
@@ -131,24 +136,8 @@ def contrasted(problem: PosedProblem, pair: Pair, search: Search) -> Run:
     """Find a smallest contrastive explanation."""
     chosen, clock = _timed(pair, search)
     found = contrastive_of(problem, search=chosen)
-    took = found.statistics
-    return Run(
-        pair,
-        version=found.versions.get(found.solver, ""),
-        answers=(),
-        checks=took.checks,
-        solves=clock.time.solves,
-        nodes=clock.nodes,
-        iterations=clock.iterations,
-        seconds=took.seconds,
-        inside=clock.time,
-        stopped=took.stopped,
-        notes=found.notes,
-        handed_over=clock.handed_over,
-        handed_to=clock.handed_to,
-        cost=np.inf if found.robust else found.cost,
-        bound=np.inf if found.robust else found.lower_bound,
-    )
+    cost, bound = (np.inf, np.inf) if found.robust else (found.cost, found.lower_bound)
+    return replace(_run(pair, clock, found), cost=cost, bound=bound)
 
 
 def answered(
@@ -176,7 +165,7 @@ def answered(
                 verdict = oracle.check(coordinates, whole.limited(each))
                 record = watch.record(number, len(free), verdict)
                 if relaxations is not None and clock.last is not None:
-                    relaxed, took = relaxations.of(clock.last)
+                    relaxed, took = relaxations.solve(clock.last.program, clock.last.cost)
                     record, beside = replace(record, relaxation=relaxed), beside + took
                     whole = whole.sooner(-took)
                 known.verdicts.append(verdict)

@@ -25,6 +25,16 @@ from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solve
 from verix_encodings import Program, ProgramBuilder
 
 _SECONDS = 60.0
+_NETWORK = """
+<ir_version: 8, opset_import: ["": 17]>
+distance (float[1, 2] x) => (float[1, 2] y)
+<float[2, 2] A = {1, -1, -1, 1}, float[2, 2] B = {0, 1, 0, 1}, float[2] b = {0.5, 0}>
+{
+    h = MatMul (x, A)
+    r = Relu (h)
+    y = Gemm (r, B, b)
+}
+"""
 _RADII = {0.2: Answer.HOLDS, 0.3: Answer.VIOLATED}
 
 
@@ -98,7 +108,7 @@ def self_test(name: str) -> str | None:
 def _checks(name: str) -> str | None:
     with TemporaryDirectory(prefix="milp-verix-") as folder:
         path = Path(folder) / "distance.onnx"
-        _write_network(path)
+        onnx.save(onnx.parser.parse_model(_NETWORK), path)
         for epsilon, expected in _RADII.items():
             problem = pose(path, np.full(2, 0.5), Given(epsilon=epsilon))
             # interval bounds decide neither, nor does a point known before
@@ -120,27 +130,3 @@ def _program() -> Program:
     limits = [5.0, 11.0, 8.0]
     builder.add_rows("row", np.arange(3), [(rows, columns)], -np.inf, limits)
     return builder.build()
-
-
-def _write_network(path: Path) -> None:
-    """Write the scores ``(½, relu(x₁ − x₂) + relu(x₂ − x₁))``."""
-    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
-    constants = {
-        "A": np.array([[1.0, -1.0], [-1.0, 1.0]]),
-        "B": np.array([[0.0, 1.0], [0.0, 1.0]]),
-        "b": np.array([0.5, 0.0]),
-    }
-    nodes = [
-        helper.make_node("MatMul", ["x", "A"], ["h"]),
-        helper.make_node("Relu", ["h"], ["r"]),
-        helper.make_node("Gemm", ["r", "B", "b"], ["y"]),
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "distance",
-        [helper.make_tensor_value_info("x", kind, [1, 2])],
-        [helper.make_tensor_value_info("y", kind, [1, 2])],
-        [onnx.numpy_helper.from_array(v.astype(np.float32), k) for k, v in constants.items()],
-    )
-    opset = helper.make_opsetid("", 17)
-    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)

@@ -40,10 +40,7 @@ class ChecksFile(TypedDict):
 
 
 def checks_of(explanation: Explanation) -> tuple[tuple[int, ...], ...]:
-    """Return the checks that decide ``explanation``, one for each feature in the order.
-
-    They are the checks of the sequential traversal: a feature with the irrelevant ones before it.
-    """
+    """Return the checks that the sequential traversal to ``explanation`` asks, one a feature."""
     irrelevant = set(explanation.irrelevant)
     free: list[int] = []
     checks = []

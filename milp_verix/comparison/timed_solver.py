@@ -1,22 +1,27 @@
 """A solver whose sessions are timed from outside, so that no solver has to time itself.
 
-Processor time of this process and of all that it started, running or ended.
+From its clock follow the cost of each check of a run, and its programs' relaxations.
 """
 
+import hashlib
 import resource
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.results.records.comparison import SolverTime
+from milp_verix.oracle.verdict import Verdict
+from milp_verix.results.records.comparison import CheckRecord, ProgramSize, SolverTime
 from milp_verix.solvers import (
     Session,
     Solver,
     SolveResult,
+    SolveStatus,
     Targets,
     extend,
     open_session,
@@ -71,10 +76,7 @@ class Solve:
 
 @dataclass(slots=True)
 class SolverClock:
-    """The time that sessions have taken so far, and what they solved.
-
-    ``last`` is the last solve; programs of earlier ones are not kept.
-    """
+    """The time that sessions have taken, and what they solved; of programs the ``last`` is kept."""
 
     time: SolverTime = field(default_factory=SolverTime)
     last: Solve | None = None
@@ -100,10 +102,7 @@ class SolverClock:
 
 
 def timed_solver(name: str, clock: SolverClock, needed: frozenset[str] = frozenset()) -> Solver:
-    """Return the solver called ``name``, whose sessions add their seconds to ``clock``.
-
-    Raises as :func:`milp_verix.solvers.resolve_solver` does.
-    """
+    """Return the solver called ``name``, whose sessions add their seconds to ``clock``."""
     solver = resolve_solver(name, needed)
     return _TimedSolver(solver.name, solver.capabilities, clock)
 
@@ -142,29 +141,25 @@ class _TimedSession:
 
     def load(self, program: Program) -> None:
         self._fresh, self._program = True, program
-        with self._timed(lambda seconds: SolverTime(builds=1, build_seconds=seconds)):
+        with self._timed("build_seconds", builds=1):
             self._session.load(program)
 
     def extend(self, program: Program) -> None:
         self._fresh, self._program = True, program
-        with self._timed(lambda seconds: SolverTime(builds=1, build_seconds=seconds)):
+        with self._timed("build_seconds", builds=1):
             extend(self._session, program)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        with self._timed(lambda seconds: SolverTime(build_seconds=seconds)):
+        with self._timed("build_seconds"):
             self._session.set_bounds(columns, lower, upper)
         if self._program is not None:
             self._program = self._program.with_bounds(columns, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        fresh, self._fresh = self._fresh, False
-
-        def taken(seconds: float) -> SolverTime:
-            first = SolverTime(solves=1, solve_seconds=seconds)
-            again = SolverTime(resolves=1, resolve_seconds=seconds)
-            return first if fresh else first + again
-
-        with self._timed(taken):
+        again: dict[str, int] = {} if self._fresh else {"resolves": 1}
+        kinds = ("solve_seconds",) if self._fresh else ("solve_seconds", "resolve_seconds")
+        self._fresh = False
+        with self._timed(*kinds, solves=1, **again):
             result = self._session.minimise(cost, targets)
         name = self._session.name
         by = getattr(self._session, "solving", name)
@@ -173,9 +168,103 @@ class _TimedSession:
         return result
 
     @contextmanager
-    def _timed(self, taken: Callable[[float], SolverTime]) -> Iterator[None]:
+    def _timed(self, *kinds: str, **counts: int) -> Iterator[None]:
+        """Add to the clock what the block takes, as seconds of these kinds."""
         started = time.perf_counter()
         try:
             yield
         finally:
-            self._clock.time += taken(time.perf_counter() - started)
+            seconds: Any = dict.fromkeys(kinds, time.perf_counter() - started)
+            self._clock.time += SolverTime(**counts, **seconds)
+
+
+class CheckWatch:
+    """The effort of the check that begins now, read from the ``clock`` of the run's solver."""
+
+    def __init__(self, clock: SolverClock) -> None:
+        clock.last, clock.handed_to = None, None
+        self._clock = clock
+        self._began, self._before = time.perf_counter(), clock.time
+        self._processor = processor_time()
+        self._nodes, self._iterations = clock.nodes, clock.iterations
+
+    def record(self, check: int, free: int, verdict: Verdict) -> CheckRecord:
+        """Return the record of the check numbered ``check``, which ended with ``verdict``."""
+        clock, before = self._clock, self._before
+        last = clock.last
+        told: dict[str, Any] = {}
+        if last is not None:
+            result = last.result
+            told = {
+                "nodes": _more(self._nodes, clock.nodes),
+                "iterations": _more(self._iterations, clock.iterations),
+                "status": result.status.name.lower().replace("_", " "),
+                "bound": result.bound if np.isfinite(result.bound) else None,
+                "root_bound": result.root_bound,
+                "first_seconds": result.first_seconds,
+            }
+        return CheckRecord(
+            check,
+            free,
+            verdict.answer,
+            seconds=time.perf_counter() - self._began,
+            cpu_seconds=max(processor_time() - self._processor, 0.0),
+            load_seconds=clock.time.build_seconds - before.build_seconds,
+            solve_seconds=clock.time.solve_seconds - before.solve_seconds,
+            solves=clock.time.solves - before.solves,
+            size=None if last is None else size_of(last.program),
+            handed_to=None if last is None else last.handed_to,
+            reason=verdict.reason,
+            **told,
+        )
+
+
+def size_of(program: Program) -> ProgramSize:
+    """Return the size of ``program``, and the range of its numbers."""
+    entries = np.abs(program.matrix.data[program.matrix.data != 0])
+    return ProgramSize(
+        program.columns,
+        program.rows,
+        program.binaries,
+        program.largest_big_m,
+        float(entries.min(initial=np.inf)) if entries.size else 0.0,
+        float(entries.max(initial=0.0)),
+    )
+
+
+class Relaxations:
+    """Optima of linear relaxations, each solved once, however many pairs have the program.
+
+    HiGHS solves them; a program with a quadratic row, which it does not take, has none.
+    """
+
+    def __init__(self, tolerances: Tolerances) -> None:
+        self._tolerances = tolerances
+        self._known: dict[bytes, float | None] = {}
+
+    def solve(self, whole: Program, cost: FloatArray) -> tuple[float | None, float]:
+        """Return the optimum of the relaxation of ``whole``, if any, and the seconds it took."""
+        began = time.perf_counter()
+        program = whole.relaxed
+        parts = (
+            *(program.matrix.data, program.matrix.indices, program.matrix.indptr),
+            *(program.row_lower, program.row_upper, program.column_lower, program.column_upper),
+            cost,
+        )
+        key = hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
+        if key not in self._known:
+            self._known[key] = None if program.needs else self._solved(program, cost)
+        return self._known[key], time.perf_counter() - began
+
+    def _solved(self, program: Program, cost: FloatArray) -> float | None:
+        session = open_session("highs", tolerances=self._tolerances)
+        try:
+            session.load(program)
+            result = session.minimise(cost, Targets())
+        finally:
+            session.close()
+        return result.bound if result.status is SolveStatus.OPTIMAL else None
+
+
+def _more(before: int | None, after: int | None) -> int | None:
+    return None if after is None else after - (before or 0)

@@ -12,8 +12,8 @@ from milp_verix.base.argument_kinds import FLAG, NUMBER, checked, detached
 from milp_verix.base.arguments import seconds_of
 from milp_verix.base.errors import InputError, SolverError
 from milp_verix.base.names import same_names
+from milp_verix.embedding.embedded_check import EmbeddedCheck, replayed
 from milp_verix.embedding.host import Host, Solution, Solved
-from milp_verix.embedding.replay import EmbeddedCheck, replayed
 from milp_verix.embedding.sockets import Side, paired
 from milp_verix.inputs.one_row import row_of
 from milp_verix.models.loaded_model import LoadedModel
@@ -189,10 +189,7 @@ class Embedded:
         return self._host.solve(solver, seconds_of(time_limit, "time_limit"))
 
     def _values(self, side: int, given: Solution | None, otherwise: list[float]) -> list[float]:
-        """Return values of inputs or outputs by their names, whatever order they were paired in.
-
-        ``otherwise`` are those of variables without a value.
-        """
+        """Return values of a side by its names, ``otherwise`` of variables without a value."""
         what, variables = (("input", self.inputs), ("output", self.outputs))[side]
         names = (self.input_names, self.output_names)[side] or ()
         labels = self._paired[side] or tuple(map(str, range(len(variables))))

@@ -1,6 +1,6 @@
 """A model of another library, and the translation of a program into its variables and rows.
 
-Each library has one file, with a class that has the methods of :class:`Host`. The translations
+Each library has a class with the methods of :class:`Host` in ``embedding.hosts``. The translations
 themselves are those of ``solvers.backends``.
 """
 
@@ -83,13 +83,11 @@ class Host(Protocol):
         """Return whether ``entry`` is an expression that a row of the model may equate."""
 
     def key(self, variable: Any) -> Hashable:
-        """Return what tells a variable apart from others."""
+        """Return what tells a variable apart from others: its identity."""
+        return id(variable)
 
     def ends(self, entry: Any) -> Ends:
-        """Return the bounds of a variable, whole numbers for an integer one, or of an expression.
-
-        Those of an expression follow from the bounds of its variables.
-        """
+        """Return the bounds of a variable, whole for an integer one, or of an expression."""
 
     def taken(self, name: str) -> bool:
         """Return whether the model has variables or rows whose names begin with ``name``."""

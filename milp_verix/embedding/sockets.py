@@ -59,10 +59,7 @@ def sides_of(network: LoadedModel, names: Sequence[str] | None = None) -> tuple[
 
 
 def paired(host: Host, given: Any, side: Side) -> dict[str, Any]:
-    """Return the entries given, in the network's order, by their own names or else numbers.
-
-    Raises ``InputError`` for keys that are neither names nor places.
-    """
+    """Return the entries given, in the network's order, by their own names or else numbers."""
     given = [*given] if isinstance(given, Iterator | ValuesView) else given
     while (pairs := host.keyed(given)) is None:
         if (parts := host.parts(given)) is None or len(parts) != 1:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from milp_verix.problem.options import ClassLike, OrderLike
     from milp_verix.searches.minimum.search_limits import SearchLimits
     from milp_verix.solvers import Solver
-    from milp_verix.study.batch import Tally
+    from milp_verix.study.study_run import Tally
     from verix_encodings import BoundMethod, Formulation
 
 
@@ -176,7 +176,7 @@ def explain_many(
     """
     given = different(explain_many, fitting("many", locals()))
 
-    from milp_verix.study.batch import run_many
+    from milp_verix.study.study_run import run_many
 
     with refusing_no_bounds():
         return run_many(**given)

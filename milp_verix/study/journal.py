@@ -6,8 +6,6 @@ cuts it off. A write that fails, on a full disk, leaves the file as it was befor
 
 A folder takes the place of the file where a lock is not to be trusted, on a network's disks: each
 process writes to a file of its own in it.
-
-The form of a line of a study's journal.
 """
 
 import json
@@ -15,7 +13,7 @@ import os
 import socket
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
@@ -117,7 +115,9 @@ class Journal:
                 path.mkdir(exist_ok=True)
             elif path.exists() and not path.is_file():
                 raise InputError(f"the journal {path} is neither a file nor a folder")
-            self.path = _own_file(path) if path.is_dir() else path
+            # no other process takes this name, on no machine
+            own = f"{socket.gethostname()}-{os.getpid()}-{time.time_ns():x}.jsonl"
+            self.path = path / own if path.is_dir() else path
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
             with _locked(self._file):  # nobody is in the middle of a line
@@ -184,30 +184,25 @@ def _best(path: Path, warn: Callable[[str], None]) -> dict[str, tuple[int, tuple
         doubles += name in chosen and rank == chosen[name][0] == STATUSES.index(DONE)
         if name not in chosen or rank <= chosen[name][0]:
             chosen[name] = rank, place
-    for text in _reservations(doubles, versions):
-        warn(f"{path}: {text}")
-    return chosen
-
-
-def _reservations(doubles: int, versions: Mapping[str, Collection[str]]) -> Iterator[str]:
-    """Yield what a reader of a journal has to know about the choice of its records."""
     if doubles:
-        yield (
-            f"{counted(doubles, 'record')} with the key, the input and the status of an earlier "
-            "one: the last counts; a task is written twice where two runs shared the journal"
+        warn(
+            f"{path}: {counted(doubles, 'record')} with the key, the input and the status of an "
+            "earlier one: the last counts; a task is written twice where two runs shared the "
+            "journal"
         )
     if len(versions) > 1:
-        told = ", ".join(f"{len(names)} of {version}" for version, names in versions.items())
-        yield f"its tasks are by several versions of milp-verix, and not to be compared: {told}"
+        counts = ", ".join(f"{len(names)} of {version}" for version, names in versions.items())
+        warn(
+            f"{path}: its tasks are by several versions of milp-verix, and not to be compared: "
+            f"{counts}"
+        )
+    return chosen
 
 
 def _records(
     path: Path, warn: Callable[[str], None] | None
 ) -> Iterator[tuple[tuple[str, int], Record]]:
-    """Yield the place of each record, a file and a line, and the record.
-
-    Without ``warn`` the journal was read before: lines are not checked again.
-    """
+    """Yield places, a file and a line, and records; without ``warn`` they were checked before."""
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     try:
         for file in files:
@@ -258,11 +253,6 @@ def _record_in(line: bytes) -> Record | None:
     return data if isinstance(data, dict) and "key" in data else None
 
 
-def _own_file(folder: Path) -> Path:
-    """Return a name in ``folder`` that no other process takes, on no machine."""
-    return folder / f"{socket.gethostname()}-{os.getpid()}-{time.time_ns():x}.jsonl"
-
-
 def _write(file: int, line: bytes) -> None:
     written = os.write(file, line)
     while written < len(line):  # a full disk says so at the next call
@@ -271,16 +261,14 @@ def _write(file: int, line: bytes) -> None:
 
 def _without_torn_line(file: int) -> int:
     """Cut off what follows the last end of a line; return the length of the file."""
-    length = end = os.lseek(file, 0, os.SEEK_END)
-    if not length or _piece(file, length - 1, length) == b"\n":
-        return length
+    end = os.fstat(file).st_size
+    if not end or _piece(file, end - 1, end) == b"\n":
+        return end
     while end:
         first = max(0, end - _TAIL)
-        found = _piece(file, first, end).rfind(b"\n")
-        if found >= 0:
-            end = first + found + 1
+        end = first + _piece(file, first, end).rfind(b"\n") + 1
+        if end > first:
             break
-        end = first
     os.ftruncate(file, end)
     return end
 

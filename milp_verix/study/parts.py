@@ -21,7 +21,7 @@ from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
 from milp_verix.oracle.statistics import INTERRUPTED
 from milp_verix.problem.meeting import shaped_domain
 from milp_verix.results.records.comparison import Comparison
-from milp_verix.study.inputs import Inputs, described_inputs, indices_in, inputs_of, names_of
+from milp_verix.study.study_inputs import Inputs, described_inputs, indices_in, inputs_of, names_of
 from milp_verix.study.tasks import FUNCTIONS, Setting, Task, settings_of, tasks_of
 
 _NO_TIME = 1e-9
@@ -83,10 +83,7 @@ def part_of(
 
 
 def _fitting(settings: Sequence[Setting]) -> list[Setting]:
-    """Return the settings whose solver is here and takes the formulation; warn of the others.
-
-    Raises ``InputError`` if there is none.
-    """
+    """Return the settings whose solver is here and takes the formulation; warn of the others."""
     pairs = {s: (s.told.get("solver"), s.told.get("formulation")) for s in settings}
     # auto chooses a solver that fits
     unfit = {
@@ -149,10 +146,7 @@ def _indices(given: str | Sequence[int] | None, count: int) -> Sequence[int]:
 
 
 def _first_readable(inputs: Inputs, indices: Sequence[int]) -> NDArray[Any]:
-    """Return the first input that can be read.
-
-    Raises ``InputError`` with what is wrong with the first of all, if there is none.
-    """
+    """Return the first input that can be read; ``InputError`` if none can."""
     first: str | None = None
     for index in indices:
         try:

@@ -21,8 +21,8 @@ from milp_verix.results.records.question import difference_of
 from milp_verix.results.records.ranges import Ranges
 from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.study.journal import best_records
-from milp_verix.study.page.study_page import study_page
 from milp_verix.study.solver_study import SolverStudy, study_of
+from milp_verix.study.study_page import study_page
 from milp_verix.views.pages.result_page import notice_page, result_page
 from milp_verix.views.pages.solver_pages import (
     StoredComparison,

@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 
 class ResultsFolder:
-    """The folder ``path`` of the whole results of the study in ``journal``; made if need be.
-
-    Raises ``InputError`` where it cannot be made.
-    """
+    """The folder ``path`` of the whole results of the study in ``journal``; made if need be."""
 
     def __init__(self, path: Path, journal: Path) -> None:
         self._path = path
@@ -41,11 +38,8 @@ class ResultsFolder:
         self._told = Path(_relative(path.resolve(), journal.resolve().parent))
 
     def write(self, key: str, content: bytes) -> str:
-        """Write the result of a task; return its path as the record tells it.
-
-        Raises ``InputError`` where it cannot be written.
-        """
-        name = Path(key[:2], f"{key}.json.gz")
+        """Write the result of a task; return its path as the record tells it."""
+        name = file_of(key)
         with refusing(f"cannot write to {self._path}"):
             (self._path / name).parent.mkdir(exist_ok=True)
         write_atomically(self._path / name, content)
@@ -78,7 +72,10 @@ def read_result(
     told = record.get("result")
     if not isinstance(told, str):  # None, or a table's empty cell
         return None
-    path = place(Path(journal), told) if results is None else place_of(Path(results), record["key"])
+    if results is None:
+        path = place(Path(journal).resolve().parent, told)
+    else:
+        path = place(Path(results), file_of(record["key"]))
     if path is None:
         raise InputError(
             f"the journal {journal} names the result {told!r}, which is outside its folder; if you "
@@ -88,20 +85,16 @@ def read_result(
     return kind.from_json(path)
 
 
-def place(journal: Path, told: str) -> Path | None:
-    """Return the path that a record calls ``told``; None if it leads out of the journal's folder.
+def file_of(key: str) -> str:
+    """Return the name of the file of a task in a folder of results."""
+    return f"{key[:2]}/{key}.json.gz"
 
-    The journal may be a stranger's. So neither an absolute path, ``..`` nor a link leads out.
+
+def place(folder: Path, name: str) -> Path | None:
+    """Return the path ``name`` in ``folder``; None if an absolute path, ``..`` or a link leads out.
+
+    The journal that tells it may be a stranger's.
     """
-    return _inside(journal.resolve().parent, told)
-
-
-def place_of(results: Path, key: str) -> Path | None:
-    """Return the path of a task's result in the folder ``results``; None if it leads out of it."""
-    return _inside(results, f"{key[:2]}/{key}.json.gz")
-
-
-def _inside(folder: Path, name: str) -> Path | None:
     try:
         path = (folder / name).resolve()
         return path if path.is_relative_to(folder.resolve()) else None
@@ -120,16 +113,6 @@ FIRST_SECONDS = 5.0
 """Shorter tasks leave no file."""
 
 _GROWTH = 0.1
-
-
-def partial_folder(journal: Path) -> Path:
-    """Return the folder of the answers so far: ``STUDY.partial`` beside ``STUDY.jsonl``."""
-    return journal.resolve().with_suffix(".partial")
-
-
-def partial_file(folder: Path, key: str) -> Path:
-    """Return the file of the task ``key`` in the folder of the answers so far."""
-    return folder / f"{key}.json.gz"
 
 
 class Partial:

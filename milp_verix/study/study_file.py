@@ -19,9 +19,10 @@ from milp_verix.base.tolerances import tolerances_of
 from milp_verix.inputs.input_files import read_numbers
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network
-from milp_verix.study.batch import Tally, run_parts
-from milp_verix.study.inputs import stored_inputs
+from milp_verix.problem.options import rows_of
 from milp_verix.study.parts import Part, part_of
+from milp_verix.study.study_inputs import stored_inputs
+from milp_verix.study.study_run import Tally, run_parts
 from milp_verix.study.tasks import LIMITS
 
 _NETWORKS = ("model", "models")
@@ -45,7 +46,11 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "retry": ((str, list), "a name, or a list of names"),
     "fsync": ((bool,), "true or false"),
 }
-_FROM_FILES = ("features", "feature_names", "costs", "order")
+_FROM_FILES = {
+    row.name
+    for row in rows_of("many")
+    if row.line is not None and row.line.reads in ("groups", "names", "numbers", "order")
+}
 """Options whose numbers may be in a .npy or .json file."""
 
 OVERRIDES = (*_COURSE, "indices", *LIMITS)
@@ -91,10 +96,7 @@ def run_study(
 
 
 def study_in(path: Path, given: Mapping[str, Any]) -> tuple[list[Part], dict[str, Any]]:
-    """Return the parts of the study in a file, and the arguments of ``run_parts``.
-
-    ``given`` replaces keys of the file. Errors are those of :func:`run_study`.
-    """
+    """Return the parts in a file, and arguments of ``run_parts``; ``given`` replaces keys."""
     _refuse_unknown(given, OVERRIDES, "run_study")
     content = _read(path)
     _refuse_kinds(content, str(path))
@@ -183,10 +185,13 @@ def _parts(path: Path, keys: Mapping[str, Any], given: Mapping[str, Any]) -> Ite
         if described is None:
             xs = stored_inputs(xs, network, columns, options)
             columns = None
+        radii = keys["epsilon"] if isinstance(keys["epsilon"], list) else [keys["epsilon"]]
+        with refusing(f"{path}: epsilon", InputError):
+            radii = list(map(radius_in, radii))
         yield part_of(
             network,
             xs,
-            epsilon=_radii(path, keys["epsilon"]),
+            epsilon=radii,
             task=keys.get("task", "explain"),
             grid=grid,
             indices=given.get("indices", keys.get("indices")),
@@ -217,11 +222,6 @@ def _list(path: Path, name: str, values: Any) -> list[Any]:
     if not isinstance(values, list):
         raise InputError(f"{path}: {name} in the grid is a list of values, got {values!r}")
     return values
-
-
-def _radii(path: Path, given: Any) -> list[float | str]:
-    with refusing(f"{path}: epsilon", InputError):
-        return [radius_in(radius) for radius in (given if isinstance(given, list) else [given])]
 
 
 def _from_file(path: Path, name: str, value: Any, network: LoadedModel) -> Any:

@@ -7,8 +7,6 @@ it is in no minimal explanation at all. That is proven where the explanation ``A
 minimal one, and does not have it. ``A`` is the only one if each feature of it is necessary, that
 is, if its counterfactual changes this feature alone: then every explanation has all of ``A``, and a
 minimal one no more.
-
-The table of a study as a DataFrame of pandas whose ``plot()`` draws the part of each column.
 """
 
 import warnings
@@ -19,28 +17,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import pandas as pd
-from pandas.plotting import PlotAccessor
 
 from milp_verix.base.argument_kinds import checked
 from milp_verix.base.arguments import path_of
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import nearest
 from milp_verix.inputs.frame import pandas
-from milp_verix.results.comparison_files import harmless
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.results.records.json_format import load
 from milp_verix.results.records.question import difference_of
 from milp_verix.study.journal import Record, best_records
-from milp_verix.study.page.gallery import StoredTask, radius_text, read_rows, stored_results
+from milp_verix.study.study_rows import StoredTask, radius_text, read_rows, stored_results
 from milp_verix.views.words.facts import domain_parts
 from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.text_tables import ColumnUse, TableUse
 from milp_verix.views.words.wording import norm_told, restrictions
 
 if TYPE_CHECKING:
-    from milp_verix.views.figures.style import Drawing
-    from milp_verix.views.words.text_tables import TableUse
+    from milp_verix.study.study_frame import StudyFrame
 
 COLUMNS = (
     *("key", "index", "name", "task", "epsilon", "status", "size", "explanation", "unknown"),
@@ -66,13 +60,13 @@ def read_study(path: str | Path, *, warn: Callable[[str], None] = warnings.warn)
     where pandas is not installed.
     """
     pd = pandas()
+    from milp_verix.study.study_frame import StudyFrame  # it loads pandas
+
     rows = [_row(record) for record in best_records(path_of(path, "path"), warn)]
     names = list(dict.fromkeys([*COLUMNS, *(name for row in rows for name in row)]))
-    from milp_verix.study.table import StudyFrame
-
     table = StudyFrame(pd.DataFrame(rows, columns=names))
     table.journal = path_of(path, "path")
-    return cast(StudyFrame, table.sort_values("index", kind="stable", ignore_index=True))
+    return cast("StudyFrame", table.sort_values("index", kind="stable", ignore_index=True))
 
 
 def _row(record: Record) -> dict[str, Any]:
@@ -215,54 +209,3 @@ def use_in(stored: Sequence[StoredTask], journal: Path) -> TableUse:
         f"{journal} has no explanation with a whole result: columns are counted over the results "
         "of explain or minimum, which a study keeps unless it is asked not to"
     )
-
-
-class StudyPlots(PlotAccessor):  # type: ignore[misc]
-    """``plot()`` draws the study; with arguments of pandas, and as ``plot.bar`` …, pandas draws."""
-
-    def __call__(self, path: str | Path | None = None, *args: Any, **options: Any) -> Any:
-        """Draw how often decisions need each column; write it to ``path`` if given.
-
-        ``results`` is a folder of whole results, if they are not beside the journal.
-        """
-        if args or {*options} - {"results"}:
-            return super().__call__(*(() if path is None else (path,)), *args, **options)
-        return self._parent.plot_columns(path, **options)
-
-
-class StudyFrame(pd.DataFrame):  # type: ignore[misc]
-    """The tasks of a study, a row each; rows that were chosen from it are such a table, too."""
-
-    _metadata = ["journal"]  # noqa: RUF012 - pandas carries these attributes along
-    journal: Path
-
-    @property
-    def _constructor(self) -> type["StudyFrame"]:
-        return StudyFrame
-
-    @property
-    def plot(self) -> StudyPlots:
-        """A picture of the columns by ``plot()``, and the plots of pandas."""
-        return StudyPlots(self)
-
-    def to_csv(self, *args: Any, **options: Any) -> str | None:
-        """Write the table as pandas does; no spreadsheet or terminal obeys its cells."""
-        told = self.map(harmless).rename(columns=harmless)
-        return cast(str | None, pd.DataFrame.to_csv(told, *args, **options))
-
-    def columns_used(self, results: str | Path | None = None) -> "TableUse":
-        """Return how often the decisions in these rows need each column of the input.
-
-        ``results`` is a folder of whole results, if they are not beside the journal. Raises
-        ``InputError`` without a whole explanation.
-        """
-        folder = None if results is None else Path(results)
-        return use_of_columns(self.journal, folder, warnings.warn, [*self["key"]])
-
-    def plot_columns(
-        self, path: str | Path | None = None, *, results: str | Path | None = None
-    ) -> "Drawing":
-        """Draw :meth:`columns_used`; write the picture to ``path`` if given."""
-        from milp_verix.views.figures.plot import plot_columns
-
-        return plot_columns(self.columns_used(results), path)

@@ -78,10 +78,7 @@ def number_table(
 
 
 def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the lines of a CSV file that are not empty, each with its number, from 1 on.
-
-    Raises ``InputError`` for a file that cannot be read.
-    """
+    """Yield the lines of a CSV file that are not empty, each with its number, from 1 on."""
     with (
         refusing(f"cannot read {path}"),
         refusing(f"{path} is no CSV file in UTF-8", UnicodeDecodeError, csv.Error),

@@ -1,4 +1,4 @@
-"""The tasks of a study: one for each input and each setting of a grid.
+"""The tasks of a study: one for each input and each setting of a grid; each becomes a record.
 
 A task is known by its key, a hash of all that its answer depends on: the network with its weights,
 the exact bytes of the input, the settings with their defaults, and the version of milp-verix. Time
@@ -9,8 +9,10 @@ limits, too, and a task that they left undecided is the same task with more time
 import hashlib
 import json
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
+from functools import partial as partial_function
 from inspect import Parameter, signature
 from itertools import chain, product
 from pathlib import Path
@@ -20,16 +22,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.api.calls import compare, contrastive, explain, minimum
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, MilpVerixError
 from milp_verix.base.names import meant, require_one_of
+from milp_verix.base.number_text import counted
+from milp_verix.base.stored_kinds import Prediction
 from milp_verix.base.version import version
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.oracle.statistics import INTERRUPTED
+from milp_verix.results.comparison_files import compared_checks
+from milp_verix.results.earlier import EarlierResultError
 from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.comparison import Comparison
 from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.explanation import Explanation
-from milp_verix.study.inputs import Inputs
+from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record
+from milp_verix.study.results import Partial, packed
+from milp_verix.study.study_inputs import Inputs
 
 FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation | Comparison]] = {
     "explain": explain,
@@ -42,14 +51,12 @@ FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation | Compar
 LIMITS = ("time_limit", "check_time_limit", "memory")
 _GIVEN_BY_THE_STUDY = ("network", "x", "progress", "snapshots", "resume", "task", "checks")
 _LONGEST = 500
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Setting:
-    """One point of the grid: the kind of ``task``, and the arguments of its function.
-
-    ``told`` are all arguments, defaults included, as JSON has them; a long one is its hash.
-    """
+    """A point of the grid: ``told`` are all ``arguments`` with defaults, as JSON has them."""
 
     task: str
     arguments: Mapping[str, Any]
@@ -114,7 +121,7 @@ def tasks_of(
     network: LoadedModel, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
 ) -> Iterator[Task]:
     """Yield the tasks, all settings of one input after the other; an input is read when needed."""
-    hashed = network_hash(network)
+    hashed = network.content_sha256
     for index in indices:
         name = inputs.name(index)
         x, problem, identity = _read(inputs, index, name)
@@ -129,16 +136,8 @@ def tasks_of(
             yield Task(key, index, name, x, problem, setting, hashed, notes)
 
 
-def network_hash(network: LoadedModel) -> str:
-    """Return a SHA-256 of the network: its file, weights stored beside it, and how it is read."""
-    return network.content_sha256
-
-
 def told_in_json(value: Any, name: str) -> Any:
-    """Return an argument as JSON has it; its hash where it is long, or an array.
-
-    Raises ``InputError`` for a value that has no form of its own, such as a function.
-    """
+    """Return an argument as JSON has it; its hash where it is long, or an array."""
     plain = _plain(value, name)
     text = json.dumps(plain, sort_keys=True)
     if len(text) <= _LONGEST:
@@ -194,3 +193,148 @@ def _read(
     except InputError as error:
         return None, str(error), [index, name, str(error)]
     return x, None, [str(x.dtype), list(x.shape), array_hash(x)]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The record of a task, and its whole result packed for a file, or None.
+
+    The process that has the journal writes both, so that no other needs the same disk.
+    ``warnings`` are for its user.
+    """
+
+    record: Record
+    result: bytes | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def run_task(network: LoadedModel, task: Task, whole: bool) -> Outcome:
+    """Do ``task`` and return its record, with the ``whole`` result if it is asked for.
+
+    It goes on from the answer in ``task.partial``, if there is one, and saves its own there.
+    Raises ``KeyboardInterrupt`` for Ctrl-C, which leaves the task open.
+    """
+    started = time.perf_counter()
+    if task.x is None:
+        return failed(task, str(task.problem))
+    warnings: list[str] = []
+    partial = Partial(task.partial, warnings.append)
+    try:
+        with partial.saving():
+            result = _answered(network, task, partial, warnings.append)
+        if isinstance(result, Comparison):
+            return _compared(task, result, time.perf_counter() - started)
+    except Exception as error:  # one task must not end the others, whatever is wrong with it
+        kind = "" if isinstance(error, MilpVerixError) else f"{type(error).__name__}: "
+        return failed(task, f"{kind}{error}", time.perf_counter() - started)
+    done = _done(result, float(task.setting.told.get("gap", 0.0)))
+    if not done:
+        partial.keep(result)
+    if result.statistics.stopped == INTERRUPTED:
+        raise KeyboardInterrupt
+    result = replace(result, notes=(*result.notes, *task.notes))
+    record = {
+        **_subject(task),
+        **_answer(result),
+        "status": DONE if done else UNDECIDED,
+        "prediction": result.prediction,
+        "seconds": round(time.perf_counter() - started, 6),
+        "notes": result.notes,
+    }
+    return Outcome(record, packed(result) if whole else None, tuple(warnings))
+
+
+def _answered(
+    network: LoadedModel, task: Task, partial: Partial, warn: Callable[[str], None]
+) -> Explanation | ContrastiveExplanation | Comparison:
+    """Return the result of a task, which goes on from its answer so far if that is of use."""
+    kind, arguments = task.setting.task, task.setting.arguments
+    answer = partial_function(FUNCTIONS[kind], network, task.x, **arguments)
+    if kind == "compare":
+        return answer()
+    answer = partial_function(answer, snapshots=partial.snapshots)
+    if (earlier := partial.earlier) is not None:
+        try:
+            return answer(resume=earlier)
+        except EarlierResultError as error:
+            warn(f"{earlier} is ignored, and its task begins anew: {error}")
+    return answer()
+
+
+def _compared(task: Task, found: Comparison, seconds: float) -> Outcome:
+    """Return the record of a comparison of solvers; raises ``KeyboardInterrupt`` for Ctrl-C."""
+    if found.stopped == INTERRUPTED:
+        raise KeyboardInterrupt
+    stopped = found.stopped or next((run.stopped for run in found.runs if run.stopped), None)
+    status = DONE if stopped is None else UNDECIDED
+    record = _record(task, status, stopped, seconds, found.prediction)
+    return Outcome({**record, "comparison": compared_checks(found)})
+
+
+def failed(task: Task, reason: str, seconds: float = 0.0) -> Outcome:
+    """Return the record of a task that ended without a result."""
+    return Outcome(_record(task, FAILED, " ".join(reason.split()), seconds, None))
+
+
+def _record(
+    task: Task, status: str, reason: str | None, seconds: float, prediction: Prediction | None
+) -> Record:
+    """Return the record of a task that has no explanation."""
+    return {
+        **_subject(task),
+        "status": status,
+        "explanation": None,
+        "unknown": None,
+        "prediction": prediction,
+        "seconds": round(seconds, 6),
+        "reason": reason,
+        "notes": task.notes,
+    }
+
+
+def _subject(task: Task) -> dict[str, Any]:
+    told = task.setting.told
+    return {
+        "key": task.key,
+        "index": task.index,
+        **({} if task.name is None else {"name": task.name}),
+        "task": task.setting.task,
+        "epsilon": told["epsilon"],
+        "settings": {name: value for name, value in told.items() if name != "epsilon"},
+        "network": task.network,
+        "version": version(),
+    }
+
+
+def _answer(result: Explanation | ContrastiveExplanation) -> dict[str, Any]:
+    if isinstance(result, ContrastiveExplanation):
+        return {
+            "explanation": result.contrast,
+            "unknown": (),
+            "size": result.size,
+            "lower_bound": result.lower_bound,
+            "robust": result.robust or (None if result.counterfactual is None else False),
+            "reason": result.statistics.stopped or result.unknown_reason,
+        }
+    obstacles = sorted(set(result.unknown_reasons.values()))
+    reason = result.statistics.stopped or "; ".join(obstacles) or None
+    if result.proven and reason is not None:
+        left = counted(len(result.unknown), "feature")
+        reason = f"the minimum is proven; {left} without a counterfactual"
+        reason += f" ({'; '.join(obstacles)})" if obstacles else ""
+    return {
+        "explanation": result.explanation,
+        "unknown": result.unknown,
+        "size": result.size,
+        "lower_bound": result.lower_bound,
+        "reason": reason,
+    }
+
+
+def _done(result: Explanation | ContrastiveExplanation, gap: float) -> bool:
+    """Return whether nothing is left to decide: all features, or the bound within the ``gap``."""
+    if isinstance(result, ContrastiveExplanation):
+        return result.proven
+    if result.lower_bound is None:
+        return result.minimal
+    return (result.gap or 0.0) <= (gap + _ROUNDING) * result.cost

@@ -14,7 +14,7 @@ import typer
 from PIL import Image
 
 from milp_verix import Explanation, InputError
-from milp_verix.cli.asked import number_of
+from milp_verix.cli.call_options import number_of
 from milp_verix.cli.delivery import check_folder
 from tests.support.command_line import ENVIRONMENT, SEVEN, command, run, run_here
 from tests.support.digits_example import MODEL, explained, images, network

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from milp_verix import InputError, Tally, explain_many, run_study
-from milp_verix.study import dask_engine
+from milp_verix.study import workers
 from tests.support import studies
 from tests.support.command_line import ENVIRONMENT, command
 from tests.support.digits_example import IMAGES, MODEL, images, network
@@ -151,7 +151,7 @@ def test_a_task_whose_process_dies_is_tried_once_more(
 def test_a_task_that_kills_its_worker_twice_has_failed_and_the_others_go_on(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask_engine, "_run", studies.fatal_on_a_cluster)
+    monkeypatch.setattr(workers, "_run", studies.fatal_on_a_cluster)
     drawn: list[int] = []
 
     def tasks() -> Any:
@@ -160,9 +160,9 @@ def test_a_task_that_kills_its_worker_twice_has_failed_and_the_others_go_on(
             yield task
 
     found = []
-    for outcome in dask_engine.dask_engine(network(), client, False)(tasks()):
+    for outcome in workers.dask_engine(network(), client, False)(tasks()):
         found.append(outcome.record)
-        assert len(drawn) <= len(found) + dask_engine._IN_FLIGHT_WITHOUT_WORKERS
+        assert len(drawn) <= len(found) + workers._IN_FLIGHT_WITHOUT_WORKERS
     statuses = {record["index"]: record["status"] for record in found}
     bad = {record["index"]: record["reason"] for record in found if record["status"] == "failed"}
     assert set(statuses) == set(range(12))
@@ -205,9 +205,9 @@ def test_tasks_end_with_the_process_that_wants_them(
 def test_other_versions_are_refused(
     tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = dask_engine._versions()
+    here = workers._versions()
     assert set(here) >= {"Python", "milp-verix", "highspy"}
-    monkeypatch.setattr(dask_engine, "_versions", lambda: {**here, "highspy": "0.1"})
+    monkeypatch.setattr(workers, "_versions", lambda: {**here, "highspy": "0.1"})
     with pytest.raises(InputError, match=rf"worker has highspy {here['highspy']}, not 0\.1"):
         explain_many(MODEL, images(), epsilon=0.1, journal=tmp_path / "s.jsonl", client=client)
     assert not (tmp_path / "s.jsonl").exists()
@@ -217,7 +217,7 @@ def test_other_versions_are_refused(
 def test_bad_schedulers_and_clients_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask_engine, "_SECONDS_TO_CONNECT", 0.5)
+    monkeypatch.setattr(workers, "_SECONDS_TO_CONNECT", 0.5)
     study: dict[str, Any] = {"epsilon": 0.1, "journal": tmp_path / "study.jsonl"}
     for scheduler in ("tcp://127.0.0.1:9", "nowhere://x", "", "tcp://"):
         with pytest.raises(InputError, match="no Dask scheduler answers"):

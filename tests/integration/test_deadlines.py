@@ -217,7 +217,7 @@ COMMAND = """
 import sys, time
 from pathlib import Path
 import milp_verix.cli.app as cli
-import milp_verix.cli.question as cli_question
+import milp_verix.cli.model_and_input as cli_question
 from verix_encodings.propagation import crown
 
 there, tightened = Path(sys.argv[1]), crown._tightened

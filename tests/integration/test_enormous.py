@@ -21,8 +21,8 @@ from milp_verix import Explanation, InputError, Inputs, continuous, encode_check
 from milp_verix.base.errors import ModelError
 from milp_verix.base.files import replacing, write_atomically
 from milp_verix.base.stored_numbers import array_in, json_in
-from milp_verix.cli.commands import export as cli_export
-from milp_verix.cli.files import numbers_in
+from milp_verix.cli import solving
+from milp_verix.cli.call_options import numbers_in
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.inputs.input_files import read_input, read_texts
 from milp_verix.views.figures.plot import write_figure
@@ -331,7 +331,7 @@ def stored(path: Path) -> None:
     elif path.suffix == ".lp":
         encoding = encode_check(network(), found.input, [0], epsilon=0.1)
         row, _ = encoding.output.row(0, encoding.program.columns)
-        cli_export._write(encoding, -row, path, ())
+        solving._write(encoding, -row, path, ())
     else:
         write_figure(found.plot(), path, "png")
 

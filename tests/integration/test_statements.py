@@ -220,7 +220,11 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
         8,
     ),
     "a difference that is rounded down": (
-        {"milp_verix.embedding.replay.up": lambda right: lambda x, n=4: nearest(0.8 * x, n)},
+        {
+            "milp_verix.embedding.embedded_check.up": lambda right: (
+                lambda x, n=4: nearest(0.8 * x, n)
+            )
+        },
         8,
     ),
     "a tie": (

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.study.inputs import Inputs
 from milp_verix.study.journal import Journal, Record
-from milp_verix.study.run import Outcome
-from milp_verix.study.tasks import Task, settings_of, tasks_of
+from milp_verix.study.study_inputs import Inputs
+from milp_verix.study.tasks import Outcome, Task, settings_of, tasks_of
 from tests.support import digits_example
 
 

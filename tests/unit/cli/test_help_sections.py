@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 import milp_verix
 from milp_verix.cli.app import COMMANDS, app, command_named
-from milp_verix.cli.help_sections import ARGUMENTS, OUTPUT, SECTIONS, help_sections
+from milp_verix.cli.parameters import ARGUMENTS, OUTPUT, SECTIONS, help_sections
 
 RESULTS = {
     "explain": milp_verix.Explanation,
@@ -57,5 +57,5 @@ def test_a_command_draws_what_its_result_draws(name: str) -> None:
 def test_the_list_of_commands_begins_with_explain_and_is_whole() -> None:
     text = " ".join(CliRunner().invoke(app, ["--help"]).output.split())
     told = text.partition("Commands: ")[2]
-    assert told == " ".join(f"{name} {sentence}" for name, (_, sentence) in COMMANDS.items())
+    assert told == " ".join(f"{name} {sentence}" for name, sentence in COMMANDS.items())
     assert told.startswith("explain ")

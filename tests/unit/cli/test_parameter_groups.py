@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from milp_verix.cli.help_sections import with_groups_expanded
+from milp_verix.cli.parameters import with_groups_expanded
 
 
 @dataclass(frozen=True, kw_only=True)

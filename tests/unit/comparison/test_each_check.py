@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from milp_verix import InputError, compare, encode_check
 from milp_verix.cli.app import app
-from milp_verix.comparison.each_check import size_of
+from milp_verix.comparison.timed_solver import size_of
 from milp_verix.results.comparison_files import EACH_COLUMNS
 from milp_verix.solvers import SOLVERS, SolveResult, Targets
 from tests.support.installed_solvers import why_not

@@ -8,7 +8,7 @@ import pytest
 
 import milp_verix
 from milp_verix import Embedded, InputError, compare_embedded
-from milp_verix.comparison.embedded import EmbeddedComparison
+from milp_verix.comparison.embedded_runs import EmbeddedComparison
 from tests.support.embedding import drawn, in_gurobi, in_pulp, in_pyomo
 from tests.support.installed_solvers import needs
 

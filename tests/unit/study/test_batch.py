@@ -57,7 +57,7 @@ def test_running_again_skips_what_is_there(tmp_path: Path, monkeypatch: pytest.M
     study(path, epsilon=[0.01, 0.02], indices="0:2")
     before = path.read_bytes()
     monkeypatch.setattr(parts, "_refuse_bad_settings", lambda *_: None)
-    monkeypatch.setattr("milp_verix.study.run.FUNCTIONS", {})  # nothing may be computed
+    monkeypatch.setattr("milp_verix.study.workers.run_task", None)  # nothing may be computed
     tally = study(path, epsilon=[0.01, 0.02], indices="0:2")
     assert (tally.known, tally.done, tally.ended) == (4, 4, 4)
     assert path.read_bytes() == before

@@ -9,7 +9,7 @@ import pytest
 
 import milp_verix
 from milp_verix import InputError, binary, category, explain_many, integer, read_study
-from milp_verix.study.inputs import described_inputs
+from milp_verix.study.study_inputs import described_inputs
 from tests.support.command_line import run_here
 from tests.support.random_networks import dense_network, random_layers
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from milp_verix import InputError
-from milp_verix.study.inputs import Inputs, indices_in, inputs_of
+from milp_verix.study.study_inputs import Inputs, indices_in, inputs_of
 
 VALUES = np.arange(12, dtype=np.float32).reshape(4, 3)
 

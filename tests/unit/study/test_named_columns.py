@@ -14,7 +14,7 @@ import pytest
 
 import milp_verix as mv
 from milp_verix import InputError
-from milp_verix.study.inputs import described_inputs, inputs_of
+from milp_verix.study.study_inputs import described_inputs, inputs_of
 from tests.support.command_line import run_here
 
 pytest.importorskip("sklearn")

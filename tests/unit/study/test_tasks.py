@@ -6,8 +6,8 @@ import pytest
 
 from milp_verix import InputError, Tolerances, load_network
 from milp_verix.study import tasks
-from milp_verix.study.inputs import Inputs, inputs_of
-from milp_verix.study.tasks import Setting, network_hash, settings_of, tasks_of
+from milp_verix.study.study_inputs import Inputs, inputs_of
+from milp_verix.study.tasks import Setting, settings_of, tasks_of
 from tests.support.digits_example import images, network
 from tests.support.onnx_models import dense
 
@@ -96,7 +96,7 @@ def test_the_hash_of_a_network_covers_weights_and_output() -> None:
     changed.graph.initializer[0].CopyFrom(
         onnx.numpy_helper.from_array(weights, changed.graph.initializer[0].name)
     )
-    hashes = [network_hash(load_network(one)) for one in (model, changed, model)]
+    hashes = [load_network(one).content_sha256 for one in (model, changed, model)]
     assert hashes[0] == hashes[2] != hashes[1]
 
 
@@ -109,7 +109,7 @@ def test_the_hash_of_a_network_covers_weights_beside_the_file(tmp_path: Any) -> 
     (tmp_path / "w.bin").write_bytes(data)
     after = load_network(path)
     assert before.sha256 == after.sha256
-    assert network_hash(before) != network_hash(after)
+    assert before.content_sha256 != after.content_sha256
 
 
 def test_an_input_that_cannot_be_read_is_a_task_with_a_problem() -> None:

@@ -11,7 +11,7 @@ import pytest
 from milp_verix import Explanation
 from milp_verix.study import workers
 from milp_verix.study.journal import Record
-from milp_verix.study.run import Outcome
+from milp_verix.study.tasks import Outcome
 from milp_verix.study.workers import engine_for, in_processes
 from tests.support import digits_example, studies
 from tests.support.studies import comparable, some_tasks

@@ -1,1 +1,0 @@
-"""The progress of the command ``batch``."""

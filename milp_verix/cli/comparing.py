@@ -1,0 +1,230 @@
+"""The command ``milp-verix compare``: solvers and formulations on one input or many."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from milp_verix.base.argument_kinds import refusing_no_bounds
+from milp_verix.base.arguments import radius_in
+from milp_verix.base.errors import InputError
+from milp_verix.cli.call_options import GivenOptions, Options
+from milp_verix.cli.delivery import (
+    Terminal,
+    check_folder,
+    refusals,
+    termination_as_interrupt,
+)
+from milp_verix.cli.model_and_input import files_of, network_of, question_of
+from milp_verix.cli.parameters import (
+    Case,
+    File,
+    JsonPath,
+    PlotPath,
+    Quiet,
+    Text,
+    output_option,
+    question_option,
+    search_option,
+)
+from milp_verix.cli.progress import autosaving, status_line
+from milp_verix.cli.startup import DISAGREEMENT, INTERRUPTED, UNDECIDED
+from milp_verix.cli.studying import studied
+from milp_verix.comparison.compare import compare_solvers
+from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
+from milp_verix.problem.options import fitting
+from milp_verix.results.records.comparison import Comparison
+from milp_verix.study.parts import part_of
+from milp_verix.study.solver_study import read_solver_study
+from milp_verix.study.study_inputs import stored_inputs
+from milp_verix.views.figures.plot import plot_format
+from milp_verix.views.words.text_tables import remarks
+
+_UNLIMITED = 1000
+_OF_PAIRS = ("solvers", "formulations", "most_checks", "rounds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """The files of a comparison."""
+
+    json_path: JsonPath = None
+    csv_path: Annotated[File, output_option("OUT", "Write a line for each run here.", "--csv")] = (
+        None
+    )
+    each: Annotated[
+        File, output_option("OUT", "Write a line for each check and run here, as CSV.")
+    ] = None
+    plot_path: PlotPath = None
+    save_checks: Annotated[
+        File, output_option("FILE", "Write the checks here, or those of an explanation.")
+    ] = None
+    disagreements: Annotated[
+        Path, output_option("FOLDER", "Where checks go that solvers disagree on.")
+    ] = Path()
+    quiet: Quiet = False
+
+    def check_paths(self, *read: Path) -> None:
+        """Raise ``InputError`` for a file that cannot be written, or that was ``read``."""
+        for path in (self.json_path, self.csv_path, self.each, self.plot_path, self.save_checks):
+            check_folder(path, *read)
+        if self.plot_path is not None:
+            plot_format(self.plot_path)
+        if not self.disagreements.is_dir():
+            raise InputError(f"--disagreements {self.disagreements} is no folder")
+
+    def deliver(self, found: Comparison, notes: tuple[str, ...]) -> None:
+        """Write files and print the table; if one of these fails, the others are still done."""
+        with ExitStack() as last_first:
+            if self.plot_path is not None and found.runs:
+                last_first.callback(found.plot, self.plot_path)
+            if not self.quiet:
+                last_first.callback(_print, found, notes)
+            explanations = [run.explanation for run in found.runs if run.explanation is not None]
+            checks = checks_of(explanations[0]) if explanations else found.checks
+            if self.save_checks is not None and checks is not None:
+                last_first.callback(write_checks, self.save_checks, checks, found.features)
+            if self.each is not None:
+                last_first.callback(found.each_to_csv, self.each)
+            if self.csv_path is not None:
+                last_first.callback(found.to_csv, self.csv_path)
+            if self.json_path is not None:
+                last_first.callback(found.to_json, self.json_path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Many:
+    """The options of a comparison over many inputs."""
+
+    indices: Annotated[
+        Text,
+        question_option(
+            "0:100",
+            "Compare on these inputs of the file INPUT, such as images.npz:images, and write "
+            "a --journal. [one input]",
+        ),
+    ] = None
+    radii: Annotated[Text, question_option("E,…", "With --indices: more radii.")] = None
+    journal: Annotated[
+        File,
+        output_option(
+            "STUDY.jsonl",
+            "With --indices: a line for each input, by which the same command goes on.",
+        ),
+    ] = None
+    workers: Annotated[
+        int, search_option("N", "With --indices: processes that share inputs.", min=1)
+    ] = 1
+
+
+def compare(
+    *,
+    case: Case,
+    given: Annotated[GivenOptions, Options("compare", without=("relaxations",))],
+    files: Written,
+    many: Many,
+) -> None:
+    """Run the same checks, or the same explanation, on solvers and formulations side by side."""
+    with refusals() as errors, termination_as_interrupt():
+        files.check_paths(*files_of(case, given))
+        checks, ordered = given["checks"], given["order"] != "influence"
+        if checks is not None and (ordered or files.save_checks is not None):
+            raise InputError(
+                "--checks are answered as they are: leave --order and --save-checks out"
+            )
+        if files.each is not None and given["task"] != "check":
+            raise InputError("--each needs --task check: explanations ask checks of their own")
+        if many.indices is not None or many.journal is not None:
+            if given["task"] != "check" or checks is not None or ordered:
+                raise InputError("over many inputs, each has its own checks: leave these out")
+            if files.json_path is not None or files.save_checks is not None:
+                raise InputError("a --journal has the results: leave --json and --save-checks out")
+            raise typer.Exit(_over_many(case, given, files, many, errors))
+        question = question_of(case, given)
+        own = {**question.own, "relaxations": files.each is not None}
+        if checks is not None:
+            own["checks"] = read_checks(checks, question.problem.features.count)
+        status = status_line("…", "{} …".format)
+        with (
+            status(errors) as show,
+            autosaving(files.json_path, errors) as save,
+            refusing_no_bounds(),
+        ):
+            own |= {"search": given.search(), "progress": show, "snapshots": save}
+            found = compare_solvers(question.problem, **fitting("compare", own))
+        files.deliver(found, question.notes)
+        for path, what in zip(
+            found.write_disagreements(files.disagreements), found.disagreements, strict=True
+        ):
+            errors.print(f"error: {what}; the program is in {path}", markup=False)
+    if not found.agree:
+        raise typer.Exit(DISAGREEMENT)
+    if found.stopped is not None:
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(0 if found.complete else UNDECIDED)
+
+
+def _over_many(case: Case, given: GivenOptions, files: Written, many: Many, errors: Console) -> int:
+    """Compare on many inputs, write the journal and the files; return the exit code."""
+    if many.journal is None:
+        raise InputError("give --journal STUDY.jsonl with --indices: the study goes on from it")
+    if given["inputs"] is not None:
+        raise InputError("described inputs are compared by: milp-verix batch --task compare")
+    if given["epsilon"] is None:
+        raise InputError("--epsilon is missing: give the radius of the ball")
+    network = network_of(case.model, case)
+    options = given.question(network)
+    radius = options.pop("epsilon")
+    own = given.own(network)
+    options |= {name: own[name] for name in _OF_PAIRS} | given.search().given()
+    source = stored_inputs(case.specification, network, None, options)
+    for note in () if files.quiet else source.told:
+        errors.print(f"note: {note}", markup=False)
+    part = part_of(
+        network,
+        source,
+        epsilon=[radius, *map(radius_in, many.radii.split(",") if many.radii else ())],
+        task="compare",
+        indices=many.indices,
+        options={**options, "relaxations": files.each is not None},
+    )
+    steps = {"journal": many.journal, "workers": many.workers, "results": False}
+    tally, code = studied([part], steps, errors, quiet=files.quiet)
+    if not tally.done + tally.undecided:
+        return code
+    study = read_solver_study(many.journal, warn=lambda _: None)
+    for path, write in (
+        (files.csv_path, study.summary_to_csv),
+        (files.each, study.to_csv),
+        (files.plot_path, study.plot),
+    ):
+        if path is not None:
+            write(path)
+    return DISAGREEMENT if study.disagreements else code
+
+
+def _print(found: Comparison, notes: tuple[str, ...]) -> None:
+    console = Terminal(soft_wrap=True)
+    table = found.table()
+    if not console.is_terminal:
+        # a file has no width: columns must not lose digits there
+        wide = console.options.update(width=_UNLIMITED)
+        console.width = max(console.width, console.measure(table, options=wide).maximum)
+    console.print(table)
+    for line in (*remarks(found), *notes):
+        console.print(line, markup=False)
+
+
+FUNCTIONS = {
+    "compare": (
+        compare,
+        "Exit codes: 0 no answers contradict each other and everything was decided; 2 an argument, "
+        "the input, the model or the solvers cannot be used; 3 no answers contradict each other, "
+        "but something was left undecided; 4 two answers contradict each other, and the check is "
+        "written as disagreement-N.lp; 130 it was interrupted, and what was finished by then is "
+        "reported.",
+    )
+}

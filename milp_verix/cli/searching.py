@@ -1,0 +1,276 @@
+"""The commands that answer one question about one input: explain, minimum, and their siblings.
+
+Each poses its question, searches, saves and delivers; a row says what sets it apart.
+"""
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from milp_verix.base.number_text import counted, down, up
+from milp_verix.cli.app import COMMANDS
+from milp_verix.cli.call_options import GivenOptions, Options
+from milp_verix.cli.delivery import (
+    Delivery,
+    DrawnDelivery,
+    ProvenDelivery,
+    certified,
+    refusals,
+    termination_as_interrupt,
+)
+from milp_verix.cli.model_and_input import Question, files_of, question_of
+from milp_verix.cli.parameters import Case
+from milp_verix.cli.progress import autosaving, progress_bar, status_line
+from milp_verix.cli.startup import INTERRUPTED, NOT_SOUND, UNDECIDED
+from milp_verix.inputs.placement import refuse_arrays
+from milp_verix.oracle import statistics
+from milp_verix.study.study_inputs import described_inputs, inputs_of
+
+if TYPE_CHECKING:
+    from milp_verix.searches.audit import AuditProgress
+    from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
+    from milp_verix.searches.importance import EnumerationProgress
+    from milp_verix.searches.minimum.minimum_search import MinimumProgress
+    from milp_verix.searches.radius_search import RadiusProgress
+    from milp_verix.searches.ranges.ranges_search import RangesProgress
+    from milp_verix.searches.relevance import RelevanceProgress
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """A command: its outputs, its progress on a console, and whether an answer is ``settled``.
+
+    ``more`` follows the first line of its help, ``exit_codes`` its options. ``prepared`` reads what
+    is left of the call's own options, and returns notes for the result. ``lines`` are printed
+    where the output is no terminal.
+    """
+
+    delivery: type[Delivery]
+    shown: Callable[[Console], AbstractContextManager[Callable[[Any], None]]]
+    settled: Callable[[Any], bool]
+    exit_codes: str | None = None
+    more: str = ""
+    prepared: Callable[[Question], tuple[str, ...]] = lambda _: ()
+    lines: Callable[[Any], list[str]] | None = None
+
+    def run(self, case: Case, given: GivenOptions, delivery: Delivery) -> Any:
+        """Return the answer to the question ``given``; it is saved, certified and printed.
+
+        ``case`` names the network and the input, ``delivery`` the outputs: none is a file that one
+        of the options names. Errors about arguments end the command.
+        """
+        with refusals() as errors, termination_as_interrupt():
+            delivery.check_paths(*files_of(case, given))
+            question = question_of(case, given)
+            question = replace(question, notes=(*question.notes, *self.prepared(question)))
+            search = getattr(question.problem, given.options.call)
+            with (
+                self.shown(errors) as show,
+                autosaving(delivery.json_path, errors, question.noted) as save,
+            ):
+                found = search(**question.own, search=given.search(), progress=show, snapshots=save)
+            found, check = question.noted(found), ""
+            if isinstance(delivery, ProvenDelivery):
+                found, check = certified(found, question.problem.network, delivery.certificate_path)
+            delivery.deliver(found)
+            if check and not delivery.quiet:
+                typer.echo(check)
+        if self.lines is not None and not delivery.quiet and not sys.stdout.isatty():
+            typer.echo("\n".join(self.lines(found)))
+        return found
+
+
+def _exit_codes(done: str, left: str, so_far: str) -> str:
+    return (
+        f"Exit codes: 0 {done}; 3 {left} (time limit, or the solver could not tell); 130 it was "
+        f"interrupted, and {so_far} written; 2 an argument, the input, the model or the solver "
+        "cannot be used."
+    )
+
+
+def _minimum(state: "MinimumProgress") -> str:
+    return f"best {state.size}, none below {state.lower_bound}, round {state.rounds}"
+
+
+def _trace(found: Any) -> list[str]:
+    from milp_verix.views.words.explanation_words import trace_lines
+
+    return trace_lines(found.statistics)
+
+
+def _contrastive(state: "ContrastiveProgress") -> str:
+    best = "none yet" if state.cost is None else up(state.cost)
+    return f"best {best}, none below {down(state.lower_bound)}, round {state.rounds}"
+
+
+def _inflate(state: "RangesProgress") -> str:
+    return f"{state.done} ends decided"
+
+
+def _with_rows(question: Question) -> tuple[str, ...]:
+    """Read the inputs worth covering, a row of a file each; return notes on their columns."""
+    if (source := question.own["rows"]) is None:
+        return ()
+    from milp_verix.searches.ranges.regions import Numbers
+
+    problem = question.problem
+    inputs, names = problem.inputs, problem.coordinate_names
+    if inputs and Path(source).suffix.lower() in (".csv", ".parquet"):
+        given = described_inputs(source, inputs)
+    else:
+        given = inputs_of(source, problem.x.size, None, names)
+        refuse_arrays(inputs is not None and inputs.places is not None)
+    rows = [given.read(index).reshape(-1) for index in range(given.count)]
+    question.own["rows"] = Numbers(np.array(rows))
+    return given.told
+
+
+def _enumerate(state: "EnumerationProgress") -> str:
+    return f"{state.abductive} abductive, {state.contrastive} contrastive"
+
+
+def _all_wanted(found: Any) -> bool:
+    from milp_verix.searches.importance import LIMIT
+
+    return bool(found.complete or found.statistics.stopped == LIMIT)
+
+
+def _relevance(state: "RelevanceProgress") -> str:
+    necessary = {True: "necessary", False: "not necessary", None: "necessity open"}
+    return f"{necessary[state.necessary]}, {counted(state.checks, 'check')}"
+
+
+def _importance(state: "EnumerationProgress") -> str:
+    return f"{counted(state.abductive + state.contrastive, 'set')} decided"
+
+
+def _radius(state: "RadiusProgress") -> str:
+    if state.total > 1:
+        return f"{state.open} of {state.total} brackets are open"
+    return f"between {down(state.lower)} and {up(state.upper)}"
+
+
+def _audit(state: "AuditProgress") -> str:
+    word = {True: "sound", False: "not sound", None: "not decided"}[state.sound]
+    tried = f"{state.done} of {counted(state.total, 'feature')} tried, {state.kept} needed"
+    return f"{word}; {tried}" if state.done or state.activity else "checking the set …"
+
+
+_COMMANDS = {
+    "explain": _Command(
+        ProvenDelivery,
+        progress_bar,
+        lambda found: found.minimal,
+        _exit_codes(
+            "the explanation is locally minimal",
+            "it is sound, but features were left undecided",
+            "what was found so far is sound and",
+        ),
+    ),
+    "minimum": _Command(
+        ProvenDelivery,
+        status_line("a first explanation …", _minimum),
+        lambda found: found.minimal,
+        more="Ctrl-C and the time limit end with the best explanation so far and its proven lower "
+        "bound. The exit codes are those of explain: 0 says that the explanation is locally "
+        "minimal, not that it is proven to be a minimum.",
+        lines=_trace,
+    ),
+    "contrastive": _Command(
+        DrawnDelivery,
+        status_line("a first contrast …", _contrastive),
+        lambda found: found.proven,
+        more="With --minimise distance, find the nearest input that does.\n\n"
+        "Exit codes: 0 it is proven that no smaller set does, or that none does at all; 3 it is "
+        "not; 130 interrupted, and the best set so far is written; 2 an argument cannot be used.",
+    ),
+    "inflate": _Command(
+        ProvenDelivery,
+        status_line("a first box …", _inflate),
+        lambda found: found.maximal,
+        _exit_codes(
+            "the ranges are maximal",
+            "some could be wider, and all are sound",
+            "the ranges so far are sound and",
+        ),
+        prepared=_with_rows,
+    ),
+    "enumerate": _Command(
+        Delivery,
+        status_line("a first explanation …", _enumerate),
+        _all_wanted,
+        more="Exit codes: 0 these are provably all, or as many as --limit asked for; 3 there may "
+        "be others; 130 interrupted, and the explanations so far are written; 2 an argument cannot "
+        "be used.",
+    ),
+    "relevance": _Command(
+        Delivery,
+        status_line("a first check …", _relevance),
+        lambda found: found.settled,
+        _exit_codes("both answers are proven", "one is left open", "the answers so far are"),
+    ),
+    "importance": _Command(
+        ProvenDelivery,
+        status_line("a first set …", _importance),
+        lambda found: found.exact,
+        more="Exit codes: 0 every importance is exact; 3 some are proven brackets; 130 "
+        "interrupted, and the brackets so far are written; 2 an argument cannot be used.",
+    ),
+    "radius": _Command(
+        ProvenDelivery,
+        status_line("a first bracket …", _radius),
+        lambda found: found.settled,
+        _exit_codes(
+            "every bracket is as narrow as asked for",
+            "some are wider, and all are sound",
+            "the brackets so far are sound and",
+        ),
+    ),
+    "sweep": _Command(
+        DrawnDelivery,
+        progress_bar,
+        lambda found: found.minimal,
+        _exit_codes(
+            "each explanation is locally minimal",
+            "all are sound, but features were left undecided",
+            "what was found so far is sound and",
+        ),
+    ),
+    "audit": _Command(
+        ProvenDelivery,
+        status_line("checking the set …", _audit),
+        lambda found: found.sound is not None,
+        _exit_codes(
+            "the explanation is sound, proven; 1 it is not, and there is a counterexample",
+            "neither is known",
+            "what was found so far is",
+        ),
+    ),
+}
+
+
+def _function(name: str, row: _Command) -> Callable[..., None]:
+    def command(*, case: Case, given: GivenOptions, delivery: Delivery) -> None:
+        found = row.run(case, given, delivery)
+        if getattr(found, "statistics", found).stopped == statistics.INTERRUPTED:
+            raise typer.Exit(INTERRUPTED)
+        if not row.settled(found):
+            raise typer.Exit(UNDECIDED)
+        raise typer.Exit(NOT_SOUND if name == "audit" and not found.sound else 0)
+
+    command.__annotations__ |= {
+        "given": Annotated[GivenOptions, Options(name)],
+        "delivery": row.delivery,
+    }
+    command.__doc__ = f"{COMMANDS[name]}\n\n{row.more}"
+    return command
+
+
+FUNCTIONS = {name: (_function(name, row), row.exit_codes) for name, row in _COMMANDS.items()}

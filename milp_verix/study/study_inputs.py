@@ -1,0 +1,320 @@
+"""The inputs of a study: an array in memory or in a file, or the rows of a table.
+
+Rows of a table as described inputs: columns by name, with numbers or words in them.
+
+The inputs of a study in files: arrays with bytes scaled, tables, or a folder of pictures.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.image_shape import Shape
+from milp_verix.base.stored_numbers import array_in
+from milp_verix.inputs.frame import is_frame, named_frame
+from milp_verix.inputs.input_files import (
+    PICTURES,
+    decoded_note,
+    read_input,
+    scale_bytes,
+    scaled_note,
+)
+from milp_verix.inputs.inputs import Inputs as Description
+from milp_verix.inputs.one_row import features_among, has_names, in_order, numbers_by_name, row_of
+from milp_verix.inputs.placement import refuse_arrays
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain
+from milp_verix.study.tables import (
+    csv_lines,
+    number_table,
+    parquet_table,
+    refuse_one_cell,
+    refuse_other_length,
+)
+from verix_encodings.arrays import FloatArray
+
+_FORMS = "give a .npy file, a .npz file with KEY after a colon, a .csv or a .parquet file"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """``count`` inputs: ``read(i)`` returns one, ``name(i)`` the name of its file, or None.
+
+    ``notes(i)`` say how it was converted, and ``place(i)`` where it stands in its source; ``told``
+    are notes on all of them. ``read`` raises ``InputError`` where an input cannot be read; the
+    others are not affected.
+    """
+
+    count: int
+    read: Callable[[int], NDArray[Any]]
+    name: Callable[[int], str | None] = lambda _: None
+    notes: Callable[[int], tuple[str, ...]] = lambda _: ()
+    place: Callable[[int], str] = "input {}".format
+    told: tuple[str, ...] = ()
+
+
+def names_of(network: LoadedModel, options: Mapping[str, Any]) -> Sequence[str] | None:
+    """Return the names of an input's coordinates: the model's, or the user's in ``options``."""
+    given: Any = options.get("feature_names") if options.get("features") is None else None
+    listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) == 1
+    names = [*map(str, given)] if listed else None
+    return network.columns if network.columns_for(names or ()) or names is None else names
+
+
+def inputs_of(
+    source: Any,
+    size: int,
+    columns: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+) -> Inputs:
+    """Return the inputs in ``source``: an array, a sequence, a DataFrame, or the path of a file.
+
+    The first axis of an array counts the inputs, each of ``size`` numbers. ``columns`` are the
+    columns of a table that hold an input, all by default. ``names`` are those of the coordinates,
+    by which tables and rows with names are placed. Raises ``InputError``.
+    """
+    if isinstance(source, Inputs):
+        return source
+    suffix = Path(source).suffix.lower() if isinstance(source, str | Path) else ""
+    if is_frame(source) or suffix in (".csv", ".parquet"):
+        table = number_table(source, size, columns, names)
+        _fitting(table.values, size, "the table")
+        return Inputs(len(table.values), table.row, place=table.place, told=table.notes)
+    if isinstance(source, str | Path):
+        return _fitting(_stored(str(source), size, columns), size, str(source))
+    if columns is not None:
+        raise InputError("columns belong to a table; leave them out")
+    if isinstance(source, np.ndarray) or hasattr(source, "__array__"):
+        return _fitting(np.asarray(source), size, "the array of inputs")
+    if isinstance(source, Sequence) and len(source):
+        return _sequence(source, names)
+    raise InputError(f"the inputs are an array, a sequence of arrays or a file, got {source!r}")
+
+
+def indices_in(text: str, count: int) -> list[int]:
+    """Return the indices that ``text`` names out of ``count``: ``0:100``, ``3,17``, ``:50,90:``.
+
+    A range ends with the inputs, as a slice of Python does. Raises ``InputError`` for other text,
+    for an index that does not exist, for one named twice, and where none is left.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        try:
+            ends = [int(end) if end.strip() else None for end in part.split(":")]
+            first = ends[0]
+            if len(ends) == 1 and first is not None and 0 <= first < count:
+                found.append(first)
+            elif len(ends) in (2, 3):
+                found += range(count)[slice(*ends)]
+            else:
+                raise ValueError(part)
+        except ValueError as error:
+            raise InputError(
+                f"indices are such as 0:100 or 3,17, of inputs 0..{count - 1}; got {part!r}"
+            ) from error
+    if not found or len(set(found)) < len(found):
+        what = "an input twice" if found else f"none of the {count} inputs"
+        raise InputError(f"the indices {text!r} name {what}")
+    return found
+
+
+def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
+    """Return inputs that are arrays, or rows by ``names``, or else by those of the first row."""
+    told: tuple[str, ...] = ()
+    if names is None and has_names(source[0]):
+        names, told = in_order([*(row_of(source[0]) or ())], None, "the first row")
+
+    def read(index: int) -> NDArray[Any]:
+        row = row_of(source[index])
+        with refusing("the input is not an array", ValueError):  # rows of different lengths
+            if row is None:
+                return np.asarray(source[index])
+        return np.array(numbers_by_name(row, names, f"row {index}")[0])
+
+    def notes(index: int) -> tuple[str, ...]:
+        row = row_of(source[index])
+        return () if row is None else in_order([*row], names, "the row")[1]
+
+    return Inputs(len(source), read, notes=notes, told=told)
+
+
+def _fitting(values: NDArray[Any], size: int, what: str) -> Inputs:
+    """Return the entries of ``values`` along its first axis."""
+    entry = values.shape[1:]
+    if values.ndim == 0 or not len(values) or int(np.prod(entry)) != size:
+        raise InputError(
+            f"{what} has shape {values.shape}; expected an entry for each input along the first "
+            f"axis, of {size} numbers each"
+        )
+    return Inputs(len(values), lambda i: np.array(values[i]))
+
+
+def _stored(source: str, size: int, columns: Sequence[str] | None) -> NDArray[Any]:
+    """Return the array or the table in a file."""
+    before, found, key = source.rpartition(".npz:")
+    path = Path(before + ".npz" if found else source)
+    suffix = path.suffix.lower()
+    if columns is not None:
+        raise InputError(f"columns belong to a table, and {path} is none; leave them out")
+    if suffix == ".npz":
+        return array_in(path, key if found else "", most=sys.maxsize)
+    if suffix != ".npy":
+        raise InputError(f"cannot tell what the inputs {source!r} are: {_FORMS}")
+    with (
+        refusing(f"cannot read {path}"),
+        refusing(f"{path} holds no array of numbers", ValueError, EOFError),
+    ):
+        mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return mapped
+
+
+def described_inputs(source: Any, description: Description, *, reordered: bool = False) -> Inputs:
+    """Return the inputs in ``source``, whose columns are the features of ``description``.
+
+    A table, a ``.csv`` or ``.parquet`` file or a pandas DataFrame, has a column for each feature,
+    by name, with numbers, words or truth values; other columns are left out. So is each row of a
+    sequence of mappings. Any other source holds the network's numbers, as for :func:`inputs_of`,
+    which are refused if the description was ``reordered``. Raises ``InputError``; a value that is
+    missing, not known or outside of the description fails its own row alone.
+    """
+    given = _given(source, description, reordered)
+
+    def read(index: int) -> NDArray[Any]:
+        x = given.read(index)
+        if x.size == description.size and x.dtype.kind in "biuf":  # else refused with the setting
+            with refusing(given.place(index), InputError):
+                description.refuse(x.reshape(-1).astype(np.float64))
+        return x
+
+    return replace(given, read=read)
+
+
+def _given(source: Any, description: Description, reordered: bool) -> Inputs:
+    path = Path(source) if isinstance(source, str | Path) else Path()
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        return _csv(path, description)
+    if suffix == ".parquet":
+        return _frame(parquet_table(path), path.name, description)
+    if is_frame(source):
+        return _frame(source, "the frame", description)
+    if isinstance(source, Sequence) and any(has_names(row) for row in source):
+        features = description.features
+        return Inputs(
+            len(source),
+            lambda i: _row(source[i], description, f"row {i}"),
+            notes=lambda i: features_among(features, [*(row_of(source[i]) or ())], "the row")[1],
+            place="row {}".format,
+        )
+    try:
+        given = inputs_of(source, description.size)
+    except InputError as error:
+        raise InputError(f"{error}; a DataFrame and a list of dicts have values by name") from error
+    refuse_arrays(reordered)
+    return given
+
+
+def _frame(frame: Any, what: str, description: Description) -> Inputs:
+    frame = named_frame(frame)
+    lines = [*enumerate(frame.to_dict("split")["data"])]
+    return _table(f"{what}, row", what, [*frame.columns], lines, description)
+
+
+def _csv(path: Path, description: Description) -> Inputs:
+    lines = csv_lines(path)
+    _, header = next(lines, (1, []))
+    refuse_one_cell(path, header, len(description.names))
+    if twice := next((name for name in header if header.count(name) > 1), None):
+        raise InputError(f"{path.name} has two columns named {twice!r}: rename or drop one of them")
+    return _table(f"{path.name}, line", path.name, header, [*lines], description)
+
+
+def _table(
+    where: str,
+    what: str,
+    header: list[str],
+    lines: list[tuple[int, list[Any]]],
+    description: Description,
+) -> Inputs:
+    """Return the inputs in numbered ``lines`` of cells."""
+    _, told = features_among(description.features, header, what)
+    if not lines:
+        raise InputError(f"{what} holds no rows, expected one for each input")
+
+    def place(index: int) -> str:
+        return f"{where} {lines[index][0]}"
+
+    def read(index: int) -> FloatArray:
+        cells = lines[index][1]
+        refuse_other_length(cells, len(header), place(index))
+        return _row(dict(zip(header, cells, strict=True)), description, place(index))
+
+    return Inputs(len(lines), read, place=place, told=told)
+
+
+def _row(row: Any, description: Description, where: str) -> FloatArray:
+    with refusing(where, InputError):
+        return description.row(row)
+
+
+_MOST_TRIED = 100
+
+
+def stored_inputs(
+    source: str, network: LoadedModel, columns: Sequence[str] | None, options: Mapping[str, Any]
+) -> Inputs:
+    """Return the inputs that ``source`` names; a note tells where bytes are scaled."""
+    domain = options.get("domain", UNIT_DOMAIN)
+    if Path(source).is_dir():
+        given = _pictures(Path(source), network, options.get("image_shape"))
+    else:
+        given = inputs_of(source, network.input_size, columns, names_of(network, options))
+    scales = _scales(domain)
+    scaled = (scaled_note(domain),) if scales and _are_bytes(given) else ()
+
+    def read(index: int) -> NDArray[Any]:
+        x = given.read(index)
+        return scale_bytes(x, domain, network.dtype) if scales else x
+
+    def notes(index: int) -> tuple[str, ...]:
+        decoded = decoded_note(given.name(index) or "")
+        return () if decoded is None else (decoded,)
+
+    return replace(given, read=read, notes=notes, told=(*given.told, *scaled))
+
+
+def _pictures(folder: Path, network: LoadedModel, image_shape: Shape | None) -> Inputs:
+    suffixes = {f".{suffix}" for suffix in PICTURES}
+    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in suffixes)
+    if not files:
+        raise InputError(f"{folder} holds no pictures: {', '.join(sorted(suffixes))}")
+    return Inputs(
+        len(files),
+        lambda i: read_input(str(files[i]), network.input_shape, image_shape),
+        lambda i: files[i].name,
+        place=lambda i: files[i].name,
+    )
+
+
+def _scales(domain: Domain) -> bool:
+    """Return whether the domain has two finite ends; one for each coordinate is none."""
+    try:
+        low, high = map(float, domain)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return bool(np.isfinite([low, high]).all())
+
+
+def _are_bytes(given: Inputs) -> bool:
+    """Return whether the inputs are bytes: the first that can be read tells."""
+    for index in range(min(given.count, _MOST_TRIED)):
+        with suppress(InputError):
+            return given.read(index).dtype == np.uint8
+    return False

@@ -1,0 +1,318 @@
+"""The page of a study: what was asked, on what answers rest, summaries, a gallery, what is open."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from milp_verix.base.errors import InputError
+from milp_verix.base.number_text import counted, down
+from milp_verix.base.tolerances import Tolerances
+from milp_verix.results.records.base import Result
+from milp_verix.study.journal import DONE
+from milp_verix.study.study_rows import (
+    Settings,
+    StoredTask,
+    TaskRow,
+    radius_text,
+    read_result,
+    read_rows,
+    settings_of_rows,
+    stored_results,
+    value_text,
+)
+from milp_verix.study.study_summary import (
+    MOST_GROUPS,
+    command,
+    distributions,
+    groups,
+    hashes,
+    ranges,
+    summary,
+    totals,
+)
+from milp_verix.study.table import use_in
+from milp_verix.views.figures.image_view import image_view
+from milp_verix.views.figures.style import typeset
+from milp_verix.views.figures.tabular_plot import class_colour
+from milp_verix.views.pages.rendering import Cell, PageTable, View, rendered
+from milp_verix.views.pages.result_page import view
+from milp_verix.views.words.any_result import outcome, sentence
+from milp_verix.views.words.text_tables import columns_sentence, share_text
+from milp_verix.views.words.wording import named_prediction, prediction_text, seconds_text
+
+FEW = 4
+"""Counterfactuals of an image on a card, if no other number is asked for."""
+
+_LINES = 200
+_MOST_COLUMNS = 60
+_MOST_LINES = 2000
+"""Lines of a table before it refers to the journal for the others."""
+
+
+def study_page(
+    journal: Path,
+    *,
+    results: Path | None,
+    most: int,
+    counterfactuals: int | None,
+    warn: Callable[[str], None],
+) -> str:
+    """Return the report of the study in ``journal``, a file or a folder, as HTML.
+
+    ``results`` is a folder of whole results, besides those that the journal names. At ``most`` so
+    many of them are shown, spread evenly, each with so many ``counterfactuals``. Raises
+    ``InputError`` for a journal that cannot be read or holds no record.
+    """
+    told = list[str]()
+
+    def tell(text: str) -> None:
+        told.append(text.removeprefix(f"{journal}: "))
+        warn(text)
+
+    rows = read_rows(journal, tell)
+    if not rows:
+        raise InputError(f"{journal} holds no record of a task: a study has a line for each")
+    if results is not None and not results.is_dir():
+        raise InputError(f"results: {results} is no folder; name the one with the whole results")
+    settings = settings_of_rows(rows)
+    there = stored_results(rows, journal, results)
+    chosen = _spread(there, most)
+    examples = _examples(there)
+    open_rows = [row for row in rows if row.status != DONE]
+    links = {id(stored.row) for stored in chosen}
+    models = list(dict.fromkeys(result.model.file for result in examples.values()))
+    return rendered(
+        "study.html",
+        title=f"Study {journal.name}",
+        lead=totals(rows),
+        question=_question(rows, settings, examples, told),
+        shared=[
+            (name.replace("_", " "), typeset(value_text(value)))
+            for name, value in settings.shared.items()
+        ],
+        tasks=settings.tasks,
+        # the defaults where the tasks share no others
+        tolerances={**asdict(Tolerances()), **(settings.shared.get("tolerances") or {})},
+        exactness=settings.shared.get("exactness"),
+        columns=_columns(there, journal, examples),
+        summary=summary(rows, settings),
+        distributions=distributions(rows, settings),
+        groups_left=len(groups(rows, settings)) - MOST_GROUPS,
+        gallery=(card(stored, settings, counterfactuals) for stored in chosen),
+        shown_of=len(chosen),
+        pictured="contrastive" in settings.tasks
+        or any(image_view(one) is not None for one in examples.values()),
+        whole=len(there),
+        lacking=sum(row.size is not None or row.robust for row in rows) - len(there),
+        reasons=_reasons(open_rows),
+        open_tables=_tables(_OF_OPEN, open_rows, settings, links),
+        open_lacking=len(open_rows) > _MOST_LINES,
+        task_tables=_tables(_OF_ALL, rows, settings, links),
+        task_lacking=len(rows) > _MOST_LINES,
+        command=command(rows, settings, journal.name, models),
+        hashes=hashes(journal),
+        versions=_versions(rows, examples),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The part of each column in words, and as bars: classes with colours, columns with shares."""
+
+    sentence: str
+    asked: str
+    classes: Sequence[tuple[str, str]]
+    bars: Sequence[tuple[str, Sequence[tuple[str, str, str, float]], str]]
+
+
+def _columns(
+    there: Sequence[StoredTask], journal: Path, examples: dict[str, Result]
+) -> _Columns | None:
+    """Return the part that columns play in the decisions; None of images and of other tasks."""
+    if not any(one.inputs or one.feature_names for one in examples.values()):
+        return None
+    try:
+        use = use_in(_spread(there, _MOST_LINES), journal)
+    except InputError:
+        return None
+    classes = [
+        (f"{name} ({counted(count, 'decision')})", class_colour(place))
+        for place, (name, count) in enumerate(use.classes)
+    ]
+    bars = []
+    for column in use.columns[:_MOST_COLUMNS]:
+        shares = [
+            (name, class_colour(place), share_text(share), 100 * share)
+            for place, ((name, _), share) in enumerate(zip(use.classes, column.needed, strict=True))
+        ]
+        told = [f"typically {column.typical}"] if column.typical else []
+        if column.no_part:
+            told.append(f"proven to play no part in {share_text(column.no_part)}")
+        if column.still:
+            told.append(f"stays as it is in {share_text(column.still)}")
+        if column.open:
+            told.append(f"not decided in {share_text(column.open)}")
+        bars.append((column.name, shares, typeset("; ".join(told))))
+    return _Columns(columns_sentence(use), use.asked, classes, bars)
+
+
+def _spread(there: Sequence[StoredTask], most: int) -> list[StoredTask]:
+    """Return up to ``most`` tasks, evenly spread from the first to the last."""
+    if len(there) <= most:
+        return list(there)
+    return [there[place * len(there) // most] for place in range(most)]
+
+
+def _examples(there: Sequence[StoredTask]) -> dict[str, Result]:
+    """Return one whole result for each network and kind of task, for names and versions."""
+    found: dict[str, Result] = {}
+    for stored in there:
+        name = f"{stored.row.network} {stored.row.task}"
+        if name not in found:
+            try:
+                found[name] = read_result(stored)
+            except InputError:
+                continue
+    return found
+
+
+def _question(
+    rows: Sequence[TaskRow], settings: Settings, examples: dict[str, Result], told_of: Sequence[str]
+) -> list[tuple[str, str]]:
+    files = {name.split()[0]: result.model.file for name, result in examples.items()}
+    indices = sorted({row.index for row in rows})
+    told = ranges(indices)
+    if len(told) > 200:
+        told = told[:200].rpartition(",")[0] + ", …"
+    return [
+        *(
+            ("network", f"{files.get(network, 'file unknown')}, hash {network}")
+            for network in settings.networks
+        ),
+        ("inputs", f"{len(indices)}: {told}"),
+        ("tasks", ", ".join(settings.tasks)),
+        ("radii", ", ".join(radius_text(radius) for radius in settings.radii)),
+        *((name.replace("_", " "), ", ".join(_values(rows, name))) for name in settings.varies),
+        *(
+            ("note", f"{note} ({counted(count, 'task')})")
+            for note, count in Counter(note for row in rows for note in row.notes).most_common(12)
+        ),
+        *(("journal", text) for text in told_of),
+    ]
+
+
+def _values(rows: Sequence[TaskRow], name: str) -> list[str]:
+    return list(dict.fromkeys(value_text(row.setting[name]) for row in rows if name in row.setting))
+
+
+def _reasons(rows: Sequence[TaskRow]) -> PageTable:
+    reasons = Counter((row.status, row.reason or "no reason recorded") for row in rows)
+    lines = [(why, status, str(count)) for (status, why), count in reasons.most_common(50)]
+    return PageTable("Reasons", ("reason", "status", "tasks"), lines, texts=2)
+
+
+def _size(row: TaskRow) -> str:
+    return "–" if row.size is None else str(row.size)
+
+
+_OF_OPEN: dict[str, Callable[[TaskRow], str | Cell]] = {
+    "status": lambda row: Cell(row.status, status=row.status),
+    "reason": lambda row: row.reason or "–",
+    "size": _size,
+    "bound": lambda row: "–" if row.lower_bound is None else down(row.lower_bound),
+    "undecided features": lambda row: str(row.unknown),
+}
+_OF_ALL: dict[str, Callable[[TaskRow], str | Cell]] = {
+    "status": lambda row: row.status,
+    "prediction": lambda row: predicted(row, "–"),
+    "size": _size,
+    "seconds": lambda row: f"{row.seconds:.3f}",
+}
+"""The columns of tables of tasks, behind the settings."""
+
+
+def _tables(
+    columns: dict[str, Callable[[TaskRow], str | Cell]],
+    rows: Sequence[TaskRow],
+    settings: Settings,
+    links: set[int],
+) -> list[PageTable]:
+    """Return the first tasks in tables of 200 lines."""
+    heads = ("input", *settings.headings, *columns)
+    texts, tables = len(settings.headings) + 3, []
+    for first in range(0, min(len(rows), _MOST_LINES), _LINES):
+        some = rows[first : min(first + _LINES, _MOST_LINES)]
+        lines = [
+            (
+                Cell(input_name(row), link=anchor(row) if id(row) in links else ""),
+                *settings.label(row),
+                *(cell(row) for cell in columns.values()),
+            )
+            for row in some
+        ]
+        name = f"Tasks {first + 1} to {first + len(some)} of {len(rows)}"
+        tables.append(PageTable(name, heads, lines, texts, "sortable"))
+    return tables
+
+
+def _versions(rows: Sequence[TaskRow], examples: dict[str, Result]) -> list[tuple[str, str]]:
+    versions = dict.fromkeys(("milp-verix", row.version) for row in rows)
+    for result in examples.values():
+        versions |= dict.fromkeys(sorted(result.versions.items()))
+    return list(versions)
+
+
+def anchor(row: TaskRow) -> str:
+    """Return the name of a task's card in links."""
+    return f"task-{row.key[:16]}-{row.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A task in the gallery, in words and as a view of its result."""
+
+    row: TaskRow
+    name: str
+    anchor: str
+    prediction: str
+    named: bool
+    sentence: str
+    told: str
+    shown: View
+
+
+def card(stored: StoredTask, settings: Settings, counterfactuals: int | None) -> Card:
+    """Return the card of a task, with so many ``counterfactuals`` at the most.
+
+    By default with 4 of an image, and all of a table, whose change of a few words each takes
+    little room.
+    """
+    row, name = stored.row, input_name(stored.row)
+    prediction, said, named = predicted(row), "", False
+    try:
+        result = read_result(stored)
+        most = counterfactuals
+        if most is None:
+            most = FEW if image_view(result) is not None else len(result.groups)
+        told, shown = outcome(result), view(result, most, f"{name}: features")
+        if named := bool(result.class_names):
+            prediction = named_prediction(result, result.prediction)
+        if result.inputs is not None:
+            said = typeset(sentence(result))
+    except InputError as error:
+        told, shown = "its whole result cannot be read", View(note=str(error))
+    told = " · ".join(
+        filter(None, (settings.short(row), told, row.reason, seconds_text(row.seconds)))
+    )
+    return Card(row, name, anchor(row), prediction, named, said, told, shown)
+
+
+def predicted(row: TaskRow, missing: str = "") -> str:
+    """Return the prediction of a task in words, ``missing`` where it has none."""
+    return missing if row.prediction is None else typeset(prediction_text(row.prediction, 3))
+
+
+def input_name(row: TaskRow) -> str:
+    """Return ``"Input 12"``, with the name of its file if it has one."""
+    return f"Input {row.index}" + (f" ({row.name})" if row.name else "")
