@@ -6,7 +6,7 @@ Each margin is decided by points known from earlier checks, by bounds, or by a m
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partialmethod
 from typing import Any
 
@@ -32,24 +32,11 @@ from milp_verix.oracle.verdict import Answer, Effort, Stage, Verdict, replayed
 from milp_verix.oracle.whole_ball import Preparation, Room, WholeBall, notes_on, prepared, room_of
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search, resolve_formulation
-from verix_encodings import Bounds, Interval, NormBall
+from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.batch import batch_outputs
 from verix_encodings.proofs.safe_bound import evaluation_error
 from verix_encodings.propagation.alpha import beyond_input
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Bounded:
-    """What bounds over a ``region`` say of a claim: the margins ``open_`` are not proven."""
-
-    region: Interval | NormBall
-    bounds: Bounds
-    upper: FloatArray
-    needed: FloatArray
-    open_: IntArray
-    stage: Stage
-    depth: int | None
 
 
 class Oracle:
@@ -200,18 +187,20 @@ class Oracle:
             self.prepare(deadline)
             watch.turn_to(Stage.POINTS)
             extra = None if self.memory is None else self.memory.extra(free)
-            tried = None if bounds_only else extra
-            verdict = self._at_once(free, tried, points, deadline)
+            verdict = self._at_once(free, None if bounds_only else extra, points, deadline)
             if verdict is None:
                 alone = bounds_only or self.exactness == "bounds"
-                found, decision = self._bounded(free, extra, deadline, watch, alone=alone), None
-                if found.open_.size and not alone:
+                claim, stage = self._bounded(free, extra, deadline, watch, alone=alone)
+                claim, decision = replace(claim, search_limit=search_limit), None
+                if claim.open_.size and not alone:
                     watch.turn_to(Stage.SOLVES)
                     self.on_stage(Stage.SOLVES)
                     if not deadline.passed():
-                        claim = self._claim(free, found, deadline, search_limit)
-                        decision = self._portfolio.decide(claim)
-                verdict = self._concluded(free, found, decision, points, deadline, alone=alone)
+                        # solvers compute in float64, too: below this their bounds are noise
+                        noise = evaluation_error(claim.margins, claim.bounds)
+                        asked = replace(claim, needed=np.maximum(claim.needed, noise))
+                        decision = self._portfolio.decide(asked)
+                verdict = self._concluded(claim, stage, decision, points, alone=alone)
         except MemoryError:
             self.close()  # with what engines hold; the next check begins with little
             verdict = Verdict(Answer.UNKNOWN, reason=MEMORY_LIMIT)
@@ -245,7 +234,7 @@ class Oracle:
         if memory is not None:
             found = dict(flipped(self.problem, memory, irrelevant, features, deadline.passed))
         self.effort += watch.read() + Effort(flips=len(found))
-        return {i: replace(verdict, stage=Stage.POINTS) for i, verdict in found.items()}
+        return found
 
     def attacked(
         self,
@@ -359,7 +348,15 @@ class Oracle:
             assert self.whole is not None
             bound = float(self.whole.bounds[-1].upper.max())
             return Verdict(Answer.HOLDS, bound=bound, stage=Stage.BOUNDS)
-        return None if extra is None else self._violated(free, extra, points, deadline)
+        if self.memory is None or extra is None:
+            return None
+        region = self.problem.ball.region(free)
+        for margin, point, value in self.memory.suspects(extra, region, late=deadline.passed):
+            points[margin] = point
+            found = replayed(self.problem, point, free) if value > 0 else None
+            if found is not None:
+                return replace(found, effort=Effort(flips=1), stage=Stage.POINTS)
+        return None
 
     def _bounded(
         self,
@@ -369,8 +366,11 @@ class Oracle:
         watch: StageClock,
         *,
         alone: bool,
-    ) -> _Bounded:
-        """Return what bounds say of the claim; where they are ``alone``, slopes are optimised."""
+    ) -> tuple[Claim, Stage]:
+        """Return the claim that bounds leave open, and the last stage that they needed.
+
+        Where they are ``alone``, slopes are optimised.
+        """
         watch.turn_to(Stage.BOUNDS)
         region = self.problem.ball.region(free)
         margins, left = self._known.margins, self._known.left
@@ -393,66 +393,39 @@ class Oracle:
                 stage, bounds = Stage.SLOPES, again
                 upper = np.fmin(upper, bounds[-1].upper)
         open_ = np.flatnonzero(~(upper < -needed))
-        return _Bounded(region, bounds, upper, needed, open_, stage, known.depth)
-
-    def _claim(
-        self, free: IntArray, found: _Bounded, deadline: Deadline, search_limit: float
-    ) -> Claim:
-        """Return what bounds leave to the engines."""
-        margins, bounds = self._known.margins, found.bounds
-        # solvers compute in float64, too: below this their bounds are noise
-        needed = np.maximum(found.needed, evaluation_error(margins, bounds))
-        open_ = found.open_[np.argsort(-found.upper[found.open_], kind="stable")]
-        return Claim(
-            *(margins, free, found.region, bounds, open_, needed, found.upper, deadline),
-            depth=found.depth,
-            search_limit=search_limit,
+        open_ = open_[np.argsort(-upper[open_], kind="stable")]
+        claim = Claim(
+            *(margins, free, region, bounds, open_, needed, upper, deadline),
+            depth=known.depth,
             on_stage=self.on_stage,
         )
+        return claim, stage
 
     def _concluded(
         self,
-        free: IntArray,
-        found: _Bounded,
+        claim: Claim,
+        stage: Stage,
         decision: Decision | None,
         points: dict[int, FloatArray],
-        deadline: Deadline,
         *,
         alone: bool,
     ) -> Verdict:
         """Return the verdict by bounds, and by engines if they were asked; keep what is proven."""
-        bounds, upper, stage = found.bounds, found.upper, found.stage
-        effort = Effort(bounded=upper.size - found.open_.size)
+        bounds, upper = claim.bounds, claim.upper
+        effort = Effort(bounded=upper.size - claim.open_.size)
         if decision is not None:
             verdict, upper = decision.verdict, decision.upper
-            bounds = self._balls.deepened(found.region, decision.deeper, bounds)
+            bounds = self._balls.deepened(claim.region, decision.deeper, bounds)
             points |= decision.points
             effort += verdict.effort
             if not verdict.holds:
                 return replace(verdict, effort=effort)
             stage = verdict.stage
-        elif found.open_.size:
+        elif claim.open_.size:
             reason, stage = (BOUNDS_ALONE, stage) if alone else (TIME_LIMIT, Stage.SOLVES)
             return Verdict(Answer.UNKNOWN, reason=reason, effort=effort, stage=stage)
         if self.memory is not None:
-            self.memory = self.memory.proven(free, upper, points, deadline.passed)
+            self.memory = self.memory.proven(claim.free, upper, points, claim.deadline.passed)
             self._bounds = bounds
         worst = max(float(np.max(upper, initial=-np.inf)), self._known.highest)
         return Verdict(Answer.HOLDS, bound=worst, effort=effort, stage=stage)
-
-    def _violated(
-        self,
-        free: IntArray,
-        extra: IntArray,
-        points: dict[int, FloatArray],
-        deadline: Deadline,
-    ) -> Verdict | None:
-        """Return the verdict if a moved known point changes the prediction; collect ``points``."""
-        assert self.memory is not None
-        region = self.problem.ball.region(free)
-        for margin, point, value in self.memory.suspects(extra, region, late=deadline.passed):
-            points[margin] = point
-            found = replayed(self.problem, point, free) if value > 0 else None
-            if found is not None:
-                return replace(found, effort=Effort(flips=1), stage=Stage.POINTS)
-        return None

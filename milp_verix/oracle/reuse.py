@@ -220,7 +220,7 @@ def flipped(
             if memory.network.evaluate(point)[margin] <= 0:
                 continue
             if (verdict := replayed(problem, point, free)) is not None:
-                yield feature, verdict
+                yield feature, replace(verdict, stage=Stage.POINTS)
                 break
 
 

@@ -53,14 +53,6 @@ class _Ceiling:
         return float(np.sum(box.upper - box.lower)), radius
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Known:
-    """``bounds`` over a ball; their ``depth``, None where they must not become deeper."""
-
-    bounds: Bounds
-    depth: int | None
-
-
 @dataclass(slots=True, eq=False)
 class SmallerBalls:
     """Bounds on a network by ``method``, over one ball after the other.
@@ -94,7 +86,7 @@ class SmallerBalls:
         region: Interval | NormBall,
         whole: WholeBall | None,
         deadline: Deadline,
-    ) -> "Known":
+    ) -> Deeper:
         """Bound ``network`` over ``region``.
 
         The bounds lie inside those over the ``whole`` ball, and over the smallest ceiling.
@@ -113,8 +105,8 @@ class SmallerBalls:
         else:
             known, finished = (), False
         if finished and first in (crown_bounds, alpha_bounds):
-            return Known(known, depth)
-        return Known(bounds_within(first, network, region, deadline, known), depth)
+            return Deeper(known, depth)
+        return Deeper(bounds_within(first, network, region, deadline, known), depth)
 
     def deepened(
         self, region: Interval | NormBall, deeper: Deeper | None, bounds: Bounds

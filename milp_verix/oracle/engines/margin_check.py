@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import LicenceLimitError, SolverError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.attacks import climb, pulled_in
 from milp_verix.oracle.engines.cell_points import point_of_cells
+from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.engines.leaves import trees_of
 from milp_verix.oracle.engines.warm_program import WarmProgram
 from milp_verix.oracle.statistics import TIME_LIMIT
@@ -23,21 +23,19 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.session import NODE_LIMIT
 from verix_encodings import (
-    Bounds,
     Encoding,
     Formulation,
-    Interval,
-    Network,
     NormBall,
     encode,
     tangent_gaps,
 )
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import FloatArray
 
 _BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
 _OUTSIDE = 1e-6  # of an L2 ball, as a share: a point that a tangent cuts off
 _MOST_REFINEMENTS = 200  # tangents in all; not measured
 _COARSE = (1, 3)  # segments of a smooth activation, before those asked for; not measured
+_LATE = Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,119 +50,137 @@ class _Margin:
 
 @dataclass(slots=True)
 class MarginCheck:
-    """A check that ``margins`` stay below zero over ``region``, where coordinates ``free`` move.
+    """A check of the margins of ``claim``, and of others about the same ball with the same bounds.
 
-    ``bounds`` hold there. ``native`` says that the
-    session takes the quadratic row of an L2 ball as it is, ``lp_only`` that the linear relaxation
-    alone must prove the claim. ``segments`` is the final number of pieces around each smooth
-    activation. ``shared`` is a program that checks share, see ``warm_program``. ``worst`` holds,
-    for each margin asked about, its highest value seen and the input there.
+    ``native`` says that the session takes the quadratic row of an L2 ball as it is, ``lp_only``
+    that the linear relaxation alone must prove the claim. ``segments`` is the final number of
+    pieces around each smooth activation. ``shared`` is a program that checks share, see
+    ``warm_program``. With ``keep_points``, climbs go on from the optimum of a margin that holds.
+    ``worst`` holds, for each margin asked about, its highest value seen and the input there.
     """
 
     problem: PosedProblem
-    margins: Network
     session: Session
     tolerances: Tolerances
     formulation: Formulation
     segments: int
-    free: IntArray
-    region: Interval | NormBall
-    bounds: Bounds
-    deadline: Deadline
+    claim: Claim
     native: bool = False
     shared: WarmProgram | None = None
     lp_only: bool = False
+    keep_points: bool = False
     worst: dict[int, tuple[float, FloatArray]] = field(default_factory=dict)
     _failed: bool = False
     _points: list[FloatArray] = field(default_factory=list)
     _current: int = 1
     _encoding: Encoding | None = None
 
-    def decide(self, index: int, needed: float) -> Verdict:
-        """Decide margin ``index``; it holds if it is proven to stay below ``-needed``."""
-        effort = Effort()
-        finer = [k for k in _COARSE if k < self.segments and not self.margins.exact]
+    def decide(self, claim: Claim) -> Decision:
+        """Decide the open margins of ``claim`` one by one, until one is violated."""
+        self.claim = claim
+        effort, unknown = Effort(), None
+        upper, points = claim.upper.copy(), dict[int, FloatArray]()
+        for index in claim.open_.tolist():
+            verdict = self._margin(index, float(claim.needed[index]))
+            effort += verdict.effort
+            _, worst = self.worst.get(index, (0.0, None))
+            if self.shared and worst is not None and verdict.answer is not Answer.UNKNOWN:
+                self.shared.points[index] = worst
+            if verdict.violated:
+                unknown = verdict
+                break
+            if verdict.bound is None:
+                unknown = verdict if unknown is None else unknown
+                if worst is not None:
+                    points[index] = worst
+                continue
+            upper[index] = min(upper[index], verdict.bound)
+            if self.keep_points and worst is not None:
+                late = claim.deadline.passed
+                points[index] = climb(claim.margins, claim.region, worst, index, late)
+        found = Verdict(Answer.HOLDS) if unknown is None else unknown
+        return Decision(replace(found, effort=effort), upper, points)
+
+    def _margin(self, index: int, needed: float) -> Verdict:
+        """Decide margin ``index``; it holds if it is proven to stay below ``-needed``.
+
+        Solves stop early at a target; if that leaves the margin open, the next one does not.
+        """
+        effort, deadline, optimum = Effort(), self.claim.deadline, False
+        verdict: Verdict = _LATE
+        point: FloatArray | None = None
+        finer = [k for k in _COARSE if k < self.segments and not self.claim.margins.exact]
         finer.append(self.segments)
         self._enclose(finer.pop(0))
         while True:
-            try:
-                encoding = self._loaded()
-            except TimeoutError:
-                return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT, effort=effort)
-            row, constant = encoding.output.row(index, encoding.program.columns)
-            margin = _Margin(index, row, constant, needed)
-            try:
-                verdict, point = self._maximise(encoding, margin)
-            except LicenceLimitError:
-                if not self.native:
-                    raise
-                # the licence is smaller for quadratic programs
-                self._approximate()
-                continue
-            effort += verdict.effort
+            if not optimum:
+                verdict, point = _LATE, None
+                try:
+                    encoding = self._loaded()
+                except TimeoutError:
+                    return replace(verdict, effort=effort)
+                margin = _Margin(
+                    index, *encoding.output.row(index, encoding.program.columns), needed
+                )
+            if not deadline.passed():
+                targets = Targets() if optimum else self._early(encoding, margin)
+                try:
+                    result = self.session.minimise(-margin.row, targets.by(deadline))
+                except LicenceLimitError:
+                    if not self.native:
+                        raise
+                    # the licence is smaller for quadratic programs
+                    self.native, self._encoding, optimum = False, None, False
+                    continue
+                effort += Effort(1, nodes=result.nodes or 0, iterations=result.iterations or 0)
+                self._failed = result.status is SolveStatus.FAILED
+                point = self._input_at(encoding, result)
+                verdict = self._judge(encoding, margin, result, point)
+                if verdict.answer is Answer.UNKNOWN and result.status is SolveStatus.TARGET:
+                    # a finer enclosure follows a coarse one, a tangent a loose approximation
+                    last = self._current == self.segments
+                    optimum = last and not optimum and not self._outside(point)
+                    if optimum:
+                        continue
+            optimum = False
             if verdict.answer is Answer.UNKNOWN and self.native and self._failed:
-                self._approximate()
+                self.native, self._encoding = False, None
+            elif verdict.answer is Answer.UNKNOWN and point is not None and self._refine(point):
                 continue
-            if verdict.answer is Answer.UNKNOWN and point is not None and self._refine(point):
-                continue
-            if verdict.answer is not Answer.UNKNOWN or self.deadline.passed() or not finer:
+            elif verdict.answer is not Answer.UNKNOWN or deadline.passed() or not finer:
                 return replace(verdict, effort=effort)
-            self._enclose(finer.pop(0))
+            else:
+                self._enclose(finer.pop(0))
 
     def _loaded(self) -> Encoding:
         """Return the encoding of the claim, loaded into the session."""
         if self._encoding is None and self.shared is not None:
-            self._encoding = self.shared.load(self.session, self.bounds)
+            self._encoding = self.shared.load(self.session, self.claim.bounds)
         elif self._encoding is None:
-            self._encoding = self._encoded()
+            ball = self.problem.ball.encoding(
+                self.claim.region, quadratic=self.native, points=self._points
+            )
+            self._encoding = encode(
+                self.claim.margins,
+                self.claim.bounds,
+                relu=self.formulation.relu,
+                ball=ball,
+                segments=self._current,
+                late=self.claim.deadline.passed,
+            )
             program = self._encoding.program
             self.session.load(program.relaxed if self.lp_only else program)
         return self._encoding
 
-    def _encoded(self) -> Encoding:
-        return encode(
-            self.margins,
-            self.bounds,
-            relu=self.formulation.relu,
-            ball=self.problem.ball.encoding(
-                self.region, quadratic=self.native, points=self._points
-            ),
-            segments=self._current,
-            late=self.deadline.passed,
-        )
-
-    def _maximise(self, encoding: Encoding, margin: _Margin) -> tuple[Verdict, FloatArray | None]:
-        """Decide one margin with early stops; if these leave it open, without.
-
-        Also returns the input that the solver ended at, if any.
-        """
-        goal = Targets(
+    def _early(self, encoding: Encoding, margin: _Margin) -> Targets:
+        """Return the targets at which a solve for ``margin`` may stop."""
+        return Targets(
             violated_below=margin.constant - self.tolerances.early_violation,
             # a little more than is needed: what the solver reports is rounded
             holds_above=margin.constant + 1.5 * margin.needed,
             probe=lambda v: self._seen(encoding.input.at(v), margin.index),
-            start=None if self.shared is None else self.shared.start(margin.index, self.region),
+            start=self.shared.start(margin.index, self.claim.region) if self.shared else None,
         )
-        effort = Effort()
-        verdict = Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
-        point: FloatArray | None = None
-        # a coarse enclosure need not be solved to its optimum: a finer one follows
-        last = self._current == self.segments
-        for targets in (goal, Targets()) if last else (goal,):
-            if self.deadline.passed():
-                break
-            result = self.session.minimise(-margin.row, targets.by(self.deadline))
-            effort += Effort(solves=1, nodes=result.nodes or 0, iterations=result.iterations or 0)
-            self._failed = result.status is SolveStatus.FAILED
-            point = self._input_at(encoding, result)
-            if point is not None:
-                self._seen(point, margin.index)
-            verdict = self._judge(encoding, margin, result, point)
-            if verdict.answer is not Answer.UNKNOWN or result.status is not SolveStatus.TARGET:
-                break
-            if point is not None and self._outside(point):
-                break  # a tangent first: the optimum of a loose approximation says little
-        return replace(verdict, effort=effort), point
 
     def _input_at(self, encoding: Encoding, result: SolveResult) -> FloatArray | None:
         """Return the input at the point of ``result``; ``SolverError`` if it is not finite."""
@@ -174,15 +190,15 @@ class MarginCheck:
         if point.shape != (columns,):
             raise SolverError(f"a point of shape {point.shape} for a program of {columns} columns")
         found, mixed = encoding.input.at(point), self.problem.ball.mixed
-        trees = trees_of(self.margins)
+        trees = trees_of(self.claim.margins)
         if trees is not None:
             return point_of_cells(
                 self.problem,
-                self.free,
+                self.claim.free,
                 point,
                 program=encoding.program,
                 trees=trees,
-                box=self.bounds[0],
+                box=self.claim.bounds[0],
                 found=found,
             )
         # a solver's whole numbers are whole up to its tolerance
@@ -196,6 +212,8 @@ class MarginCheck:
         point: FloatArray | None,
     ) -> Verdict:
         """Turn the solver's result on ``margin`` into a verdict; ``point`` is its input."""
+        if point is not None:
+            self._seen(point, margin.index)
         # the centre is always feasible, so a bound of +∞ is as broken as no number at all
         broken = result.status in _BROKEN or not result.bound < np.inf
         proven = np.inf if broken else margin.constant - result.bound
@@ -208,47 +226,42 @@ class MarginCheck:
                 )
                 return Verdict(Answer.UNKNOWN, reason=reason)
             if point is not None:
-                reached = self.margins.evaluate(point)[margin.index]
+                reached = self.claim.margins.evaluate(point)[margin.index]
                 if not reached <= proven + margin.needed:
                     reason = f"{self.session.name} claims a bound that a point of its own exceeds"
                     return Verdict(Answer.UNKNOWN, reason=reason)
             return Verdict(Answer.HOLDS, bound=proven)
-        counterfactual = None if point is None else self._replayed(point)
-        if counterfactual is None and point is not None and not self.margins.exact:
+        counterfactual = None if point is None else replayed(self.problem, point, self.claim.free)
+        if counterfactual is None and point is not None and not self.claim.margins.exact:
             # the optimum of the enclosure is only near that of the network
-            point = climb(self.margins, self.region, point, margin.index)
-            counterfactual = self._replayed(point)
+            point = climb(self.claim.margins, self.claim.region, point, margin.index)
+            counterfactual = replayed(self.problem, point, self.claim.free)
         if counterfactual is not None:
             return counterfactual
         if self.lp_only and result.status is SolveStatus.OPTIMAL:
             return Verdict(Answer.UNKNOWN, reason="the linear relaxation does not decide it")
-        reason = _reason(result, proven, margin.needed, exact=self.margins.exact)
+        reason = _reason(result, proven, margin.needed, exact=self.claim.margins.exact)
         return Verdict(Answer.UNKNOWN, reason=reason)
 
     def _seen(self, point: FloatArray, index: int) -> bool:
         """Keep ``point`` if it is the worst so far; return whether it changes the prediction."""
-        point = pulled_in(self.region, point)
-        value = float(self.margins.evaluate(point)[index])
+        point = pulled_in(self.claim.region, point)
+        value = float(self.claim.margins.evaluate(point)[index])
         if index not in self.worst or value > self.worst[index][0]:
             self.worst[index] = value, point
-        return value > 0 and self._replayed(point) is not None
-
-    def _replayed(self, point: FloatArray) -> Verdict | None:
-        return replayed(self.problem, point, self.free)
+        return value > 0 and replayed(self.problem, point, self.claim.free) is not None
 
     def _enclose(self, segments: int) -> None:
         """Encode smooth activations with another number of segments from here on."""
         if segments != self._current:
             self._current, self._encoding = segments, None
 
-    def _approximate(self) -> None:
-        """Use tangents from here on if the session does not manage the quadratic row."""
-        self.native, self._encoding = False, None
-
-    def _outside(self, point: FloatArray) -> bool:
+    def _outside(self, point: FloatArray | None) -> bool:
         """Return whether ``point`` is within the tangents of an L2 ball, but not in the ball."""
         ball = self._approximated
-        return ball is not None and tangent_gaps(ball, self._points, point)[0] > _OUTSIDE
+        if ball is None or point is None:
+            return False
+        return tangent_gaps(ball, self._points, point)[0] > _OUTSIDE
 
     def _refine(self, point: FloatArray) -> bool:
         """Add the tangents that cut ``point`` off; return whether there are any."""
@@ -266,8 +279,9 @@ class MarginCheck:
     @property
     def _approximated(self) -> NormBall | None:
         """The L2 ball that tangents approximate; None if there are no tangents."""
-        if isinstance(self.region, NormBall) and self.region.norm == 2 and not self.native:
-            return self.region
+        region = self.claim.region
+        if isinstance(region, NormBall) and region.norm == 2 and not self.native:
+            return region
         return None
 
 

@@ -14,6 +14,7 @@ from milp_verix import InputError, Problem, explain
 from milp_verix.base.clock import deadline_in
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
+from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.warm_program import WarmProgram, warm_program
 from milp_verix.oracle.verdict import Answer
@@ -181,7 +182,7 @@ class Recorder:
 
 
 def answers(problem: Problem, subsets: list[NDArray[np.intp]], way: str) -> list[Answer]:
-    """Decide every subset by all of its margins, in one session.
+    """Decide every subset, in one session.
 
     A margin's solve may come across a counterfactual by another margin, so only answers to the
     whole claim compare.
@@ -196,22 +197,12 @@ def answers(problem: Problem, subsets: list[NDArray[np.intp]], way: str) -> list
     for free in subsets:
         region = problem.ball.region(free)
         bounds = interval_bounds(margins, region)
-        claim = MarginCheck(
-            problem,
-            margins,
-            session,
-            Tolerances(),
-            formulation,
-            1,
-            free,
-            region,
-            bounds,
-            deadline_in(60.0),
-            shared=shared,
+        claim = Claim(
+            *(margins, free, region, bounds, np.arange(margins.output_size)),
+            *(np.full(margins.output_size, 1e-6), bounds[-1].upper, deadline_in(60.0)),
         )
-        said = {claim.decide(k, 1e-6).answer for k in range(margins.output_size)}
-        of_all = (Answer.VIOLATED, Answer.UNKNOWN, Answer.HOLDS)
-        found.append(next(answer for answer in of_all if answer in said))
+        check = MarginCheck(problem, session, Tolerances(), formulation, 1, claim, shared=shared)
+        found.append(check.decide(claim).verdict.answer)
     session.close()
     return found
 
