@@ -2,7 +2,7 @@
 
 A solver has ``name``, ``licence``, ``capabilities``, ``unavailable()`` and ``open()``, see
 :class:`~milp_verix.solvers.session.Solver`; one with a session class of our own is an
-:class:`~milp_verix.solvers.session.OwnSolver`.
+:class:`~milp_verix.solvers.own_solver.OwnSolver`.
 """
 
 from milp_verix.base.tolerances import Tolerances, tolerances_of

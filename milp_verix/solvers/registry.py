@@ -23,8 +23,9 @@ from milp_verix.solvers.named_options import (
     read_name_options,
     read_options,
 )
+from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.phase import branch_and_bound
-from milp_verix.solvers.session import OwnSolver, Solver
+from milp_verix.solvers.session import Solver
 
 _OWN: dict[str, OwnSolver] = {
     one.SOLVER.base: one.SOLVER for one in (highs, branch_and_bound, cbc, gurobi, scip)

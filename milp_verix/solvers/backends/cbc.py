@@ -26,9 +26,9 @@ from milp_verix.base.errors import SolverError, SolverUnavailableError, refusing
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.interrupt import LONGEST_WAIT, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.parameters import CBC, cbc_options, notes_on
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver
+from milp_verix.solvers.parameters import CBC, cbc_options
 from milp_verix.solvers.session import (
-    OwnSolver,
     SolveResult,
     SolveStatus,
     Targets,
@@ -81,7 +81,7 @@ def version_of(path: str) -> str:
     return found.group(1) if found else "unknown"
 
 
-class CbcSession:
+class CbcSession(OwnSession):
     """A program in memory; each solve is a process, with files in a temporary folder."""
 
     name = name
@@ -91,14 +91,12 @@ class CbcSession:
     def __init__(
         self, path: str, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
     ) -> None:
-        self.name, self._given = given.name or name, given
+        super().__init__(given)
         # not of the question with a known answer
         self.longest = np.inf
-        self.notes = notes_on(self.name, given.settings, None)
         self._path = path
         self._threads = threads
         self._tolerances = tolerances
-        self._program: Program | None = None
         try:
             self.version = version_of(path)
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -111,21 +109,17 @@ class CbcSession:
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of some columns of the program in memory."""
-        if self._program is None:
-            raise SolverError("load a program before its bounds")
-        self._program = self._program.with_bounds(columns, lower, upper)
+        self._program = self._before("its bounds").with_bounds(columns, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
-        if self._program is None:
-            raise SolverError("load a program before minimising")
-        targets = targets.within(self.longest)
-        numbers = (self._program.matrix.data, cost)
+        program, targets = self._before("minimising"), targets.within(self.longest)
+        numbers = (program.matrix.data, cost)
         largest = float(max(np.max(np.abs(values), initial=0.0) for values in numbers))
         if largest > CBC.largest_coefficient:
             raise SolverError(f"CBC is not trusted with a coefficient of {largest:.3g}")
         with tempfile.TemporaryDirectory(prefix="milp-verix-") as folder:
-            return self._solve(self._program, cost, targets, Path(folder))
+            return self._solve(program, cost, targets, Path(folder))
 
     def _solve(
         self, program: Program, cost: FloatArray, targets: Targets, folder: Path

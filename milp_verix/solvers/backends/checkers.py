@@ -8,7 +8,7 @@ solves programs that are no checks: masters of searches, and linear relaxations 
 from dataclasses import replace
 
 from milp_verix.solvers.backends import highs
-from milp_verix.solvers.session import OwnSolver
+from milp_verix.solvers.own_solver import OwnSolver
 
 
 def checker(name: str) -> OwnSolver:

@@ -22,22 +22,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from milp_verix.base.clock import Deadline
-from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
 from milp_verix.solvers.parameters import HIGHS_DROPS
 from milp_verix.solvers.phase.search_tree import Node, Search
 from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
-from milp_verix.solvers.session import (
-    OwnSolver,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    grown,
-    refuse_beyond,
-)
+from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, Matrix
 from verix_encodings.proofs.safe_bound import SafeBound
@@ -49,9 +41,8 @@ _DECIDED = 1e-9
 
 @dataclass(slots=True, eq=False)
 class _Loaded:
-    """The loaded program, the current bounds of its columns, and a search that ran out of time."""
+    """Parts of the loaded program, the current bounds of its columns, and an unfinished search."""
 
-    program: Program
     safe: SafeBound
     phases: IntArray
     big_ms: Matrix
@@ -69,7 +60,7 @@ class _Loaded:
         numbers = np.searchsorted(phases, matrix.indices[entries])
         shape = phases.size, program.rows
         big_ms = sp.csr_array((np.abs(matrix.data[entries]), (numbers, rows)), shape=shape)
-        return cls(program, SafeBound(program.relaxed), phases, big_ms, *ends)
+        return cls(SafeBound(program.relaxed), phases, big_ms, *ends)
 
     def ends(self, node: Node) -> tuple[FloatArray, FloatArray]:
         """Return the column bounds of ``node``."""
@@ -79,46 +70,38 @@ class _Loaded:
         return lower, upper
 
 
-class PhaseSession:
+class PhaseSession(OwnSession):
     """One warm linear program; each minimisation is a search over phases."""
 
     name = name
     largest_big_m = np.inf
+    dropped = HIGHS_DROPS
     capabilities = capabilities
-    notes: tuple[str, ...] = ()
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
     ) -> None:
-        self.name, self._given = given.name or name, given
+        super().__init__(given)
         self._lp = WarmLp(threads, tolerances)
         self.version = self._lp.version
-        self._loaded: _Loaded | None = None
+        self._state: _Loaded
 
     def load(self, program: Program) -> None:
         """Replace the program: its relaxation becomes the warm one."""
         refuse_beyond(self, program)
+        self._program = None
         self._lp.load(program)
-        self._loaded = _Loaded.of(program)
+        self._program, self._state = program, _Loaded.of(program)
 
-    def extend(self, program: Program) -> None:
-        """Replace the program; if it extends the loaded one, only add its new columns and rows."""
-        loaded = self._loaded
-        if loaded is None or not grown(loaded.program, program, HIGHS_DROPS):
-            self.load(program)
-            return
-        self._loaded = None
+    def _grow(self, program: Program, _old: Program) -> None:
         self._lp.extend(program)
-        self._loaded = _Loaded.of(program)
+        self._state = _Loaded.of(program)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of some columns; within the loaded bounds, the basis stays."""
-        if self._loaded is None:
-            raise SolverError("load a program before its bounds")
-        loaded = self._loaded
+        program, loaded = self._before("its bounds"), self._state
         low, high = loaded.lower.copy(), loaded.upper.copy()
         low[columns], high[columns] = lower, upper
-        program = loaded.program
         if np.any(low < program.column_lower) or np.any(high > program.column_upper):
             # what was derived from the bounds loaded holds no longer
             self.load(program.with_bounds(np.arange(program.columns), low, high))
@@ -130,20 +113,19 @@ class PhaseSession:
 
         A search that ran out of time goes on if it is the next one asked for again.
         """
-        if self._loaded is None:
-            raise SolverError("load a program before minimising")
-        targets, began = targets.within(self._given.seconds), time.monotonic()
-        search, self._loaded.unfinished = self._loaded.unfinished, None
+        self._before("minimising")
+        loaded, targets, began = self._state, targets.within(self._given.seconds), time.monotonic()
+        search, loaded.unfinished = loaded.unfinished, None
         if search is None or not search.answers(cost, targets):
             search = Search(cost, targets)
         search.targets = targets
         nodes, iterations = search.nodes, search.iterations
         self._lp.set_cost(cost)
         with deferred_interrupt() as interrupt:
-            status, detail = self._run(self._loaded, search, interrupt)
+            status, detail = self._run(loaded, search, interrupt)
         if status is SolveStatus.TIME_LIMIT:
-            self._loaded.unfinished = search
-        certificate = search.certificate(self._loaded.safe.program.rows)
+            loaded.unfinished = search
+        certificate = search.certificate(loaded.safe.program.rows)
         bound = search.bound
         if bound == np.inf:
             status, bound, detail = SolveStatus.INFEASIBLE, -np.inf, "no phase is feasible"
