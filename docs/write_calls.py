@@ -24,7 +24,7 @@ from milp_verix.problem.option_rows import (  # noqa: E402
     SEARCH,
     Option,
 )
-from milp_verix.problem.options import rows_of  # noqa: E402
+from milp_verix.problem.search import rows_of  # noqa: E402
 
 WIDTH = 100
 _SHORTEST = 12  # characters that say something
@@ -157,9 +157,9 @@ TYPES = {
     "CostsLike": "milp_verix.problem.features",
     "FeaturesLike": "milp_verix.problem.features",
     "Domain": "milp_verix.problem.ball",
-    "ClassLike": "milp_verix.problem.options",
-    "InputLike": "milp_verix.problem.options",
-    "OrderLike": "milp_verix.problem.options",
+    "ClassLike": "milp_verix.problem.search",
+    "InputLike": "milp_verix.problem.search",
+    "OrderLike": "milp_verix.problem.search",
     "FeatureSetLike": "milp_verix.searches.audit.feature_sets",
     "Tolerances": "milp_verix.base.tolerances",
     "SearchLimits": "milp_verix.searches.minimum.search_limits",
@@ -284,7 +284,7 @@ def files() -> dict[Path, str]:
     package = ROOT / "milp_verix"
     search = package / "problem" / "search.py"
     entrance = "from milp_verix.api.entrance import {}\n"
-    bounds = "from milp_verix.base.argument_kinds import refusing_no_bounds\n"
+    bounds = "from milp_verix.base.arguments import refusing_no_bounds\n"
     typing = "from typing import TYPE_CHECKING\n\n"
     domain = "from milp_verix.problem.ball import UNIT_DOMAIN\n"
     usual = "from milp_verix.problem.search import USUAL"
@@ -297,7 +297,7 @@ def files() -> dict[Path, str]:
             + bounds
             + domain
             + "from milp_verix.problem.option_rows import QUESTION\n"
-            + "from milp_verix.problem.options import fitting, rows_of\n"
+            + "from milp_verix.problem.search import fitting, rows_of\n"
             + usual,
             [*map(_one_liner, CALLS), _call(RULES, ("network", "rows"), _RULES)],
         ),
@@ -308,7 +308,7 @@ def files() -> dict[Path, str]:
             + entrance.format("remedied")
             + bounds
             + domain
-            + "from milp_verix.problem.options import Given, fitting\n"
+            + "from milp_verix.problem.search import Given, fitting\n"
             + "from milp_verix.problem.problem import PosedProblem, pose\n"
             + usual
             + ", Search",
@@ -321,7 +321,7 @@ def files() -> dict[Path, str]:
             + entrance.format("different, remedied")
             + bounds
             + domain
-            + "from milp_verix.problem.options import fitting\n"
+            + "from milp_verix.problem.search import fitting\n"
             + usual,
             [_call(MANY, ("network", "xs"), _MANY)],
         ),

@@ -11,11 +11,10 @@ import math
 from typing import TYPE_CHECKING
 
 from milp_verix.api.entrance import parted, remedied
-from milp_verix.base.argument_kinds import refusing_no_bounds
+from milp_verix.base.arguments import refusing_no_bounds
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.option_rows import QUESTION
-from milp_verix.problem.options import fitting, rows_of
-from milp_verix.problem.search import USUAL
+from milp_verix.problem.search import USUAL, fitting, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from milp_verix.models.onnx.onnx_network import NetworkLike
     from milp_verix.problem.ball import Domain
     from milp_verix.problem.features import CostsLike, FeaturesLike
-    from milp_verix.problem.options import ClassLike, InputLike, OrderLike
+    from milp_verix.problem.search import ClassLike, InputLike, OrderLike
     from milp_verix.results.check import Check
     from milp_verix.results.earlier import EarlierContrast, EarlierImportance, EarlierResult
     from milp_verix.results.records.audit import Audit

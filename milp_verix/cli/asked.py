@@ -29,8 +29,7 @@ from milp_verix.problem.option_rows import (
     SEARCHING,
     Option,
 )
-from milp_verix.problem.options import rows_of
-from milp_verix.problem.search import Search
+from milp_verix.problem.search import Search, rows_of
 
 _DEFAULTS = {"UNIT_DOMAIN": UNIT_DOMAIN, "math.inf": inf, "()": "", '("big_m",)': "big_m"}
 """Defaults that are no literals, or that texts of the command line stand for."""

@@ -21,7 +21,7 @@ from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
 from milp_verix.cli.options import CertificatePath, JsonPath, PlotPath, Quiet
 from milp_verix.cli.terminal import Terminal
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.oracle import statistics
+from milp_verix.oracle import verdict
 from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.results.records.importance import Importance
@@ -200,7 +200,7 @@ def termination_as_interrupt() -> Iterator[None]:
 
 def exit_code(settled: bool, stopped: str | None) -> int:
     """Return the exit code of a search that is settled or not, and stopped early or not."""
-    if stopped == statistics.INTERRUPTED:
+    if stopped == verdict.INTERRUPTED:
         return INTERRUPTED
     return 0 if settled else UNDECIDED
 

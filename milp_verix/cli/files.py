@@ -5,8 +5,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from milp_verix.base.errors import InputError, refusing
-from milp_verix.base.names import meant
+from milp_verix.base.errors import InputError, meant, refusing
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.inputs.input_files import read_numbers, read_texts
 from milp_verix.models.loaded_model import LoadedModel

@@ -24,8 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milp_verix.base.clock import NO_LIMIT, Deadline
-from milp_verix.base.errors import InputError, SolverError
-from milp_verix.base.names import require_one_of
+from milp_verix.base.errors import InputError, SolverError, require_one_of
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import Session, Targets, open_session, resolve_solver
 from verix_encodings import (

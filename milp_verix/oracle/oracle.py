@@ -16,20 +16,32 @@ from numpy.typing import NDArray
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.oracle.attacks import attacked
+from milp_verix.oracle.ball_bounds import (
+    Preparation,
+    Room,
+    SmallerBalls,
+    WholeBall,
+    named_bounds,
+    notes_on,
+    prepared,
+    room_of,
+)
 from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
 from milp_verix.oracle.engines.claim import Claim, Decision, unwatched
 from milp_verix.oracle.engines.programs import stage_of
 from milp_verix.oracle.reuse import Memory, first_memory, flipped, forecast, shortest_violated
-from milp_verix.oracle.smaller_balls import SmallerBalls, named_bounds
-from milp_verix.oracle.statistics import (
+from milp_verix.oracle.verdict import (
     BOUNDS_ALONE,
     MEMORY_LIMIT,
     TIME_LIMIT,
+    Answer,
+    Effort,
     SolverStatistics,
+    Stage,
     StageClock,
+    Verdict,
+    replayed,
 )
-from milp_verix.oracle.verdict import Answer, Effort, Stage, Verdict, replayed
-from milp_verix.oracle.whole_ball import Preparation, Room, WholeBall, notes_on, prepared, room_of
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search, resolve_formulation
 from verix_encodings import Bounds

@@ -13,10 +13,9 @@ import numpy as np
 
 from milp_verix.base.clock import Deadline, Limit
 from milp_verix.oracle.attacks import gradient, only
+from milp_verix.oracle.ball_bounds import WholeBall, whole_ball
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Answer, Verdict, replayed
-from milp_verix.oracle.whole_ball import WholeBall, whole_ball
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict, replayed
 from verix_encodings.arrays import FloatArray
 from verix_encodings.network.batch import batch_outputs
 

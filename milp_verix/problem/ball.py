@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import number_in
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import require_one_of
+from milp_verix.base.errors import InputError, require_one_of
 from milp_verix.base.number_text import exact
 from milp_verix.inputs.nearest_point import nearest_point
 from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
@@ -49,7 +48,7 @@ class Ball:
     coordinates, (d,), where these differ. ``mixed`` are integral coordinates and rules that the
     points of the ball satisfy; its norm is L∞ then, and integral coordinates have whole radii and
     ends. Boxes leave ``mixed`` out, regions all of it but one-hot blocks: they hold the ball. Built
-    by :func:`make_ball` and :func:`milp_verix.problem.described.make_described_ball`.
+    by :func:`make_ball` and :func:`milp_verix.problem.meeting.make_described_ball`.
     """
 
     centre: NDArray[Any]

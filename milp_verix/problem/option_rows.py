@@ -11,7 +11,7 @@ to another call there are several rows.
 from dataclasses import dataclass
 from pathlib import Path
 
-from milp_verix.base.argument_kinds import (
+from milp_verix.base.arguments import (
     ANYTHING,
     CLASS,
     FEATURE,

@@ -16,10 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import meant
+from milp_verix.base.errors import InputError, meant
 from milp_verix.models.loaded_model import LoadedModel, TieRule
-from milp_verix.problem.options import ClassLike, Given
+from milp_verix.problem.search import ClassLike, Given
 from verix_encodings import Interval, Network, interval_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.proofs.safe_bound import evaluation_error

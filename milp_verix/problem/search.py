@@ -1,25 +1,91 @@
-"""The options of a search: solver, bounds, formulation, limits; checked once.
+"""The options of public calls, and of a search: solver, bounds, formulation, limits; checked once.
 
-The request that a check or a search answers: a problem, a search for it, and its time.
+The question's options as they are given stand in :class:`Given`, those of a search in
+:class:`Search`. A :class:`Request` is what a check or a search answers: a problem, a search for it,
+and its time.
 """
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
-from typing import Any, Self
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from milp_verix.base.argument_kinds import accepted, checked
-from milp_verix.base.arguments import LONGEST_CHECK, integer_of, seconds_of, segments_of
-from milp_verix.base.clock import Deadline, Limit, deadline_in
-from milp_verix.base.errors import InputError
-from milp_verix.base.memory import bytes_of, holds_more
-from milp_verix.base.names import meant, require_one_of
+from numpy.typing import ArrayLike, NDArray
+
+from milp_verix.base.arguments import (
+    LONGEST_CHECK,
+    Kind,
+    accepted,
+    checked,
+    integer_of,
+    seconds_of,
+    segments_of,
+)
+from milp_verix.base.clock import Deadline, Limit, bytes_of, deadline_in, holds_more
+from milp_verix.base.errors import InputError, meant, require_one_of
 from milp_verix.base.tolerances import Tolerances, tolerances_of
-from milp_verix.problem.options import kinds_of
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.radii import Epsilon
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain
+from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.option_rows import COURSE, OWN, QUESTION, SEARCH, Option
 from milp_verix.solvers import CHECKERS, Session, Solver, open_session
 from verix_encodings import FORMULATIONS, BoundMethod, Formulation, formulation_named
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+
+if TYPE_CHECKING:
+    from milp_verix.problem.problem import PosedProblem
+
+InputLike: TypeAlias = ArrayLike | Mapping[str, Any]
+"""An input: an array, or a row of a table with values by name."""
+
+ClassLike: TypeAlias = int | str
+"""A class, by its number or by its name."""
+
+OrderLike: TypeAlias = str | Sequence[int | str] | NDArray[Any]
+"""The name of a traversal order, or all features in an order, by index or name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Given:
+    """The options of a question as they are given."""
+
+    epsilon: Epsilon
+    norm: str = "linf"
+    delta: float | None = None
+    domain: Domain = UNIT_DOMAIN
+    features: FeaturesLike = None
+    feature_names: Sequence[str] | None = None
+    label: ClassLike | None = None
+    against: ClassLike | Sequence[ClassLike] | None = None
+    output: int | None = None
+    image_shape: Sequence[int] | None = None
+    inputs: Inputs | Sequence[Feature] | None = None
+
+
+@cache
+def rows_of(call: str, *parts: tuple[Option, ...]) -> tuple[Option, ...]:
+    """Return the options that ``call`` takes, of some ``parts`` of the table or of all of it."""
+    table = parts or (QUESTION, OWN, SEARCH, COURSE)
+    return tuple(row for part in table for row in part if call in row.calls)
+
+
+@cache
+def kinds_of(call: str) -> Mapping[str, Kind]:
+    """Return the kinds of values that the options of ``call`` take, by name."""
+    return {row.name: row.fits for row in (*rows_of("methods"), *rows_of(call))}
+
+
+def fitting(call: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of ``call`` but ``self``, with arrays in the place of tensors.
+
+    Raises ``InputError`` for a value of a wrong kind.
+    """
+    values = {name: value for name, value in given.items() if name != "self"}
+    return accepted(values, kinds_of(call))
+
 
 _TOLERANCES = Tolerances()
 
@@ -150,14 +216,14 @@ class Request:
     search must end; ``check_limit`` is the limit of one check.
     """
 
-    problem: PosedProblem
+    problem: "PosedProblem"
     search: Search
     started: float
     deadline: Deadline
     check_limit: Limit
 
     @classmethod
-    def now(cls, problem: PosedProblem, search: Search) -> Self:
+    def now(cls, problem: "PosedProblem", search: Search) -> Self:
         """Return the request; its time starts to run.
 
         A search inside of another one has that one's deadline for its ``time_limit``. Raises

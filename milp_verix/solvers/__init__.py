@@ -6,9 +6,17 @@ A solver has ``name``, ``licence``, ``capabilities``, ``unavailable()`` and ``op
 """
 
 from milp_verix.base.tolerances import Tolerances, tolerances_of
-from milp_verix.solvers.auto import AUTO_ORDER, available, first_of_auto, lacking, why_auto
 from milp_verix.solvers.licence_fallback import LicenceFallback
-from milp_verix.solvers.registry import CHECKERS, SOLVERS, solver_named
+from milp_verix.solvers.registry import (
+    AUTO_ORDER,
+    CHECKERS,
+    SOLVERS,
+    available,
+    first_of_auto,
+    lacking,
+    solver_named,
+    why_auto,
+)
 from milp_verix.solvers.session import Session, Solver, SolveResult, SolveStatus, Targets, extend
 
 SIZE_LIMITED = frozenset({"gurobi"})

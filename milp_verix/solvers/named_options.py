@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import meant
+from milp_verix.base.errors import InputError, meant
 from milp_verix.solvers.parameters import parameters_of
 
 Values = tuple[int, int] | tuple[float, float] | tuple[str, ...]

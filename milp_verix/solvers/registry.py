@@ -1,41 +1,44 @@
-"""Names of solvers: ``highs``, ``gurobi?MIPFocus=1``, ``pulp:HiGHS``, ``pyomo:gurobi?Presolve=2``.
+"""Names of solvers: ``highs``, ``gurobi?MIPFocus=1``, ``pulp:HiGHS``; and the choice of ``auto``.
 
 Behind a colon stands the name that PuLP or Pyomo has for a solver, behind a question mark options
 for it, as in the address of a web page: those of :mod:`~milp_verix.solvers.named_options`. An
 installed package adds solvers by entry points of the group ``milp_verix.solvers``: each names a
-:class:`~milp_verix.solvers.session.Solver`.
+:class:`~milp_verix.solvers.session.Solver`. ``auto`` is the first solver that takes the program, is
+installed, and opens.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl
 
-from milp_verix.base.errors import InputError, refusing
-from milp_verix.base.names import require_one_of
-from milp_verix.solvers.backends import cbc, gurobi, highs, scip
-from milp_verix.solvers.backends.checkers import checker
+from milp_verix.base.errors import InputError, SolverUnavailableError, refusing, require_one_of
+from milp_verix.solvers.backends import cbc, gurobi, highs, phase, scip
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver
 from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
-from milp_verix.solvers.named_options import (
-    SHARED,
-    read_name_options,
-    read_options,
-)
+from milp_verix.solvers.named_options import SHARED, read_name_options, read_options
 from milp_verix.solvers.own_solver import OwnSolver
-from milp_verix.solvers.phase import branch_and_bound
-from milp_verix.solvers.session import Solver
+from milp_verix.solvers.session import Solver, in_words
 
 _OWN: dict[str, OwnSolver] = {
-    one.SOLVER.base: one.SOLVER for one in (highs, branch_and_bound, cbc, gurobi, scip)
+    one.SOLVER.base: one.SOLVER for one in (highs, phase, cbc, gurobi, scip)
 }
 
 SOLVERS: dict[str, Solver] = {**_OWN, "pulp": PulpSolver(), "pyomo": PyomoSolver()}
 """The solvers of programs that have a name of their own."""
 
-CHECKERS: dict[str, Solver] = {name: checker(name) for name in ("split", "beta", "leaves")}
-"""Names of engines that decide checks without programs; another solver solves programs for them."""
+CHECKERS: dict[str, Solver] = {
+    name: replace(
+        highs.SOLVER, base=name, licence="BSD-3-Clause, HiGHS MIT", capabilities=frozenset()
+    )
+    for name in ("split", "beta", "leaves")
+}
+"""Engines that decide checks without programs; HiGHS solves programs that are no checks for them.
+
+They are in :mod:`milp_verix.oracle.engines`.
+"""
 
 FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {
     "pulp": PulpSolver,
@@ -93,3 +96,63 @@ def _added(name: str) -> Solver:
 
 
 _PARTS_OF_A_SOLVER = ("name", "licence", "capabilities", "unavailable", "open")
+
+
+AUTO_ORDER = ("phase", "highs", "cbc", "scip", "gurobi")
+"""Solvers that ``auto`` tries: in process before subprocess, open source before licences."""
+
+Opened = TypeVar("Opened")
+
+
+def first_of_auto(needed: frozenset[str], attempt: Callable[[Solver], Opened]) -> Opened:
+    """Return ``attempt`` of the first solver that has the capabilities ``needed`` and is installed.
+
+    A solver that raises ``SolverUnavailableError`` is passed over. If all do, the error lists the
+    reasons.
+    """
+    reasons = []
+    for name in AUTO_ORDER:
+        solver = SOLVERS[name]
+        if not needed <= solver.capabilities:
+            continue
+        try:
+            return attempt(available(solver, name))
+        except SolverUnavailableError as error:
+            reasons.append(str(error).removeprefix("solver "))
+    if not reasons:
+        raise lacking("what auto tries", AUTO_ORDER, needed)
+    raise SolverUnavailableError("\n".join(["no solver is available:", *reasons]))
+
+
+def why_auto(chosen: str, needed: frozenset[str]) -> tuple[str, ...]:
+    """Return the note on why ``auto`` began with ``chosen``: the solvers that it passed over.
+
+    None where it passed over none: results name their solver.
+    """
+    if chosen not in AUTO_ORDER:
+        return ()
+    passed: dict[str, list[str]] = {}
+    for name in AUTO_ORDER[: AUTO_ORDER.index(chosen)]:
+        beyond = needed - SOLVERS[name].capabilities
+        reason = f"no {in_words(beyond)}" if beyond else SOLVERS[name].unavailable()
+        passed.setdefault(reason or "does not open", []).append(name)
+    if not passed:
+        return ()
+    said = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in passed.items())
+    return (f"auto began with {chosen} ({said})",)
+
+
+def available(solver: Solver, name: str) -> Solver:
+    """Return ``solver``, or raise ``SolverUnavailableError`` with its reason."""
+    reason = solver.unavailable()
+    if reason is not None:
+        raise SolverUnavailableError(f"solver {name!r}: {reason}")
+    return solver
+
+
+def lacking(what: str, names: tuple[str, ...], needed: frozenset[str]) -> InputError:
+    """Return the error that none of ``names`` has the capabilities ``needed``."""
+    beyond = needed.difference(*(solver_named(name).capabilities for name in names))
+    taking = [name for name, solver in SOLVERS.items() if needed <= solver.capabilities]
+    who = f"solvers that do: {', '.join(taking)}" if taking else "no solver here does"
+    return InputError(f"{what} takes no {in_words(beyond)}; {who}")

@@ -11,10 +11,9 @@ import warnings
 from typing import TYPE_CHECKING
 
 from milp_verix.api.entrance import different, remedied
-from milp_verix.base.argument_kinds import refusing_no_bounds
+from milp_verix.base.arguments import refusing_no_bounds
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.problem.options import fitting
-from milp_verix.problem.search import USUAL
+from milp_verix.problem.search import USUAL, fitting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from milp_verix.models.onnx.onnx_network import NetworkLike
     from milp_verix.problem.ball import Domain
     from milp_verix.problem.features import CostsLike, FeaturesLike
-    from milp_verix.problem.options import ClassLike, OrderLike
+    from milp_verix.problem.search import ClassLike, OrderLike
     from milp_verix.searches.minimum.search_limits import SearchLimits
     from milp_verix.solvers import Solver
     from milp_verix.study.batch import Tally

@@ -23,7 +23,7 @@ from uuid import uuid4
 
 from milp_verix.base.errors import InputError, SolverError
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.solvers.remote.process import give_back, take
+from milp_verix.solvers.remote_session import give_back, take
 from milp_verix.study.run import Outcome, failed, run_task
 from milp_verix.study.tasks import Task
 from milp_verix.study.workers import ATTEMPTS, ONE_THREAD, Engine
@@ -188,7 +188,7 @@ def _run(network: LoadedModel, task: Task, whole: bool, expected: dict[str, str]
 
 
 class _Tasks:
-    """A session of ``solvers.remote`` that does tasks."""
+    """A session of ``solvers.remote_session`` that does tasks."""
 
     name, version, notes = "tasks", "", ()
     capabilities: frozenset[str] = frozenset()

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from milp_verix.base.argument_kinds import PATH, Kind, checked
+from milp_verix.base.arguments import PATH, Kind, checked
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.files import Autosave, Pace, write_atomically
 

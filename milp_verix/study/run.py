@@ -10,7 +10,7 @@ from milp_verix.base.errors import MilpVerixError
 from milp_verix.base.number_text import counted
 from milp_verix.base.version import version
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.oracle.statistics import INTERRUPTED
+from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.results.comparison_files import compared_checks
 from milp_verix.results.earlier import EarlierResultError
 from milp_verix.results.records.comparison import Comparison

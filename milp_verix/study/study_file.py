@@ -10,11 +10,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from milp_verix.base.argument_kinds import checked
-from milp_verix.base.arguments import path_of, radius_in
-from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.arguments import checked, path_of, radius_in
+from milp_verix.base.errors import InputError, meant, refusing
 from milp_verix.base.image_shape import image_shape_of
-from milp_verix.base.names import meant
 from milp_verix.base.tolerances import tolerances_of
 from milp_verix.inputs.input_files import read_numbers
 from milp_verix.models.loaded_model import LoadedModel

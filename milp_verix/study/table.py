@@ -22,8 +22,7 @@ import numpy as np
 import pandas as pd
 from pandas.plotting import PlotAccessor
 
-from milp_verix.base.argument_kinds import checked
-from milp_verix.base.arguments import path_of
+from milp_verix.base.arguments import checked, path_of
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import nearest
 from milp_verix.inputs.frame import pandas

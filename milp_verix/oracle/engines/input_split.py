@@ -29,11 +29,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from milp_verix.oracle.engines.claim import Claim, Decision
+from milp_verix.oracle.engines.claim import (
+    BoundsEngine,
+    Claim,
+    Decision,
+    Replays,
+    TriedPoints,
+    decided,
+)
 from milp_verix.oracle.engines.phase_search import OpenNodes
-from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, TriedPoints, decided
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Answer, Verdict
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray

@@ -22,10 +22,9 @@ from typing import TypeAlias
 import numpy as np
 
 from milp_verix.inputs.nearest_point import nearest_point
-from milp_verix.oracle.engines.claim import Claim, Decision
+from milp_verix.oracle.engines.claim import BoundsEngine, Claim, Decision, Replays, decided
 from milp_verix.oracle.engines.leaf_search import Blocks, Clique, LeafSearch
-from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
-from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.problem.ball import Ball
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Interval

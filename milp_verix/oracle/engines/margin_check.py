@@ -17,8 +17,7 @@ from milp_verix.oracle.engines.cell_points import point_of_cells
 from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.engines.leaves import trees_of
 from milp_verix.oracle.engines.warm_program import WarmProgram
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Answer, Effort, Verdict, replayed
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.session import NODE_LIMIT

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from milp_verix.base.clock import Deadline, elapsed_work
-from milp_verix.oracle.engines.claim import Claim, Decision, Deeper
+from milp_verix.oracle.engines.claim import BoundsEngine, Claim, Decision, Deeper, Replays, decided
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.programs import MANY, stage_of, staged
-from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Stage
+from milp_verix.oracle.verdict import TIME_LIMIT, Stage
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray, IntArray

@@ -27,8 +27,7 @@ import numpy as np
 from milp_verix.base.clock import elapsed_work
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.oracle.engines.claim import Candidate, Claim, Decision, Engine, NotInstalledError
-from milp_verix.oracle.statistics import TIME_LIMIT, SolverStatistics
-from milp_verix.oracle.verdict import Answer, Effort, Verdict
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, SolverStatistics, Verdict
 from verix_encodings import Bounds, Network
 from verix_encodings.arrays import FloatArray
 from verix_encodings.propagation.alpha import beyond_input

@@ -17,8 +17,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.engines.claim import Claim, Decision, Deeper
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.warm_program import WarmProgram, warm_program
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Answer, Stage, Verdict
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Stage, Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.solvers import Session, Solver, open_session
 from verix_encodings import Bounds, Formulation, Network

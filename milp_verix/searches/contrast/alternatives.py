@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import count as numbers
 
 from milp_verix.oracle.attacks import climb
-from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.oracle.verdict import Verdict, replayed
+from milp_verix.oracle.verdict import TIME_LIMIT, Verdict, replayed
 from milp_verix.problem.search import Request
 from milp_verix.results.records.contrast import Alternative, ContrastiveExplanation
 from verix_encodings.arrays import FloatArray

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.arguments import costs_of, integer_of
-from milp_verix.base.names import require_one_of
+from milp_verix.base.errors import require_one_of
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Verdict

@@ -8,13 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from milp_verix.base.clock import Deadline, OutOfTimeError, elapsed_work
+from milp_verix.oracle.ball_bounds import WholeBall
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import StageStatistics
-from milp_verix.oracle.verdict import Stage
-from milp_verix.oracle.whole_ball import WholeBall
-from milp_verix.problem.options import OrderLike
+from milp_verix.oracle.verdict import Stage, StageStatistics
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.search import USUAL, Request, Search
+from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals

@@ -22,9 +22,8 @@ FAME (ICLR 2026) frees a set by one linear form over the ball of all features. I
 form is too loose to prove even the empty set; bounds over growing sets are not.
 """
 
-from milp_verix.base.names import require_one_of
-from milp_verix.oracle.statistics import BOUNDS_ALONE
-from milp_verix.oracle.verdict import Answer, Verdict
+from milp_verix.base.errors import require_one_of
+from milp_verix.oracle.verdict import BOUNDS_ALONE, Answer, Verdict
 from milp_verix.searches.explain.traversal import Strategy, Walk
 
 

@@ -29,8 +29,8 @@ import numpy as np
 
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import SolverError
-from milp_verix.oracle.statistics import SearchEffort
 from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.oracle.verdict import SearchEffort
 from milp_verix.searches.lower_bounds.hitting_set import LISTED, ListedSets, Proposal, propose
 from milp_verix.searches.minimum.search import MinimumSearch
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend

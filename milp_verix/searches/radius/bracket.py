@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milp_verix.base.clock import Deadline
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Verdict, violated_by
+from milp_verix.oracle.verdict import TIME_LIMIT, Verdict, violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.few_digits import Point

@@ -9,10 +9,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from milp_verix.base.clock import Deadline
+from milp_verix.oracle.ball_bounds import SmallerBalls
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.smaller_balls import SmallerBalls
-from milp_verix.oracle.statistics import TIME_LIMIT, SolverStatistics
-from milp_verix.oracle.verdict import Effort
+from milp_verix.oracle.verdict import TIME_LIMIT, Effort, SolverStatistics
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Request, Search
 from milp_verix.results.build import shared_fields, statistics_of

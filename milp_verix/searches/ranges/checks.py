@@ -12,8 +12,7 @@ import numpy as np
 from milp_verix.base.clock import Deadline
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import TIME_LIMIT, SolverStatistics
-from milp_verix.oracle.verdict import Answer, Effort, Verdict
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, SolverStatistics, Verdict
 from milp_verix.problem.search import Request
 from milp_verix.searches.ranges.known_points import KnownPoints, boxes_of, climbed
 from milp_verix.searches.ranges.regions import Regions, State, stacked

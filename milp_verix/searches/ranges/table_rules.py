@@ -13,9 +13,8 @@ from milp_verix.base.errors import InputError
 from milp_verix.inputs.inputs import Inputs, inputs_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
-from milp_verix.problem.options import Given
 from milp_verix.problem.problem import PosedProblem, pose
-from milp_verix.problem.search import Search
+from milp_verix.problem.search import Given, Search
 from milp_verix.results.records.ranges import Ranges
 from milp_verix.results.rules import Rules
 from milp_verix.searches.explain.explain import explain_problem

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.argument_kinds import checked, instance_of
+from milp_verix.base.arguments import checked, instance_of
 from milp_verix.base.errors import InputError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.parameters import parameters_of

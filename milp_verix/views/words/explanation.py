@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from milp_verix.base.number_text import counted, down, exact, nearest
 from milp_verix.base.stored_kinds import DomainEnd
-from milp_verix.oracle.statistics import (
+from milp_verix.oracle.verdict import (
     BOUNDS_ALONE,
     INTERRUPTED,
     MEMORY_LIMIT,

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, meant
 from milp_verix.base.files import write_atomically
-from milp_verix.base.names import meant
 
 if TYPE_CHECKING:  # Matplotlib takes longer to load than a path to be refused
     from milp_verix.views.figures.parts.sheet import Drawing

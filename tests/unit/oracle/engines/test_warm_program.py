@@ -19,7 +19,7 @@ from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.warm_program import WarmProgram, warm_program
 from milp_verix.oracle.verdict import Answer
 from milp_verix.solvers import open_session
-from milp_verix.solvers.phase.warm_lp import WarmLp
+from milp_verix.solvers.warm_lp import WarmLp
 from tests.support import digits_example as digits
 from tests.support.random_networks import (
     convolutional,

@@ -106,8 +106,8 @@ class LpResult:
 class WarmLp:
     """One ``Highs`` object with a linear program in it.
 
-    If it has many ``similar_rows``, HiGHS gets differences of these
-    (``phase.row_differences``). ``programs`` and ``iterations`` count what it solved so far.
+    If it has many ``similar_rows``, HiGHS gets differences of these. ``programs`` and
+    ``iterations`` count what it solved so far.
     """
 
     def __init__(self, threads: int, tolerances: Tolerances, *, similar_rows: bool = False) -> None:
