@@ -287,7 +287,7 @@ def files() -> dict[Path, str]:
     bounds = "from milp_verix.base.arguments import refusing_no_bounds\n"
     typing = "from typing import TYPE_CHECKING\n\n"
     domain = "from milp_verix.problem.ball import UNIT_DOMAIN\n"
-    usual = "from milp_verix.problem.search import USUAL"
+    search_options = "from milp_verix.problem.search import {}".format
     return {
         package / "api" / "calls.py": _module(
             "The questions about a prediction, each in one call.",
@@ -297,8 +297,7 @@ def files() -> dict[Path, str]:
             + bounds
             + domain
             + "from milp_verix.problem.option_rows import QUESTION\n"
-            + "from milp_verix.problem.search import fitting, rows_of\n"
-            + usual,
+            + search_options("USUAL, fitting, rows_of"),
             [*map(_one_liner, CALLS), _call(RULES, ("network", "rows"), _RULES)],
         ),
         package / "api" / "problem.py": _module(
@@ -308,10 +307,8 @@ def files() -> dict[Path, str]:
             + entrance.format("remedied")
             + bounds
             + domain
-            + "from milp_verix.problem.search import Given, fitting\n"
             + "from milp_verix.problem.problem import PosedProblem, pose\n"
-            + usual
-            + ", Search",
+            + search_options("USUAL, Given, Search, fitting"),
             [_problem()],
         ),
         package / "study" / "calls.py": _module(
@@ -321,8 +318,7 @@ def files() -> dict[Path, str]:
             + entrance.format("different, remedied")
             + bounds
             + domain
-            + "from milp_verix.problem.search import fitting\n"
-            + usual,
+            + search_options("USUAL, fitting"),
             [_call(MANY, ("network", "xs"), _MANY)],
         ),
         search: _search(search.read_text(encoding="utf-8")),
