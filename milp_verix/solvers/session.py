@@ -201,6 +201,11 @@ def start_of(targets: Targets, columns: int) -> FloatArray | None:
     return targets.start if np.isfinite(targets.start).all() else None
 
 
+def finite(value: float) -> float | None:
+    """Return ``value``, or None for an infinite one, as modelling packages say no bound."""
+    return float(value) if np.isfinite(value) else None
+
+
 def in_words(capabilities: frozenset[str]) -> str:
     """Return ``capabilities`` in words."""
     return " or ".join(CAPABILITIES[name] for name in sorted(capabilities))

@@ -25,7 +25,7 @@ Open nodes of a branch and bound: the worst first, within a cap on memory.
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -163,15 +163,7 @@ class PhaseNodes:
         return self.margin.size
 
     def __getitem__(self, chosen: IntArray | BoolArray | slice) -> "PhaseNodes":
-        return PhaseNodes(
-            self.margin[chosen],
-            self.upper[chosen],
-            self.signs[chosen],
-            self.dials[chosen],
-            self.ends[chosen],
-            self.split[chosen],
-            self.point[chosen],
-        )
+        return PhaseNodes(*(getattr(self, one.name)[chosen] for one in fields(self)))
 
     @property
     def bytes(self) -> int:
@@ -182,13 +174,7 @@ class PhaseNodes:
     def joined(cls, groups: Sequence["PhaseNodes"]) -> "PhaseNodes":
         """Return the nodes of several groups, at least one, as one group."""
         return cls(
-            np.concatenate([group.margin for group in groups]),
-            np.concatenate([group.upper for group in groups]),
-            np.concatenate([group.signs for group in groups]),
-            np.concatenate([group.dials for group in groups]),
-            np.concatenate([group.ends for group in groups]),
-            np.concatenate([group.split for group in groups]),
-            np.concatenate([group.point for group in groups]),
+            *(np.concatenate([getattr(group, one.name) for group in groups]) for one in fields(cls))
         )
 
 

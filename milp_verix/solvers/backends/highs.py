@@ -19,7 +19,13 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
-from milp_verix.solvers.parameters import HIGHS_DROPS, HIGHS_LEAN, Options, highs_options
+from milp_verix.solvers.parameters import (
+    HIGHS_DROPS,
+    HIGHS_HEURISTICS,
+    HIGHS_LEAN,
+    Options,
+    highs_options,
+)
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     SolveResult,
@@ -265,10 +271,7 @@ def add_rest(model: Any, program: Program, columns: int, rows: int) -> None:
 _GENERAL: Options = {
     "presolve": "choose",
     "mip_heuristic_effort": 0.05,
-    "mip_heuristic_run_feasibility_jump": True,
-    "mip_heuristic_run_rins": True,
-    "mip_heuristic_run_rens": True,
-    "mip_heuristic_run_root_reduced_cost": True,
+    **dict.fromkeys(HIGHS_HEURISTICS, True),
     "mip_allow_cut_separation_at_nodes": True,
     "mip_detect_symmetry": True,
     "mip_abs_gap": 0.99,

@@ -26,7 +26,6 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from milp_verix.base.clock import Deadline
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
@@ -250,7 +249,18 @@ class PhaseSession(OwnSession):
         while (node := search.take()) is not None:
             result = None
             if not (interrupt.pending or deadline.passed()):
-                node, result = self._solved(loaded, search, node, deadline, interrupt)
+                search.nodes += 1
+                ends = loaded.ends(node)
+                self._lp.set_bounds(*ends)
+                for cutoff in (search.cutoff, np.inf):
+                    result = self._lp.solve(cutoff, deadline, interrupt)
+                    search.iterations += result.iterations
+                    node = _tightened(loaded.safe, node, result, search.cost, ends)
+                    if not node.fixed:
+                        search.root_bound = node.bound
+                    # where the word of HiGHS is not good enough for arithmetic, to the optimum
+                    if result.status is not SolveStatus.TARGET or node.bound > search.cutoff:
+                        break
             if result is None or result.status is SolveStatus.TIME_LIMIT:
                 search.put_back(node)
                 return SolveStatus.TIME_LIMIT, "time limit"
@@ -261,29 +271,6 @@ class PhaseSession(OwnSession):
         if search.bound > search.targets.holds_above:
             return SolveStatus.TARGET, "proven up to the target"
         return SolveStatus.OPTIMAL, "optimal"
-
-    def _solved(
-        self,
-        loaded: _Loaded,
-        search: Search,
-        node: Node,
-        deadline: Deadline,
-        interrupt: Interrupt,
-    ) -> tuple[Node, LpResult]:
-        """Solve the linear program of ``node``; return the node with its bound, and the end."""
-        ends = loaded.ends(node)
-        self._lp.set_bounds(*ends)
-        search.nodes += 1
-        for cutoff in (search.cutoff, np.inf):
-            result = self._lp.solve(cutoff, deadline, interrupt)
-            search.iterations += result.iterations
-            node = _tightened(loaded.safe, node, result, search.cost, ends)
-            if not node.fixed:
-                search.root_bound = node.bound
-            # where the word of HiGHS is not good enough for arithmetic, on to the optimum
-            if result.status is not SolveStatus.TARGET or node.bound > search.cutoff:
-                break
-        return node, result
 
     def close(self) -> None:
         """Free the model."""

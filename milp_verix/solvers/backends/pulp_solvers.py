@@ -20,6 +20,7 @@ import numpy as np
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import cbc
 from milp_verix.solvers.parameters import SolverParameters, parameters_of
+from milp_verix.solvers.session import finite
 from milp_verix.solvers.trust import (
     Attempt,
     FamilySession,
@@ -151,7 +152,7 @@ def added_columns(pulp: Any, program: Program, names: Sequence[str], first: int 
     )
     kinds = {True: pulp.LpInteger, False: pulp.LpContinuous}
     return [
-        pulp.LpVariable(name, _limit(low), _limit(high), kinds[whole])
+        pulp.LpVariable(name, finite(low), finite(high), kinds[whole])
         for name, low, high, whole in columns
     ]
 
@@ -206,7 +207,3 @@ def _arguments(
 def _classes(pulp: Any) -> list[tuple[str, Any]]:
     names = pulp.listSolvers()
     return [(name, type(pulp.getSolver(name, msg=False))) for name in names]
-
-
-def _limit(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -20,7 +20,7 @@ from milp_verix.base.arguments import checked, instance_of
 from milp_verix.base.errors import InputError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.parameters import parameters_of
-from milp_verix.solvers.session import in_words
+from milp_verix.solvers.session import finite, in_words
 from milp_verix.solvers.trust import (
     TRUSTED,
     Attempt,
@@ -80,7 +80,7 @@ def program_block(pyo: Any, program: Program, own: Sequence[Any] = ()) -> tuple[
 def _add_variables(pyo: Any, block: Any, program: Program, first: int) -> list[Any]:
     variables = []
     for j, name in enumerate(program.column_names[first:], first):
-        bounds = _limit(program.column_lower[j]), _limit(program.column_upper[j])
+        bounds = finite(program.column_lower[j]), finite(program.column_upper[j])
         domain = pyo.Reals
         if program.integer[j]:
             domain = pyo.Binary if bounds == (0.0, 1.0) else pyo.Integers
@@ -95,7 +95,7 @@ def _add_constraints(pyo: Any, block: Any, program: Program, variables: list[Any
     for i, name in enumerate(program.row_names):
         entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
         body = _sum(matrix.data[entries], matrix.indices[entries], 0.0, variables)
-        low, high = _limit(program.row_lower[i]), _limit(program.row_upper[i])
+        low, high = finite(program.row_lower[i]), finite(program.row_upper[i])
         block.add_component(name, pyo.Constraint(expr=(low, body, high)))
     for number, row in enumerate(program.quadratic_rows):
         squares = sum(variables[j] ** 2 for j in row.columns)
@@ -124,10 +124,6 @@ def _sum(coefficients: Any, columns: Any, constant: float, variables: list[Any])
         linear_coefs=[float(c) for c in coefficients],
         linear_vars=[variables[j] for j in columns],
     )
-
-
-def _limit(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 _HIGHS = "appsi_highs"
@@ -220,8 +216,8 @@ class PyomoSession(FamilySession):
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         self._kept = self._program = self._before("its bounds").with_bounds(columns, lower, upper)
         for j, low, high in zip(columns, lower, upper, strict=True):
-            self._variables[j].setlb(_limit(low))
-            self._variables[j].setub(_limit(high))
+            self._variables[j].setlb(finite(low))
+            self._variables[j].setub(finite(high))
 
     def _posed(self, cost: FloatArray) -> Solve:
         for j, value in enumerate(cost.tolist()):

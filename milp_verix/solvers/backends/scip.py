@@ -20,6 +20,7 @@ from milp_verix.solvers.session import (
     SolveResult,
     SolveStatus,
     Targets,
+    finite,
     spend_solve,
     start_of,
     units_of_iteration,
@@ -104,7 +105,7 @@ class ScipSession(OwnSession):
         ends = zip(program.column_lower, program.column_upper, program.integer, strict=True)
         for low, high, whole in list(ends)[columns:]:
             kind = "B" if whole else "C"
-            self._variables.append(self._model.addVar(vtype=kind, lb=_limit(low), ub=_limit(high)))
+            self._variables.append(self._model.addVar(vtype=kind, lb=finite(low), ub=finite(high)))
         for i in range(rows, program.rows):
             entries = slice(program.matrix.indptr[i], program.matrix.indptr[i + 1])
             body = self._sum(program.matrix.data[entries], program.matrix.indices[entries])
@@ -125,8 +126,8 @@ class ScipSession(OwnSession):
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         for j, low, high in zip(columns, lower, upper, strict=True):
-            self._model.chgVarLb(self._variables[j], _limit(low))
-            self._model.chgVarUb(self._variables[j], _limit(high))
+            self._model.chgVarLb(self._variables[j], finite(low))
+            self._model.chgVarUb(self._variables[j], finite(high))
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
@@ -234,10 +235,6 @@ def _iteration_limit(package: Any) -> Any:
                 self.model.interruptSolve()
 
     return IterationLimit()
-
-
-def _limit(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _begin(threads: int, tolerances: Tolerances, given: NameOptions) -> RemoteSession:
