@@ -85,17 +85,7 @@ class Oracle:
         # a counterfactual just beyond the set that is proven next: inside it, little is worse
         self._beyond: NDArray[Any] | None = None
         self._bounds: Bounds | None = None
-        self._portfolio = portfolio_for(
-            problem,
-            search.solver,
-            formulation=self.formulation,
-            segments=self._segments,
-            threads=search.threads,
-            tolerances=self.tolerances,
-            lp_only=self.exactness == "relaxation",
-            keep_points=search.reuse,
-            warm=search.warm,
-        )
+        self._portfolio = portfolio_for(problem, search)
 
     def __enter__(self) -> "Oracle":
         return self

@@ -170,7 +170,6 @@ class Search:
     tolerances: Tolerances = _TOLERANCES
 
     def __post_init__(self) -> None:
-        accepted({one.name: getattr(self, one.name) for one in fields(self)}, kinds_of("explain"))
         require_one_of(EXACTNESS, self.exactness, "exactness")
         require_one_of(WARM, self.warm, "warm")
         if not isinstance(self.time_limit, Deadline):
@@ -202,7 +201,7 @@ class Search:
                 )
 
 
-Search.__init__ = checked()(Search.__init__)  # type: ignore[method-assign]
+Search.__init__ = checked(**kinds_of("explain"))(Search.__init__)  # type: ignore[method-assign]
 
 USUAL = Search()
 """The search with the usual options."""

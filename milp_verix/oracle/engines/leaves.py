@@ -17,7 +17,6 @@ The inputs are the arrays of the model's own type in the ball: nothing else is e
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 
@@ -34,9 +33,6 @@ from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network.network import Network
 
 _ORDERS = {"l1": 1, "l2": 2}
-
-Moves: TypeAlias = Callable[[FloatArray], BoolArray]
-"""A function from the least moves of coordinates, (n, F), to whether they are possible, (n,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

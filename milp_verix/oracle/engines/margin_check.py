@@ -11,24 +11,26 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from milp_verix.base.errors import LicenceLimitError, SolverError
-from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.attacks import climb, pulled_in
-from milp_verix.oracle.engines.cell_points import point_of_cells
 from milp_verix.oracle.engines.claim import Claim, Decision
-from milp_verix.oracle.engines.leaves import trees_of
+from milp_verix.oracle.engines.leaf_search import Clique
+from milp_verix.oracle.engines.leaves import Reach, cells_for, trees_of
 from milp_verix.oracle.engines.warm_program import WarmProgram
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.search import Search
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.session import NODE_LIMIT
 from verix_encodings import (
     Encoding,
     Formulation,
     NormBall,
+    Program,
     encode,
     tangent_gaps,
 )
 from verix_encodings.arrays import FloatArray
+from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 
 _BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
 _OUTSIDE = 1e-6  # of an L2 ball, as a share: a point that a tangent cuts off
@@ -51,23 +53,19 @@ class _Margin:
 class MarginCheck:
     """A check of the margins of ``claim``, and of others about the same ball with the same bounds.
 
-    ``native`` says that the session takes the quadratic row of an L2 ball as it is, ``lp_only``
-    that the linear relaxation alone must prove the claim. ``segments`` is the final number of
-    pieces around each smooth activation. ``shared`` is a program that checks share, see
-    ``warm_program``. With ``keep_points``, climbs go on from the optimum of a margin that holds.
+    ``native`` says that the session takes the quadratic row of an L2 ball as it is. ``shared`` is a
+    program that checks share, see ``warm_program``. With reuse, climbs go on from the optimum of a
+    margin that holds.
     ``worst`` holds, for each margin asked about, its highest value seen and the input there.
     """
 
     problem: PosedProblem
-    session: Session
-    tolerances: Tolerances
+    search: Search
     formulation: Formulation
-    segments: int
+    session: Session
     claim: Claim
     native: bool = False
     shared: WarmProgram | None = None
-    lp_only: bool = False
-    keep_points: bool = False
     worst: dict[int, tuple[float, FloatArray]] = field(default_factory=dict)
     _failed: bool = False
     _points: list[FloatArray] = field(default_factory=list)
@@ -94,7 +92,7 @@ class MarginCheck:
                     points[index] = worst
                 continue
             upper[index] = min(upper[index], verdict.bound)
-            if self.keep_points and worst is not None:
+            if self.search.reuse and worst is not None:
                 late = claim.deadline.passed
                 points[index] = climb(claim.margins, claim.region, worst, index, late)
         found = Verdict(Answer.HOLDS) if unknown is None else unknown
@@ -108,8 +106,8 @@ class MarginCheck:
         effort, deadline, optimum = Effort(), self.claim.deadline, False
         verdict: Verdict = _LATE
         point: FloatArray | None = None
-        finer = [k for k in _COARSE if k < self.segments and not self.claim.margins.exact]
-        finer.append(self.segments)
+        finer = [k for k in _COARSE if k < self.search.segments and not self.claim.margins.exact]
+        finer.append(self.search.segments)
         self._enclose(finer.pop(0))
         while True:
             if not optimum:
@@ -137,7 +135,7 @@ class MarginCheck:
                 verdict = self._judge(encoding, margin, result, point)
                 if verdict.answer is Answer.UNKNOWN and result.status is SolveStatus.TARGET:
                     # a finer enclosure follows a coarse one, a tangent a loose approximation
-                    last = self._current == self.segments
+                    last = self._current == self.search.segments
                     optimum = last and not optimum and not self._outside(point)
                     if optimum:
                         continue
@@ -168,13 +166,13 @@ class MarginCheck:
                 late=self.claim.deadline.passed,
             )
             program = self._encoding.program
-            self.session.load(program.relaxed if self.lp_only else program)
+            self.session.load(program.relaxed if self._lp_only else program)
         return self._encoding
 
     def _early(self, encoding: Encoding, margin: _Margin) -> Targets:
         """Return the targets at which a solve for ``margin`` may stop."""
         return Targets(
-            violated_below=margin.constant - self.tolerances.early_violation,
+            violated_below=margin.constant - self.search.tolerances.early_violation,
             # a little more than is needed: what the solver reports is rounded
             holds_above=margin.constant + 1.5 * margin.needed,
             probe=lambda v: self._seen(encoding.input.at(v), margin.index),
@@ -191,17 +189,50 @@ class MarginCheck:
         found, mixed = encoding.input.at(point), self.problem.ball.mixed
         trees = trees_of(self.claim.margins)
         if trees is not None:
-            return point_of_cells(
-                self.problem,
-                self.claim.free,
-                point,
-                program=encoding.program,
-                trees=trees,
-                box=self.claim.bounds[0],
-                found=found,
-            )
+            return self._point_of_cells(point, encoding.program, trees, found)
         # a solver's whole numbers are whole up to its tolerance
         return found if mixed is None else mixed.snapped(found)
+
+    def _point_of_cells(
+        self, point: FloatArray, program: Program, trees: TreeEnsemble, found: FloatArray
+    ) -> FloatArray:
+        """Return the input in the cells that the binaries of ``point`` name, (d,).
+
+        In a program cells are closed: at a threshold ``x`` is on both sides of it, up to
+        tolerances. So the input is the nearest one in the cells that the binaries name; ``found``
+        where these hold no input.
+        """
+        cells = cells_for(self.problem)
+        reach = Reach.of(self.problem, cells, self.claim.free)
+        lower, upper = reach.lower.copy(), reach.upper.copy()
+        box = self.claim.bounds[0]
+        thresholds = trees.open_thresholds(box.lower, box.upper)
+        start = 0
+        for prefix, numbers in program.column_labels:
+            y = point[start : start + len(numbers)] > 0.5
+            start += len(numbers)
+            head, _, feature = prefix.rpartition("_")
+            if not head.startswith("y_"):
+                continue
+            own = thresholds[f := int(feature)]
+            side = int(np.argmax(y)) if y.any() else y.size
+            if side > 0:
+                lower[f] = max(lower[f], np.nextafter(own[side - 1], np.inf))
+            if side < y.size:
+                upper[f] = min(upper[f], own[side])
+        mixed = self.problem.ball.mixed
+        if mixed is not None:
+            lower = np.where(mixed.integral, np.ceil(lower), lower)
+            upper = np.where(mixed.integral, np.floor(upper), upper)
+        if np.any(lower > upper):
+            return found
+        features = reach.boxes.features
+        lo, hi = cells.cell(lower)[features], cells.cell(upper)[features]
+        words = None
+        if reach.blocks is not None and mixed is not None:
+            words = mixed.snapped(found)[reach.words] >= 1
+        inside, _ = reach.point(Clique(0.0, lo, hi, words))
+        return found if inside is None else inside
 
     def _judge(
         self,
@@ -217,8 +248,8 @@ class MarginCheck:
         broken = result.status in _BROKEN or not result.bound < np.inf
         proven = np.inf if broken else margin.constant - result.bound
         if proven < -margin.needed:
-            limit = min(self.session.largest_big_m, self.tolerances.largest_big_m)
-            if encoding.largest_big_m > limit and not self.lp_only:
+            limit = min(self.session.largest_big_m, self.search.tolerances.largest_big_m)
+            if encoding.largest_big_m > limit and not self._lp_only:
                 reason = (
                     f"a big-M of {encoding.largest_big_m:.3g} is beyond the {limit:g} up to which "
                     f"proofs by {self.session.name} are trusted"
@@ -237,7 +268,7 @@ class MarginCheck:
             counterfactual = replayed(self.problem, point, self.claim.free)
         if counterfactual is not None:
             return counterfactual
-        if self.lp_only and result.status is SolveStatus.OPTIMAL:
+        if self._lp_only and result.status is SolveStatus.OPTIMAL:
             return Verdict(Answer.UNKNOWN, reason="the linear relaxation does not decide it")
         reason = _reason(result, proven, margin.needed, exact=self.claim.margins.exact)
         return Verdict(Answer.UNKNOWN, reason=reason)
@@ -249,6 +280,11 @@ class MarginCheck:
         if index not in self.worst or value > self.worst[index][0]:
             self.worst[index] = value, point
         return value > 0 and replayed(self.problem, point, self.claim.free) is not None
+
+    @property
+    def _lp_only(self) -> bool:
+        """True if the linear relaxation alone must prove the claim."""
+        return self.search.exactness == "relaxation"
 
     def _enclose(self, segments: int) -> None:
         """Encode smooth activations with another number of segments from here on."""

@@ -13,14 +13,14 @@ from functools import partial
 
 import numpy as np
 
-from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.engines.claim import Claim, Decision, Deeper
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.warm_program import WarmProgram, warm_program
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Stage, Verdict
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.search import Search, resolve_formulation
 from milp_verix.solvers import Session, Solver, open_session
-from verix_encodings import Bounds, Formulation, Network
+from verix_encodings import Bounds, Network
 from verix_encodings.propagation.alpha import beyond_input
 from verix_encodings.propagation.deepening import Deepening
 
@@ -69,39 +69,25 @@ _FIRST = 0.5  # seconds of work for a program with the bounds given
 class Programs:
     """Decides claims by the programs of :class:`~milp_verix.oracle.engines.margin_check`.
 
-    ``lp_only`` asks for linear relaxations alone; ``keep_points`` climbs from each optimum to a
-    worse input and returns it. ``warm`` says what checks share, see ``warm_program``. With
-    ``deepens``, a claim that takes long gets deeper bounds of neurons, and a new program. The
+    With ``deepens``, a claim that takes long gets deeper bounds of neurons, and a new program. The
     session opens at once, so a solver that is missing shows before anything is computed
     (``SolverUnavailableError``), and anew after a failure.
     """
 
     def __init__(
-        self,
-        problem: PosedProblem,
-        solver: str | Solver,
-        *,
-        formulation: Formulation,
-        segments: int,
-        threads: int,
-        tolerances: Tolerances,
-        lp_only: bool,
-        keep_points: bool,
-        warm: str = "auto",
-        deepens: bool = False,
+        self, problem: PosedProblem, search: Search, solver: str | Solver, *, deepens: bool = False
     ) -> None:
-        self._problem, self._formulation, self._segments = problem, formulation, segments
-        self._tolerances, self._lp_only, self._keep_points = tolerances, lp_only, keep_points
-        self._warm, self._deepens = warm, deepens
+        self._problem, self._search, self._deepens = problem, search, deepens
+        self._formulation = resolve_formulation(search.formulation)
         self._native = True
         self._shared: WarmProgram | None = None
         self._last: MarginCheck | None = None
         self._open = partial(
             open_session,
             solver,
-            threads=threads,
-            tolerances=tolerances,
-            needed=formulation.needs,
+            threads=search.threads,
+            tolerances=search.tolerances,
+            needed=self._formulation.needs,
         )
         self._opened: Session | None = self._open()
         self.name, self.version = self._opened.name, self._opened.version
@@ -129,15 +115,8 @@ class Programs:
 
     def prepare(self, margins: Network, bounds: Bounds) -> None:
         """Encode the whole ball once, if that pays."""
-        self._shared = warm_program(
-            self._problem,
-            margins,
-            self._formulation,
-            self._session,
-            bounds,
-            warm=self._warm,
-            lp_only=self._lp_only,
-        )
+        session = self._session
+        self._shared = warm_program(self._problem, self._search, session, margins, bounds)
 
     def decide(self, claim: Claim) -> Decision:
         """Decide the margins one by one, until one is violated."""
@@ -170,14 +149,11 @@ class Programs:
         session = self._session
         self._last = MarginCheck(
             self._problem,
-            session,
-            self._tolerances,
+            self._search,
             self._formulation,
-            self._segments,
+            session,
             claim,
             native=self._native and "quadratic" in session.capabilities,
             shared=self._shared,
-            lp_only=self._lp_only,
-            keep_points=self._keep_points,
         )
         return self._last

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from milp_verix import InputError, Problem, explain
+from milp_verix import InputError, Problem, Search, explain
 from milp_verix.base.clock import deadline_in
-from milp_verix.base.tolerances import Tolerances
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.engines.margin_check import MarginCheck
@@ -191,7 +190,8 @@ def answers(problem: Problem, subsets: list[NDArray[np.intp]], way: str) -> list
     formulation, session = formulation_named("big_m"), open_session("phase")
     every = problem.ball.region(np.arange(problem.x.size))
     full = interval_bounds(margins, every)
-    shared = warm_program(problem, margins, formulation, session, full, warm=way)
+    search = Search(warm=way, segments=1)
+    shared = warm_program(problem, search, session, margins, full)
     assert (shared is not None) == (way == "in_place")
     found = []
     for free in subsets:
@@ -201,7 +201,7 @@ def answers(problem: Problem, subsets: list[NDArray[np.intp]], way: str) -> list
             *(margins, free, region, bounds, np.arange(margins.output_size)),
             *(np.full(margins.output_size, 1e-6), bounds[-1].upper, deadline_in(60.0)),
         )
-        check = MarginCheck(problem, session, Tolerances(), formulation, 1, claim, shared=shared)
+        check = MarginCheck(problem, search, formulation, session, claim, shared=shared)
         found.append(check.decide(claim).verdict.answer)
     session.close()
     return found
@@ -251,14 +251,14 @@ def test_where_programs_are_shared(tmp_path: Path) -> None:
     ):
         problem = Problem(network, x, epsilon=0.1, norm=norm)
         margins = smooth if name == "smooth" else problem.question.margins(network.ir)
-        formulation = formulation_named("big_m" if name == "smooth" else name)
+        search = Search(warm=asked, formulation="big_m" if name == "smooth" else name)
         bounds = crown_bounds(margins, problem.ball.region(np.arange(6)))
-        given = problem, margins, formulation, session, bounds
+        given = problem, search, session, margins, bounds
         if shared is None:
             with pytest.raises(InputError, match="needs an L∞ ball of real numbers, ReLUs"):
-                warm_program(*given, warm=asked)
+                warm_program(*given)
         else:
-            assert (warm_program(*given, warm=asked) is not None) == shared
+            assert (warm_program(*given) is not None) == shared
     session.close()
 
 
