@@ -153,10 +153,7 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def accepted(values: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """Return ``values``, arguments by name, with arrays in the place of tensors.
-
-    Raises ``InputError`` for the first that is not of its kind in ``kinds``.
-    """
+    """Return ``values`` by name, arrays for tensors; ``InputError`` for one not of its kind."""
     found = {}
     for name, given in values.items():
         if (fault := _fault(given, _DEPTH)) is not None:
@@ -285,10 +282,7 @@ def radius_in(text: str | float) -> float | str:
 
 
 def indices_of(free: Sequence[int | str], count: int, name: str = "free") -> list[int]:
-    """Return features by their indices; ``InputError`` unless they are distinct and exist.
-
-    ``name`` is the name of the argument.
-    """
+    """Return features by their indices; ``InputError`` unless they are distinct and exist."""
     try:
         given = np.asarray(free)
     except ValueError as error:  # rows of different lengths
@@ -353,10 +347,7 @@ _FARTHEST = 1e100
 
 
 def whole_unit(costs: FloatArray) -> float | None:
-    """Return the greatest common divisor of positive whole ``costs``, of at most a billion units.
-
-    Equal costs are one unit each. None for other costs.
-    """
+    """Return the common divisor of whole ``costs``, or the equal one of all; None for others."""
     if not costs.size or np.all(costs == costs[0]):
         return float(costs[0]) if costs.size else 1.0
     if np.any(costs != np.round(costs)) or costs.max() >= 2.0**53:

@@ -31,10 +31,7 @@ class BeyondMemoryError(MemoryError):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The most that a part of a search may take.
-
-    ``seconds`` are those of the wall clock, ``work`` is in seconds of the clock of work.
-    """
+    """The most that a part of a search may take: wall-clock ``seconds``, seconds of ``work``."""
 
     seconds: float = math.inf
     work: float = math.inf
@@ -167,10 +164,7 @@ def holds_more(limit: float) -> bool:
 
 
 def bytes_of(given: float | str | None) -> float:
-    """Return a budget of memory in bytes, infinite for None.
-
-    ``InputError`` unless it is a positive number, or a text such as ``"2 GB"``.
-    """
+    """Return a budget in bytes, infinite for None; ``InputError`` for one that is not above 0."""
     if given is None:
         return math.inf
     read = _SIZE.fullmatch(given) if isinstance(given, str) else None

@@ -17,10 +17,7 @@ _LONGEST_NAME, _LONGEST_SUFFIX = 255, 64
 
 
 def write_atomically(path: Path, content: str | bytes, what: str = "") -> None:
-    """Write ``content`` to ``path``; a reader sees the old file or the new one, nothing between.
-
-    Text is written as UTF-8. Raises ``InputError`` as :func:`replacing` does.
-    """
+    """Write ``content``, text as UTF-8, whole or not at all, as :func:`replacing` does."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     with replacing(path, what) as target:
         target.write_bytes(data)

@@ -49,11 +49,7 @@ class Tolerances:
 
 
 def tolerances_of(given: Any) -> Tolerances:
-    """Return the tolerances with the values in a mapping ``given``, or ``given`` itself.
-
-    None stands for the defaults. Raises ``InputError`` for a tolerance that there is not, and for a
-    value that is none.
-    """
+    """Return ``given``, or the tolerances with the values in a mapping, the defaults for None."""
     if isinstance(given, Tolerances):
         return given
     known = [field.name for field in fields(Tolerances)]

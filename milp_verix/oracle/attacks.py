@@ -90,10 +90,7 @@ def only(network: Network, output: int) -> Network:
 
 
 def gradient(one_output: Network, x: FloatArray) -> FloatArray:
-    """Return the gradient at ``x``, shape (d,); at a kink, the mean of both sides.
-
-    NaN where the network overflows float64 at ``x``.
-    """
+    """Return the gradient at ``x``, (d,), at a kink the mean of both sides; NaN on overflow."""
     if one_output.stepped:
         return np.zeros(x.size)
     try:
@@ -135,10 +132,7 @@ def climbs(
     outputs: IntArray,
     late: Late = never,
 ) -> FloatArray:
-    """Climb output ``outputs[n]`` from column ``n`` of ``points``, (d, N), all side by side.
-
-    Returns the points of ``region`` that the climbs reach, shape (d, N).
-    """
+    """Climb output ``outputs[n]`` from column ``n`` of ``points``, (d, N), inside ``region``."""
     if network.stepped:
         return points
 

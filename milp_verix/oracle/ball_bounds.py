@@ -44,10 +44,7 @@ _PART = 0.2  # of the work left for optimised slopes; not measured
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WholeBall:
-    """The network of ``margins``, and ``bounds`` on its values with every feature free.
-
-    ``finished`` says whether the pass ended in time; if not, the bounds hold but are wider.
-    """
+    """The network of ``margins``, and ``bounds`` over the whole ball, wider if not ``finished``."""
 
     margins: Network
     bounds: Bounds
@@ -155,12 +152,7 @@ def prepared(
     deadline: Deadline,
     method: BoundMethod = crown_bounds,
 ) -> Preparation:
-    """Bound the margins of ``problem`` over the whole ball, as tightly as there is time for.
-
-    ``method`` is that of :func:`whole_ball`.
-
-    Raises ``OverflowError`` where a bound leaves the range of float64.
-    """
+    """Bound the margins over the whole ball as :func:`whole_ball` does, and drop those proven."""
     whole = whole_ball(problem, deadline, method)
     last = whole.bounds[-1]
     open_ = ~(last.upper < -tolerances.needed(last.magnitude))
@@ -231,10 +223,7 @@ class SmallerBalls:
 
     @classmethod
     def of(cls, problem: PosedProblem, search: Search) -> "SmallerBalls":
-        """Return the bounds of checks on ``problem``, before any check.
-
-        Raises ``InputError`` for bounds that do not fit.
-        """
+        """Return the bounds of checks; ``InputError`` for a method that does not fit."""
         name, method = named_bounds(problem, search)
         deepens = name in DEEPENED and problem.ball.mixed is None
         return cls(method, search.exactness == "bounds", deepens, search.reuse)
@@ -246,10 +235,7 @@ class SmallerBalls:
         whole: WholeBall | None,
         deadline: Deadline,
     ) -> Deeper:
-        """Bound ``network`` over ``region``.
-
-        The bounds lie inside those over the ``whole`` ball, and over the smallest ceiling.
-        """
+        """Bound ``network`` over ``region``, inside bounds over the balls around it."""
         first = self.method
         if first is branched_bounds and whole is not None:
             first = crown_bounds
@@ -310,10 +296,7 @@ class SmallerBalls:
 
 
 def named_bounds(problem: PosedProblem, search: Search) -> tuple[str, BoundMethod]:
-    """Return the name of the method that bounds neurons of ``problem`` first, and the method.
-
-    Raises ``InputError`` for bounds that do not fit.
-    """
+    """Return the method that bounds neurons first, with its name; ``InputError`` if it misfits."""
     name, method = resolve_bounds(search.bounds)
     if not problem.margins.stepped:
         return name, method

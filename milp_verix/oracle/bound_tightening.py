@@ -80,10 +80,7 @@ class ProgramBounds:
         deadline: Deadline = NO_LIMIT,
         within: Bounds = (),
     ) -> Bounds:
-        """Bound every value of ``network`` over ``region``, by the ``deadline`` at most.
-
-        ``within`` are bounds known to hold there.
-        """
+        """Bound every value over ``region``, inside the bounds ``within``, by the ``deadline``."""
         session = open_session(self.solver, threads=self.threads, tolerances=self.tolerances)
         try:
             programs = _Programs(self, network, region, session, deadline.within(self.seconds))

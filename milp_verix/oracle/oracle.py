@@ -225,11 +225,7 @@ class Oracle:
         features: Sequence[int],
         deadline: Deadline = NO_LIMIT,
     ) -> dict[int, Verdict]:
-        """Return the ``features`` that known points keep in the explanation.
-
-        ``irrelevant`` is the set of features proven to be free; see ``oracle.lookahead``.
-        Past the ``deadline`` no more features are tried.
-        """
+        """Return the ``features`` that known points show to be needed beside ``irrelevant``."""
         watch = StageClock(Stage.POINTS)
         memory = self._memory_of(irrelevant, deadline)
         found: dict[int, Verdict] = {}
@@ -244,11 +240,7 @@ class Oracle:
         features: Sequence[int],
         deadline: Deadline = NO_LIMIT,
     ) -> dict[int, Verdict]:
-        """Return those of ``features`` that gradient attacks show to be needed.
-
-        ``irrelevant`` is the set of features that is proven; see ``oracle.attack``. Past the
-        ``deadline`` no more features are looked at.
-        """
+        """Return the ``features`` that gradient attacks show to be needed beside ``irrelevant``."""
         watch = StageClock(Stage.POINTS)
         self.prepare(deadline)
         margins, memory = self._known.margins, self._memory_of(irrelevant, deadline)
@@ -261,10 +253,7 @@ class Oracle:
         return found
 
     def room(self, irrelevant: Sequence[int]) -> Room | None:
-        """Return the room that ``irrelevant``, the set proven last, leaves; None for L1 and L2.
-
-        None without bounds of that set, too.
-        """
+        """Return what the set proven last leaves; None for another set, for L1 and L2."""
         free = self.problem.features.coordinates(irrelevant)
         memory, bounds = self.memory, self._bounds
         if memory is None or bounds is None or self.problem.ball.norm != "linf":
@@ -302,10 +291,7 @@ class Oracle:
         verdict: Verdict,
         deadline: Deadline = NO_LIMIT,
     ) -> tuple[int, Verdict]:
-        """Return the shortest prefix of ``block`` that parts of a counterfactual violate.
-
-        At the ``deadline`` it is the shortest prefix so far.
-        """
+        """Return the shortest prefix of ``block`` that parts of a counterfactual violate."""
         length, shorter = shortest_violated(
             self.problem, self._known.margins, irrelevant, block, verdict, late=deadline.passed
         )
@@ -369,10 +355,7 @@ class Oracle:
         *,
         alone: bool,
     ) -> tuple[Claim, Stage]:
-        """Return the claim that bounds leave open, and the last stage that they needed.
-
-        Where they are ``alone``, slopes are optimised.
-        """
+        """Return the claim that bounds leave open, and their last stage: slopes where ``alone``."""
         watch.turn_to(Stage.BOUNDS)
         region = self.problem.ball.region(free)
         margins, left = self._known.margins, self._known.left

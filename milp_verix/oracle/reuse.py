@@ -64,10 +64,7 @@ class Memory:
         return np.setdiff1d(free, self.free)
 
     def grown(self, extra: IntArray, bounds: Bounds) -> FloatArray:
-        """Return proven bounds on the margins with ``extra`` free too; ``bounds`` hold there.
-
-        Infinite or NaN where slopes overflow.
-        """
+        """Return bounds on the margins with ``extra`` free, in ``bounds``; NaN on overflow."""
         low, high = slope_bounds(self.network, bounds)
         box, centre = bounds[0], self.centre
         up = np.nextafter(box.upper[extra] - centre[extra], np.inf)
@@ -164,10 +161,7 @@ class Memory:
 
 
 def first_memory(network: Network, centre: FloatArray, late: Late = never) -> Memory | None:
-    """Return the memory before any check, made from the centre alone.
-
-    None if bounds overflow, and once ``late()``.
-    """
+    """Return the memory made from the centre alone; None if bounds overflow, or once ``late()``."""
     if late():
         return None
     try:
@@ -197,10 +191,7 @@ def flipped(
     features: Sequence[int],
     late: Late = never,
 ) -> Iterator[tuple[int, Verdict]]:
-    """Yield the ``features`` whose change, added to a worst point, changes the prediction.
-
-    ``memory`` belongs to the set ``irrelevant``; once ``late()``, no more features are tried.
-    """
+    """Yield the ``features`` whose change, added to a worst point, changes the prediction."""
     expected = memory.reached[:, None] + _rises(problem, memory)
     for feature in features:
         if late():

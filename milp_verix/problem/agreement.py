@@ -53,10 +53,7 @@ class _Difference:
 
 
 def require_agreement(network: LoadedModel, ball: Ball) -> None:
-    """Compare our evaluation of ``network`` with onnxruntime's at a few points of ``ball``.
-
-    Raises ``ModelError`` that names the first node whose shape or value differs.
-    """
+    """Compare our evaluation with onnxruntime's in ``ball``; ``ModelError`` names a node."""
     generator = np.random.default_rng(0)
     everything = np.arange(ball.centre.size)
     points = [ball.centre]
@@ -72,10 +69,7 @@ def require_agreement(network: LoadedModel, ball: Ball) -> None:
 
 
 def require_agreement_at(network: LoadedModel, points: NDArray[np.floating]) -> None:
-    """Compare all values at the ``points``, shape (n, d), each from onnxruntime's before it.
-
-    Raises as :func:`require_agreement` does.
-    """
+    """Compare all values at the ``points``, (n, d), as :func:`require_agreement` does."""
     if not isinstance(network, OnnxNetwork):
         from milp_verix.models.trees.guard import require_equal
         from milp_verix.models.trees.tree_network import TreeNetwork
@@ -170,10 +164,7 @@ def _disagreement(
     values: Sequence[FloatArray],
     found: _Difference,
 ) -> ModelError:
-    """Return the error that names the first node whose value differs at the ``point``.
-
-    ``values`` are the values of earlier nodes there.
-    """
+    """Return the error that names the first node that differs; earlier ones have ``values``."""
     where, first = _first_node(network, point, values) or ("the output", found)
     if first.entry < 0:
         told = f"{first.ours:g} values, in onnxruntime {first.theirs:g}"

@@ -173,19 +173,13 @@ class Ball:
         quadratic: bool = False,
         points: Sequence[FloatArray] = (),
     ) -> BallEncoding:
-        """Return the encoding of the inputs in ``region``, one of this ball, in a program.
-
-        The arguments are those of :func:`verix_encodings.ball_encoding`.
-        """
+        """Return the encoding of ``region``, see :func:`verix_encodings.ball_encoding`."""
         if self.mixed is not None and isinstance(region, Interval):
             return partial(mixed_box, box=region, domain=self.mixed)
         return ball_encoding(region, quadratic=quadratic, points=points)
 
     def _mixed_witness(self, point: FloatArray, free: IntArray, mixed: MixedDomain) -> NDArray[Any]:
-        """Return a witness with whole numbers that satisfies the rules, or the centre.
-
-        The point snapped to the grid is tried first, then the nearest one by a program.
-        """
+        """Return a witness on the grid: the point snapped, the nearest one, or the centre."""
         witness = self._rounded_into_the_box(mixed.snapped(point), free)
         if mixed.contains(witness):
             return witness

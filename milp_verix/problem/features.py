@@ -69,10 +69,7 @@ class Features:
         return np.flatnonzero(chosen[self.of_coordinate])
 
     def index(self, given: str | int, argument: str) -> int:
-        """Return the index of a feature, given by its name or index.
-
-        Raises ``InputError``, which tells the ``argument``, if there is none.
-        """
+        """Return the index of a feature by name or index; ``InputError`` tells ``argument``."""
         names = self._places
         if isinstance(given, str) and given not in names:  # spaces may be underscores
             given = next(iter(same_names(names, [given])), given)
@@ -101,10 +98,7 @@ class Features:
         return [self.index(one, argument) if isinstance(one, str) else one for one in several]
 
     def indices(self, given: str | Sequence[str | int], argument: str) -> list[int]:
-        """Return distinct features, given by names or indices, as indices in the same sequence.
-
-        ``argument`` is what an error calls them; raises ``InputError`` for any other.
-        """
+        """Return distinct features by name or index as indices; errors tell the ``argument``."""
         return indices_of(self.unnamed(given, argument), self.count, argument)
 
     def priced(self, costs: CostsLike) -> ArrayLike | None:
@@ -174,11 +168,7 @@ def make_features(
 def named(
     features: Features, names: Sequence[str] | NDArray[Any] | None, columns: Sequence[str] = ()
 ) -> Features:
-    """Return ``features`` with ``names``, one for each.
-
-    Raises ``InputError`` for another number of names, and for the name of one of the network's
-    ``columns`` at another one.
-    """
+    """Return ``features`` with ``names``; ``InputError`` where the network's ``columns`` differ."""
     if names is None:
         return features
     with refusing("feature_names are a list of texts", ValueError):  # rows of different lengths

@@ -176,10 +176,7 @@ def refuse_beside(
 
 
 def with_missing_of(inputs: Inputs, network: LoadedModel) -> LoadedModel:
-    """Return trees with the missing values of a description; a network that knows them as it is.
-
-    Raises ``InputError`` for a network with other numbers that may be missing.
-    """
+    """Return trees with the missing values described; ``InputError`` for a network of others."""
     if isinstance(network, OnnxNetwork):
         known = tuple(one for one in network.missing if not isinstance(one, str))
         if missing_numbers(inputs, network) == known:

@@ -77,10 +77,7 @@ class PosedProblem:
         return self.network.columns_for(()) or (self.features.names if single else None)
 
     def labels_for(self, given: Any) -> Labels:
-        """Return what the labels of ``given`` may name.
-
-        They are those of the features, or of the coordinates if all of the labels are.
-        """
+        """Return the names for labels of ``given``: features, or coordinates if all are."""
         features, labels = self.features, [*map(str, getattr(given, "keys", list)())]
         columns = self.network.columns_for(labels) or ()
         known = len(same_names(features.names or (), labels))
@@ -113,10 +110,7 @@ class PosedProblem:
         return (self.network.content_sha256, *map(comparable, parts), self.inputs, self.radii)
 
     def at(self, epsilon: Epsilon) -> Self:
-        """Return this problem at another radius, without a second comparison with onnxruntime.
-
-        Raises ``InputError`` for a radius that makes no ball.
-        """
+        """Return this problem at another radius, without a second comparison with onnxruntime."""
         if self.inputs is not None:
             radii = radii_of(self.inputs, epsilon)
             ball = make_described_ball(self.x, radii, self.ball.norm, self.inputs)
@@ -147,11 +141,7 @@ class PosedProblem:
 
 
 def pose(network: NetworkLike, x: InputLike, given: Given) -> PosedProblem:
-    """Return the problem that the arguments of :class:`milp_verix.Problem` pose.
-
-    Raises ``InputError`` for an argument that does not fit the network, and ``ModelError`` for a
-    network that cannot be read.
-    """
+    """Return the problem that the arguments of :class:`milp_verix.Problem` pose."""
     described, row = inputs_of(given.inputs), row_of(x)
     domain, features, feature_names = given.domain, given.features, given.feature_names
     if described is not None and row and counts([*row]) and not {*row} & {*described.names}:

@@ -129,10 +129,7 @@ class _Auto:
         )
 
     def of_trees(self) -> Portfolio:
-        """Return the portfolio for trees.
-
-        Leaves decide all but rules exactly, and far sooner than programs.
-        """
+        """Return the portfolio for trees: leaves decide all but rules, far sooner than programs."""
         mixed = self.problem.ball.mixed
         programs = map(solver_named, _PROGRAM_SOLVERS if mixed is not None and mixed.rules else ())
         needed = self.needed

@@ -104,10 +104,7 @@ class Engine(Protocol):
         """Prepare for claims about ``margins``, whose ``bounds`` hold over the whole ball."""
 
     def decide(self, claim: Claim) -> Decision:
-        """Decide ``claim`` by its deadline; UNKNOWN with ``TIME_LIMIT`` where that ended the work.
-
-        Raises ``SolverError`` where the solver fails in a way that leaves no result.
-        """
+        """Decide ``claim``, or UNKNOWN with ``TIME_LIMIT``; ``SolverError`` for no result."""
 
     def close(self) -> None:
         """Release what the engine holds; it can still decide claims afterwards."""
@@ -199,10 +196,7 @@ class Replays:
 
 
 class BoundsEngine:
-    """An engine that decides claims by bounds and points, in batches until its deadline.
-
-    It solves no programs, so formulations, segments and threads do not concern it.
-    """
+    """An engine that decides claims by bounds and points alone, in batches until its deadline."""
 
     notes: tuple[str, ...] = ()
 

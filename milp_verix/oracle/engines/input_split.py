@@ -50,10 +50,7 @@ from verix_encodings.propagation.batch_crown import BatchCrown, slope_ranges
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """Boxes with proven ``upper`` bounds on the margins, (N, m), and the input to split, (N,).
-
-    ``known`` are bounds of hidden values over each box, by the number of the value.
-    """
+    """Boxes with bounds on margins, (N, m), and on ``known`` values, and the axis to split."""
 
     boxes: Boxes
     upper: FloatArray

@@ -222,10 +222,7 @@ class PhaseSearch:
         return np.maximum(self._closed, self._open.upper())
 
     def run(self, late: Late = never) -> bool:
-        """Search on until an input replays, no node is open, or ``late()``.
-
-        Returns whether all margins hold.
-        """
+        """Search on until an input replays, no node is open, or late; return if all hold."""
         self.tried.late = late
         if not self.nodes and not late():
             margins = np.flatnonzero(~(self.bounds < -self.needed))

@@ -32,10 +32,7 @@ _RECENT = 2  # searches that are kept
 
 
 class PhaseSplit(BoundsEngine):
-    """Decides claims by a :class:`~milp_verix.oracle.engines.phase_search.PhaseSearch`.
-
-    The searches for the last claims go on where they stopped if they are asked again.
-    """
+    """Decides claims by phase searches; the last ones go on where they stopped if asked again."""
 
     name = "beta"
 

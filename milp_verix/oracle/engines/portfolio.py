@@ -79,10 +79,7 @@ class _Member:
 
 
 class Portfolio:
-    """Decides claims by ``first``, which opens at once, and by ``others``, opened when needed.
-
-    With no others it does what ``first`` does, without slices. ``notes`` are for readers.
-    """
+    """Decides claims by ``first``, which opens at once, and by ``others``, opened when needed."""
 
     def __init__(
         self,
@@ -193,10 +190,7 @@ class Portfolio:
         return playing
 
     def _failed(self, member: _Member, error: SolverError, claim: Claim) -> list[_Member]:
-        """Close the engine of ``member``, and give it up if the error will last.
-
-        Return the members that take its place then: the next of its group.
-        """
+        """Close the engine of ``member``; return who takes its place if the error will last."""
         if member.engine is not None:
             member.engine.close()
         member.failures += 1

@@ -33,10 +33,7 @@ _PART = 0.2
 
 
 def deepened(claim: Claim) -> tuple[Claim, dict[Stage, float]]:
-    """Return what deeper bounds leave open of ``claim``, after a part of the work left.
-
-    Also returns the seconds of the wall clock that each stage took.
-    """
+    """Return what deeper bounds leave open of ``claim``, and the seconds of each stage."""
     until, seconds = claim.deadline.share(_PART), dict[Stage, float]()
     deepening = Deepening(claim.margins, claim.region, claim.bounds, claim.depth or 0)
     while deepening.depth < _DEEPEST and not until.passed():

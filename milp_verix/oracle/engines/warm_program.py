@@ -57,10 +57,7 @@ class WarmProgram:
         return replace(self.encoding, program=program.with_bounds(columns, *ends))
 
     def ends(self, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds of all columns over the smaller box ``bounds[0]``.
-
-        Raises ``ValueError`` for a box that is not inside the whole one.
-        """
+        """Return the columns' bounds over the box ``bounds[0]``; ``ValueError`` for one outside."""
         outer, box = self.bounds[0], bounds[0]
         if np.any(box.lower < outer.lower) or np.any(box.upper > outer.upper):
             raise ValueError("the program of a ball is narrowed to boxes inside of it alone")

@@ -185,10 +185,7 @@ class GurobiSession(OwnSession):
 
 
 def added_columns(gp: Any, model: Any, program: Program, first: int) -> Any:
-    """Add the columns of ``program`` from ``first`` on to ``model``; return them, an ``MVar``.
-
-    ``gp`` is the package gurobipy.
-    """
+    """Add columns from ``first`` on; return them, an ``MVar`` of gurobipy, which is ``gp``."""
     return model.addMVar(
         program.columns - first,
         lb=program.column_lower[first:],
@@ -200,10 +197,7 @@ def added_columns(gp: Any, model: Any, program: Program, first: int) -> Any:
 def add_rows(
     model: Any, variables: Any, program: Program, first: int
 ) -> list[tuple[IntArray, Any]]:
-    """Add the rows of ``program`` from ``first`` on, over the columns ``variables``, an ``MVar``.
-
-    Return the blocks of constraints, each with the numbers of its rows.
-    """
+    """Add rows from ``first`` on; return the constraints' blocks with the rows' numbers."""
     blocks = []
     for sense, rows, rhs in _senses(program):
         new = rows[rows >= first]

@@ -241,11 +241,7 @@ def pass_program(model: Any, program: Program) -> None:
 
 
 def add_rest(model: Any, program: Program, columns: int, rows: int) -> None:
-    """Add the columns and rows of ``program`` after its first ``columns`` and ``rows``.
-
-    The new columns are continuous and have no cost; the basis stays. Raises ``SolverError`` if
-    HiGHS refuses.
-    """
+    """Add continuous columns without a cost and rows behind the first ones; the basis stays."""
     import highspy
 
     new, matrix = program.columns - columns, program.matrix[rows:, :]

@@ -158,10 +158,7 @@ def added_columns(pulp: Any, program: Program, names: Sequence[str], first: int 
 
 
 def rows_of(pulp: Any, program: Program, variables: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield each row of ``program`` over the columns ``variables`` with its number.
-
-    A row with two different sides is two constraints.
-    """
+    """Yield constraints, two for a row with two sides, with the number of the row."""
     matrix = program.matrix
     for i in range(program.rows):
         entries = slice(matrix.indptr[i], matrix.indptr[i + 1])

@@ -62,11 +62,7 @@ def to_pyomo(encoding: Encoding) -> Any:
 
 
 def program_block(pyo: Any, program: Program, own: Sequence[Any] = ()) -> tuple[Any, list[Any]]:
-    """Return ``program`` as a block of ``pyo``, which is ``pyomo.environ``, and its variables.
-
-    ``own`` are variables of another block that stand for the first columns. Raises ``InputError``
-    for indicator and general constraints.
-    """
+    """Return a block of ``pyo``, ``pyomo.environ``, and its variables, ``own`` ones first."""
     if lacking := program.needs & {"indicator", "general"}:
         raise InputError(
             f"Pyomo has no {in_words(lacking)}: choose the formulation big_m, sos1 or partition"
