@@ -119,34 +119,31 @@ class Search:
             ``"pyomo:NAME"``; see ``docs/solvers.md``.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided:
             ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
-        time_limit: seconds from the call on, orders and bounds included; None for no limit.
-            Work that cannot be cut short, such as reading the network, may end a little later.
+        time_limit: seconds from the call on, orders and bounds included; None for no limit. Work
+            that cannot be cut short, such as reading the network, may end a little later.
         check_time_limit: the most seconds for each check. By default ``time_limit`` is the only
-            limit, or the work of 300 seconds where there is none; ``math.inf`` for no limit.
-            Each check gets a small slice of the work first, and more once the other features
-            are decided. Seconds choose nothing: results without a limit, and with one that is
-            not reached, are the same on any machine, however busy (``docs/solvers.md``).
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit. A check that goes beyond is left undecided, and a search that begins there
-            ends. It is looked at where time is, so one batch of work, or one program, may go
-            beyond.
+            limit, or the work of 300 seconds where there is none; ``math.inf`` for no limit. Each
+            check gets a small slice of the work first, and more once the other features are
+            decided. Seconds choose nothing: results without a limit, and with one that is not
+            reached, are the same on any machine, however busy (``docs/solvers.md``).
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no limit. A
+            check that goes beyond is left undecided, and a search that begins there ends. It is
+            looked at where time is, so one batch of work, or one program, may go beyond.
         seed: seed of the order ``"random"``.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do. With more than one, runs by CBC may differ.
-        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
-            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
-            ``"lp"`` or ``"milp"``, or a function. ``"auto"`` begins with CROWN, and goes on to
-            slopes and trees for checks that take long.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC do.
+            With more than one, runs by CBC may differ.
+        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"`` (CROWN
+            with optimised slopes), ``"branched"`` (these, then trees of phases), ``"lp"`` or
+            ``"milp"``, or a function. ``"auto"`` begins with CROWN, and goes on to slopes and trees
+            for checks that take long.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
             1,000: more pieces decide more checks, and take longer.
-        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
-            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
-            takes each.
+        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
+            ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver takes each.
         warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
             ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
+            change), ``"start"`` (the same, from the worst input known, or the best explanation), or
+            ``"auto"``, which measurements prefer for each solver (``docs/warm_starts.md``).
         reuse: whether a check uses points and bounds of earlier checks; without it, the same
             explanation takes longer.
         tolerances: the distances that separate a proof from noise.
