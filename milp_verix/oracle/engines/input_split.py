@@ -24,7 +24,7 @@ Open boxes with the worst bounds come first. The worst bound of all closed and o
 for the whole region at any moment.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,10 +34,9 @@ from milp_verix.oracle.engines.claim import (
     Claim,
     Decision,
     Replays,
-    TriedPoints,
     decided,
 )
-from milp_verix.oracle.engines.phase_search import OpenNodes
+from milp_verix.oracle.engines.phase_search import BoundSearch
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
@@ -110,38 +109,21 @@ _CLIMBS = 8
 
 
 @dataclass(slots=True, eq=False)
-class BoxSearch:
-    """A search over ``region`` for a point where a margin of ``network`` is above zero.
+class BoxSearch(BoundSearch[Scored]):
+    """Branches on inputs: ``domain`` has the integers among these and their rules.
 
-    ``root`` are bounds on all values over the region, ``bounds`` those on the margins, (m,). A
-    margin holds once it is proven below ``-needed``, (m,). ``tried`` keeps the points seen.
-    ``domain`` has the integers among the inputs and their rules. ``boxes`` counts the boxes bounded
-    so far. Boxes are ``stuck`` if they are too small to be split, or a point of theirs is so close
-    to the bound that splitting cannot prove the margin. If ``proof`` is a mapping, each split is
-    added to it, by the key of the box.
+    ``boxes`` counts the boxes bounded so far. If ``proof`` is a mapping, each split is added to it,
+    by the key of the box.
     """
 
-    network: Network
-    region: Interval | NormBall
-    root: Bounds
-    bounds: FloatArray
-    needed: FloatArray
-    replays: Callable[[FloatArray], bool]
     domain: MixedDomain | None = None
     proof: dict[bytes, Split] | None = None
-    tried: TriedPoints = field(init=False)
     boxes: int = 0
-    stuck: int = 0
     _crown: BatchCrown = field(init=False)
-    _closed: FloatArray = field(init=False)
-    _open: OpenNodes[Scored] = field(init=False)
 
     def __post_init__(self) -> None:
-        size = self.needed.size
+        BoundSearch.__post_init__(self)
         self._crown = BatchCrown(self.network, self.root)
-        self.tried = TriedPoints(self.network, self.region, self.needed, self.replays)
-        self._closed = np.full(size, -np.inf)
-        self._open = OpenNodes(self.needed)
 
     @property
     def upper(self) -> FloatArray:
@@ -229,9 +211,6 @@ class BoxSearch:
         self.stuck += int(stuck.sum())
         self._open.push(Scored(boxes, upper, axis, known)[~stuck])
 
-    def _close(self, upper: FloatArray) -> None:
-        self._closed = np.maximum(self._closed, upper.max(axis=0, initial=-np.inf))
-
     def _margins(
         self, boxes: Boxes, found: list[Range], upper: FloatArray, ways: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
@@ -252,8 +231,7 @@ class BoxSearch:
             points = np.where(self._integral, np.floor(points), points)
         values = self.tried.seen(points)
         if not (self.tried.found or (self._integral is not None and self._integral.all())):
-            highest = np.argsort(-(values + self.needed[:, None]).max(axis=0), kind="stable")
-            self.tried.climb(points[highest[:_CLIMBS]])
+            self._climb(points, values, _CLIMBS)
         if self.domain is not None:
             # a point that breaks the rules says nothing about those of its box
             values = np.where(self.domain.nearly(points), values, -np.inf)

@@ -179,16 +179,14 @@ class PhaseNodes:
 
 
 @dataclass(slots=True, eq=False)
-class PhaseSearch:
+class BoundSearch(Generic[N]):
     """A search over ``region`` for a point where a margin of ``network`` is above zero.
 
     ``root`` are bounds on all values over the region, ``bounds`` those on the margins, (m,). A
     margin holds once it is proven below ``-needed``, (m,). ``replays`` runs an input and returns
-    whether the prediction changes there. Only margins that are ``wanted``, (m,), are searched on.
-
-    ``nodes`` counts the nodes bounded so far. Nodes are ``stuck`` if no neuron is left to split, or
-    a point is so close to their bound that splitting cannot prove the margin. If ``proof`` is a
-    list, nodes that are closed by their bounds are appended to it, with the dials that prove it.
+    whether the prediction changes there; ``tried`` keeps the points seen. Nodes are ``stuck`` if
+    nothing is left to split, or a point of theirs is so close to the bound that splitting cannot
+    prove the margin.
     """
 
     network: Network
@@ -197,21 +195,43 @@ class PhaseSearch:
     bounds: FloatArray
     needed: FloatArray
     replays: Callable[[FloatArray], bool]
-    proof: list[PhaseNodes] | None = None
     tried: TriedPoints = field(init=False)
-    wanted: BoolArray = field(init=False)
-    nodes: int = 0
-    stuck: int = 0
-    _relaxed: Relaxed = field(init=False)
+    stuck: int = field(init=False, default=0)
     _closed: FloatArray = field(init=False)
-    _open: OpenNodes[PhaseNodes] = field(init=False)
+    _open: OpenNodes[N] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._relaxed = Relaxed.of(self.network, self.root)
         self.tried = TriedPoints(self.network, self.region, self.needed, self.replays)
+        self._closed = np.full(self.needed.size, -np.inf)
+        self._open = OpenNodes(self.needed)
+
+    def _close(self, upper: FloatArray) -> None:
+        self._closed = np.maximum(self._closed, upper.max(axis=0, initial=-np.inf))
+
+    def _climb(self, points: FloatArray, values: FloatArray, most: int) -> None:
+        """Climb from the ``most`` highest of ``points``, (k, d), where margins are ``values``."""
+        highest = np.argsort(-(values + self.needed[:, None]).max(axis=0), kind="stable")
+        self.tried.climb(points[highest[:most]])
+
+
+@dataclass(slots=True, eq=False)
+class PhaseSearch(BoundSearch[PhaseNodes]):
+    """Branches on phases; only margins that are ``wanted``, (m,), are searched on.
+
+    ``nodes`` counts the nodes bounded so far. If ``proof`` is a list, nodes that are closed by
+    their bounds are appended to it, with the dials that prove it.
+    """
+
+    proof: list[PhaseNodes] | None = None
+    wanted: BoolArray = field(init=False)
+    nodes: int = 0
+    _relaxed: Relaxed = field(init=False)
+
+    def __post_init__(self) -> None:
+        BoundSearch.__post_init__(self)
+        self._relaxed = Relaxed.of(self.network, self.root)
         # margins that hold from the start have no node
         self._closed = np.where(self.bounds < -self.needed, self.bounds, -np.inf)
-        self._open = OpenNodes(self.needed)
         self.wanted = np.ones(self.needed.size, dtype=bool)
 
     @property
@@ -267,7 +287,9 @@ class PhaseSearch:
             self.proof.append(replace(nodes[closed], dials=best[closed]))
         if not left.size:
             return
-        self._try(rows.points)
+        values = self.tried.seen(rows.points)
+        if not self.tried.found:
+            self._climb(rows.points, values, _CLIMBS)
         margin, upper, (split, point) = margin[left], upper[left], rows.best_splits()
         ends = nodes.ends[left]
         nodes = PhaseNodes(margin, upper, nodes.signs[left], best[left], ends, split, point)
@@ -289,13 +311,3 @@ class PhaseSearch:
         self._close(upper[stuck])
         self.stuck += int(stuck.sum())
         self._open.push(nodes[~(stuck | spent)])
-
-    def _try(self, points: FloatArray) -> None:
-        """Look at ``points``, (k, d), and climb from the worst of them."""
-        values = self.tried.seen(points)
-        if not self.tried.found:
-            highest = np.argsort(-(values + self.needed[:, None]).max(axis=0), kind="stable")
-            self.tried.climb(points[highest[:_CLIMBS]])
-
-    def _close(self, upper: FloatArray) -> None:
-        self._closed = np.maximum(self._closed, upper.max(axis=0, initial=-np.inf))
