@@ -86,10 +86,6 @@ def _is_solver(value: Any) -> bool:
     return isinstance(value, str) or (hasattr(value, "open") and hasattr(value, "capabilities"))
 
 
-def _is_grid(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(_is_several(values) for values in value.values())
-
-
 ANYTHING = Kind("anything", lambda _value: True)
 """Values that are checked where they are used alone."""
 TEXT = Kind("a text", _is_text)
@@ -109,7 +105,10 @@ SOLVERS = Kind("a list of names", _listing(_is_solver))
 NUMBER_OR_TEXT = Kind(
     "a number of bytes, a text or None", lambda value: _is_number(value) or _is_text(value)
 )
-GRID = Kind("a mapping from names of options to lists of values", _is_grid)
+GRID = Kind(
+    "a mapping from names of options to lists of values",
+    lambda value: isinstance(value, Mapping) and all(map(_is_several, value.values())),
+)
 
 
 @contextmanager

@@ -58,7 +58,8 @@ def main(folder: str) -> None:
         try:
             if session is None:
                 session = question()
-                answer = _about(session)
+                known = session.name, session.version, session.capabilities
+                answer = (*known, session.largest_big_m, session.notes)
             else:
                 began = worked()
                 for method, *arguments in question:
@@ -70,10 +71,6 @@ def main(folder: str) -> None:
             answer = SolverError(f"{type(error).__name__}: {error}")
         pickle.dump(answer, answers)
         answers.flush()
-
-
-def _about(session: Any) -> tuple[Any, ...]:
-    return session.name, session.version, session.capabilities, session.largest_big_m, session.notes
 
 
 def _read(folder: str, pipe: BinaryIO, questions: "queue.SimpleQueue[Any]") -> None:

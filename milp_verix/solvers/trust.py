@@ -181,11 +181,17 @@ def minimise_by_cutoff(
     if not program.columns:
         return SolveResult(SolveStatus.OPTIMAL, 0.0, np.zeros(0), detail="no columns")
     floor = _floor(program, cost, parameters)
-    lost = _lost(program, cost, parameters)
+    # the most that entries of the cutoff can contribute which the solver may drop
+    tiny = np.flatnonzero((cost != 0) & (np.abs(cost) <= parameters.dropped))
+    low, high = np.abs(program.column_lower[tiny]), np.abs(program.column_upper[tiny])
+    lost = float(np.abs(cost[tiny]) @ np.maximum(low, high))
     # they know no limit of work
     most = LONGEST_CHECK if targets.work < np.inf else np.inf
     deadline = time.monotonic() + min(targets.seconds, most)
-    cap, proves = _target(targets, parameters, lost)
+    cap = proves = np.inf
+    if np.isfinite(above := targets.holds_above):
+        # a little more is asked for, so that what is proven is all that is needed
+        cap, proves = above + _slack(parameters, above, lost), above
     best: FloatArray | None = None
     value = np.inf
     for _ in range(_MOST_ROUNDS):
@@ -222,24 +228,8 @@ def _floor(program: Program, cost: FloatArray, parameters: SolverParameters) -> 
     return floor - 1e-12 * float(np.sum(np.abs(ends)))
 
 
-def _lost(program: Program, cost: FloatArray, parameters: SolverParameters) -> float:
-    """Return the most that entries of the cutoff can contribute which the solver may drop."""
-    tiny = np.flatnonzero((cost != 0) & (np.abs(cost) <= parameters.dropped))
-    low, high = np.abs(program.column_lower[tiny]), np.abs(program.column_upper[tiny])
-    return float(np.abs(cost[tiny]) @ np.maximum(low, high))
-
-
 def _slack(parameters: SolverParameters, value: float, lost: float) -> float:
     return parameters.slack * max(1.0, abs(value)) + lost
-
-
-def _target(targets: Targets, parameters: SolverParameters, lost: float) -> tuple[float, float]:
-    """Return the first cutoff and the bound that it proves."""
-    above = targets.holds_above
-    if not np.isfinite(above):
-        return np.inf, np.inf
-    # a little more is asked for, so that what is proven is all that is needed
-    return above + _slack(parameters, above, lost), above
 
 
 def _ended(attempt: Attempt, cap: float, proves: float, best: FloatArray | None) -> SolveResult:

@@ -203,7 +203,8 @@ class CbcSession(OwnSession):
             status = SolveStatus.FAILED
         nodes = _number(r"Enumerated nodes:\s+(\d+)", log)
         iterations = _number(r"Total iterations:\s+(\d+)", log)
-        first = _seconds_of_the_first_point(log)
+        found = re.search(r"Integer solution of .*\(([\d.]+) seconds\)", log)
+        first = float(found.group(1)) if found else None
         cutoff = targets.holds_above
         if status is SolveStatus.INFEASIBLE and np.isfinite(cutoff):
             bound = cutoff - _CUTOFF_SLACK - _PRINTED / 100 * abs(cutoff)
@@ -239,11 +240,6 @@ def _number(pattern: str, log: str) -> int:
     return int(found.group(1)) if found else 0
 
 
-def _seconds_of_the_first_point(log: str) -> float | None:
-    found = re.search(r"Integer solution of .*\(([\d.]+) seconds\)", log)
-    return float(found.group(1)) if found else None
-
-
 def _point(lines: list[str], size: int) -> FloatArray:
     point = np.full(size, np.nan)
     for line in lines:
@@ -253,12 +249,6 @@ def _point(lines: list[str], size: int) -> FloatArray:
     return point
 
 
-def _lacking() -> str | None:
-    if binary() is None:
-        return "no CBC binary found: pip install 'pulp<4', or put cbc on the PATH"
-    return None
-
-
 def _begin(threads: int, tolerances: Tolerances, given: NameOptions) -> CbcSession:
     session = CbcSession(str(binary()), threads, tolerances, given)
     ask_control(session)
@@ -266,4 +256,5 @@ def _begin(threads: int, tolerances: Tolerances, given: NameOptions) -> CbcSessi
     return session
 
 
-SOLVER = OwnSolver(name, "EPL-2.0", capabilities, _lacking, _begin)
+_NONE = "no CBC binary found: pip install 'pulp<4', or put cbc on the PATH"
+SOLVER = OwnSolver(name, "EPL-2.0", capabilities, lambda: None if binary() else _NONE, _begin)

@@ -221,6 +221,8 @@ class PyomoSession(FamilySession):
         return self._attempt
 
     def _attempt(self, cap: float, seconds: float) -> Attempt:
+        from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
+
         model, solver = self._model, self._interface
         if np.isfinite(cap):
             model.cap = cap
@@ -230,7 +232,7 @@ class PyomoSession(FamilySession):
         arguments: dict[str, Any] = {"load_solutions": False, "options": self._options}
         if np.isfinite(seconds):
             arguments["timelimit"] = max(seconds, 0.001)
-        if self._is_persistent():
+        if isinstance(solver, PersistentSolver):
             # these do not notice what changed
             solver.set_instance(model)
             results = solver.solve(**arguments)
@@ -246,11 +248,6 @@ class PyomoSession(FamilySession):
         if condition == ended.maxTimeLimit:
             return Attempt(Outcome.LATE, detail=detail)
         return Attempt(Outcome.FAILED, detail=detail)
-
-    def _is_persistent(self) -> bool:
-        from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
-
-        return isinstance(self._interface, PersistentSolver)
 
     def _point(self, results: Any) -> FloatArray:
         for variable in self._variables:
