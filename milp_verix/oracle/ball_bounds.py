@@ -210,7 +210,7 @@ class SmallerBalls:
 
     ``persistent`` says that slopes are optimised in each ball, however often in vain before;
     ``deepens``, that engines may make bounds deeper; ``keeps``, that these serve later balls;
-    ``deepest`` is the greatest depth so far.
+    ``deepest`` is the greatest depth so far; ``name`` is that of the method.
     """
 
     method: BoundMethod
@@ -218,15 +218,25 @@ class SmallerBalls:
     deepens: bool = False
     keeps: bool = True
     deepest: int = 0
+    name: str = ""
     _misses: int = 0
     _ceilings: list[_Ceiling] = field(default_factory=list)
 
     @classmethod
     def of(cls, problem: PosedProblem, search: Search) -> "SmallerBalls":
         """Return the bounds of checks; ``InputError`` for a method that does not fit."""
-        name, method = named_bounds(problem, search)
-        deepens = name in DEEPENED and problem.ball.mixed is None
-        return cls(method, search.exactness == "bounds", deepens, search.reuse)
+        name, method = resolve_bounds(search.bounds)
+        mixed = problem.ball.mixed
+        if problem.margins.stepped:
+            if name not in ("interval", "crown", USUAL.bounds):
+                raise InputError(
+                    f"bounds={name!r} tightens the values of neurons, and trees have none: leave "
+                    "bounds out"
+                )
+            integral = None if mixed is None else mixed.integral
+            name, method = "interval", partial(leaf_bounds, integral=integral)
+        deepens = name in DEEPENED and mixed is None
+        return cls(method, search.exactness == "bounds", deepens, search.reuse, name=name)
 
     def bounds(
         self,
@@ -293,20 +303,6 @@ class SmallerBalls:
         proven = np.all(np.fmin(upper, found[-1].upper) < -needed)
         self._misses = 0 if proven else self._misses + 1
         return found
-
-
-def named_bounds(problem: PosedProblem, search: Search) -> tuple[str, BoundMethod]:
-    """Return the method that bounds neurons first, with its name; ``InputError`` if it misfits."""
-    name, method = resolve_bounds(search.bounds)
-    if not problem.margins.stepped:
-        return name, method
-    if name not in ("interval", "crown", USUAL.bounds):
-        raise InputError(
-            f"bounds={name!r} tightens the values of neurons, and trees have none: leave bounds out"
-        )
-    mixed = problem.ball.mixed
-    integral = None if mixed is None else mixed.integral
-    return "interval", partial(leaf_bounds, integral=integral)
 
 
 def _equal(region: Interval | NormBall, box: Interval) -> bool:

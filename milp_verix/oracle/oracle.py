@@ -21,7 +21,6 @@ from milp_verix.oracle.ball_bounds import (
     Room,
     SmallerBalls,
     WholeBall,
-    named_bounds,
     notes_on,
     prepared,
     room_of,
@@ -67,7 +66,6 @@ class Oracle:
     ) -> None:
         self.problem = problem
         self.tolerances, self.exactness = search.tolerances, search.exactness
-        self._named, _ = named_bounds(problem, search)
         self._balls = balls or SmallerBalls.of(problem, search)
         # rules may keep a point of the larger ball from going back to the smaller one
         self._grows = problem.ball.mixed is None or not problem.ball.mixed.coupled
@@ -96,8 +94,8 @@ class Oracle:
     @property
     def bounds(self) -> str:
         """Name of the method that bounded neurons: for ``"auto"``, of the deepest stage so far."""
-        names = "crown", "alpha", "branched"
-        return names[min(self._balls.deepest, 2)] if self._named == "auto" else self._named
+        names, balls = ("crown", "alpha", "branched"), self._balls
+        return names[min(balls.deepest, 2)] if balls.name == "auto" else balls.name
 
     @property
     def whole(self) -> WholeBall | None:

@@ -85,6 +85,8 @@ def shaped_domain(
         end = values_by_label(end, labels, "domain")
         try:
             array = np.asarray(end)
+            if not array.shape:
+                return end  # type: ignore[no-any-return]
             shape_seen(array.shape, input_shape, image_shape)
         except (TypeError, ValueError):
             return end  # type: ignore[no-any-return]
