@@ -1,4 +1,4 @@
-"""Reuse between checks: proven bounds, worst points, and bounds on how fast margins grow.
+"""Reuse between checks: proven bounds, worst points, and guesses on the features that come next.
 
 A traversal frees more and more coordinates, and a check on a larger set ``B'`` can use the bounds
 proven on a smaller one, ``B ⊆ B'``:
@@ -6,14 +6,8 @@ proven on a smaller one, ``B ⊆ B'``:
     sup_{B'} m_j  ≤  sup_B m_j + Σ_{i ∈ B' − B} max(s⁺_ij h⁺_i, −s⁻_ij h⁻_i, 0)
 
 with ``[s⁻, s⁺]`` bounds on ``∂m_j/∂x_i`` over ``B'`` and ``h`` the room of coordinate ``i`` on each
-side; and an input that is bad for margin ``j`` on ``B`` is a good start for a counterfactual on
-``B'``, with the coordinates that are new moved to one of their ends.
-
-Guesses on the features that come next, from known points and by forward passes.
-
-Along a traversal ``B`` only grows, so an input that changes the prediction and differs from ``x``
-in ``B ∪ {i}`` alone keeps ``i`` in the explanation for good, however far the traversal has come
-when it is found. And from the worst point ``x*`` of margin ``j``, with its gradient ``g``,
+side. An input that changes the prediction and differs from ``x`` in ``B ∪ {i}`` alone keeps ``i``
+in the explanation for good. From the worst point ``x*`` of margin ``j``, with its gradient ``g``,
 
     m_j(x* + d) ≈ m_j(x*) + g·d
 

@@ -4,11 +4,10 @@ A session keeps its program between solves, so that a check with nine rivals loa
 minimises nine costs; bounds of columns change without a new program. A solver's report becomes a
 :class:`SolveResult`; proofs may rest on its ``bound`` alone.
 
-The work of solvers in units of the clock of work: iterations times the size of the program.
-
-The constants were measured by ``benchmarks/work_clock.py`` on checks of MNIST 10×2 and the digits
-networks, and in explanations by ``phase`` of ten networks with 800 to 9,700 rows and columns. A
-solver that is off by a factor gets slices that are longer or shorter by it, and decides the same.
+The work of solvers is iterations times the size of the program. The constants were measured by
+``benchmarks/work_clock.py`` on checks of MNIST 10×2 and the digits networks, and in explanations by
+``phase`` of ten networks with 800 to 9,700 rows and columns. A solver that is off by a factor gets
+slices that are longer or shorter by it, and decides the same.
 """
 
 import time

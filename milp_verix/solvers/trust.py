@@ -1,20 +1,14 @@
-"""Names of solvers behind PuLP and Pyomo whose "infeasible" is a proof.
+"""Solvers behind PuLP and Pyomo, whose word "infeasible" is their proof.
 
-A proof by cutoff (:mod:`~milp_verix.solvers.trust`) is the word "infeasible". PuLP and Pyomo
-translate what a solver said, and some of their classes say "infeasible" of a missing file, a time
-limit or a message about a licence. So each name is listed with what its class maps, as read in the
-sources of PuLP 3.3 and Pyomo 6.10; a solver that is not listed finds counterexamples alone.
+No dual bound of theirs reaches us, and a solution that they call optimal is only a point here. The
+proof that no point costs less than ``t`` is a row ``c·v ≤ t``: with it, the solver must say that
+the program is infeasible. So a claim costs one solve if a target is given, and an optimum two.
 
-A question with a known answer, which a solver answers before its word counts as a proof.
-
-The program ``min x₁ + x₂`` over ``x₁ + x₂ ≥ 1.5`` in binaries has the optimum 2, at (1, 1); its
-linear relaxation has 1.5.
-
-Proofs by cutoff, for solvers whose own dual bound does not reach us.
-
-A solution that such a solver calls optimal is only a point here. The proof that no point costs less
-than ``t`` is a row ``c·v ≤ t``: with it, the solver must say that the program is infeasible. So a
-claim costs one solve if a target is given, and an optimum at least two.
+PuLP and Pyomo translate what a solver said, and some of their classes say "infeasible" of a missing
+file, a time limit or a message about a licence. So each name is listed with what its class maps, as
+read in the sources of PuLP 3.3 and Pyomo 6.10; a solver that is not listed finds counterexamples
+alone. A solver answers a question with a known answer before its word counts: the program
+``min x₁ + x₂`` over ``x₁ + x₂ ≥ 1.5`` in binaries has the optimum 2, its relaxation 1.5.
 """
 
 import time

@@ -3,10 +3,8 @@
 The dual simplex starts from the last basis, which stays dual feasible when bounds change. Presolve
 would lose it. Scaling costs more iterations here than it saves, and so do old factors of the basis.
 
-Rows given as differences from earlier ones, if these have fewer entries.
-
-Scenarios run one network on perturbations that are mostly equal, so the rows of their first layers
-are mostly equal, too. With ``r`` the row referred to, an equality,
+Scenarios run one network on perturbations that are mostly equal, and so are the rows of their first
+layers. With ``r`` the row referred to, an equality,
 
     a_i v − a_r v = b_i − b_r    instead of    a_i v = b_i,    y_r − Σ y_i    instead of    y_r
 

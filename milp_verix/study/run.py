@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from functools import partial as partial_function
 from typing import Any
 
+from milp_verix.base import version
 from milp_verix.base.errors import MilpVerixError
 from milp_verix.base.number_text import counted
-from milp_verix.base.version import version
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.results.comparison_files import compared_checks

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.api.calls import compare, contrastive, explain, minimum
+from milp_verix.base import version
 from milp_verix.base.errors import InputError, meant, require_one_of
-from milp_verix.base.version import version
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.records.base import array_hash

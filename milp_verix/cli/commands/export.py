@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from milp_verix.base import version
 from milp_verix.base.errors import InputError, printable
 from milp_verix.base.files import replacing, write_atomically
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.base.version import version
 from milp_verix.cli.asked import Asked, Options
 from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.help_sections import output_option, question_option

@@ -7,11 +7,11 @@ the worst of each margin, climbs, and replays.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from typing import Protocol
 
 import numpy as np
 
+from milp_verix.base import version
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import SolverUnavailableError
 from milp_verix.oracle.attacks import climbs
@@ -202,7 +202,7 @@ class BoundsEngine:
 
     def __init__(self, problem: PosedProblem) -> None:
         self._problem = problem
-        self.version = version("milp-verix")
+        self.version = version()
 
     def prepare(self, margins: Network, bounds: Bounds) -> None:
         """Prepare nothing: each claim has bounds of its own."""

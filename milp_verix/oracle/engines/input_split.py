@@ -1,12 +1,9 @@
 """The engine ``split``: claims about few inputs with wide ranges, decided by branching on these.
 
-Boxes of a branch and bound on inputs, with the bounds proven on them.
-
-Branching on inputs: boxes of inputs, bounded in batches, split until each is decided.
-
-Few inputs with wide ranges favour this over branching on phases: half a range tightens every
-neuron at once (ReluVal: Wang, Pei, Whitehouse, Yang, Jana, USENIX Security 2018; nnenum: Bak, NFM
-2021; the input split of α,β-CROWN). A batch of open boxes goes through these steps:
+Boxes of inputs are bounded in batches, and split until each is decided. Few inputs with wide ranges
+favour this over branching on phases: half a range tightens every neuron at once (ReluVal: Wang,
+Pei, Whitehouse, Yang, Jana, USENIX Security 2018; nnenum: Bak, NFM 2021; the input split of
+α,β-CROWN). A batch of open boxes goes through these steps:
 
 1. Each is halved at its input with the largest ``(|a_i| + r_i) · width_i``: ``a`` are the
    coefficients of the linear form above its worst margin, and ``r`` half the ranges of that

@@ -8,11 +8,8 @@ is excluded, the answer is UNKNOWN.
 
 All inputs that reach the same leaves have the same prediction, so where rounding may decide, the
 library itself does: leaves whose sum is near zero are run one set after the other, and are left
-behind if the prediction stays.
-
-The inputs of a ball as leaves see them: boxes of cells, words of one-hot blocks, and distances.
-
-The inputs are the arrays of the model's own type in the ball: nothing else is ever classified.
+behind if the prediction stays. The inputs are the arrays of the model's own type in the ball:
+nothing else is ever classified.
 """
 
 from collections.abc import Callable

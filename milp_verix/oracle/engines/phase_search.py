@@ -19,8 +19,6 @@ The children of a node cover it, so the worst bound of all closed and open nodes
 proven for the whole region at any moment. Open nodes with the worst bounds come first. (Branch and
 bound on bounds: Bunel, Lu, Turkaslan, Torr, Kohli, Kumar, JMLR 2020; β-CROWN: Wang et al., NeurIPS
 2021.)
-
-Open nodes of a branch and bound: the worst first, within a cap on memory.
 """
 
 import heapq

@@ -2,11 +2,8 @@
 
 ``NAME`` is its name in ``pyomo.environ.SolverFactory``. The model is kept: costs and cutoff are
 mutable parameters, which Pyomo's persistent interfaces update in place. The bounds that interfaces
-report differ in meaning, so proofs are by cutoff (:mod:`~milp_verix.solvers.trust`).
-
-Encodings as Pyomo blocks, to be put into a bigger model.
-
-Pyomo is imported only when it is asked for.
+report differ in meaning, so proofs are by cutoff (:mod:`~milp_verix.solvers.trust`). Encodings
+become Pyomo blocks for bigger models, too. Pyomo is imported only when it is asked for.
 """
 
 import logging
