@@ -126,23 +126,19 @@ class SolveResult:
 
 
 class Session(Protocol):
-    """An open solver. Sessions are cheap to open and hold at most one program."""
+    """An open solver. Sessions are cheap to open and hold at most one program.
 
-    @property
-    def name(self) -> str:
-        """Name of the solver."""
+    ``capabilities`` are kinds of rows that it takes and abilities that it has, see
+    ``CAPABILITIES``.
+    """
 
-    @property
-    def version(self) -> str:
-        """Version of the solver."""
+    name: str
+    version: str
+    capabilities: frozenset[str]
 
     @property
     def largest_big_m(self) -> float:
         """The big-M up to which the solver's proofs are trusted."""
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """Kinds of rows that the session takes and abilities that it has, see ``CAPABILITIES``."""
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -86,15 +86,10 @@ class Decision:
 
 
 class Engine(Protocol):
-    """A way to decide claims about one problem."""
+    """A way to decide claims about one problem, by the solver ``name``."""
 
-    @property
-    def name(self) -> str:
-        """Name of the solver."""
-
-    @property
-    def version(self) -> str:
-        """Version of the solver."""
+    name: str
+    version: str
 
     @property
     def notes(self) -> tuple[str, ...]:
