@@ -19,8 +19,7 @@ from milp_verix.cli.exit_codes import UNUSABLE
 from milp_verix.cli.help_sections import output_option
 from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.self_test import SolverReport, report_on
-from milp_verix.solvers import CHECKERS, SOLVERS
-from milp_verix.solvers.registry import added_solvers
+from milp_verix.solvers import CHECKERS, SOLVERS, added_solvers
 from milp_verix.solvers.session import CAPABILITIES, PROGRAM_NEEDS
 
 _SHORT = {name: name for name in PROGRAM_NEEDS}
