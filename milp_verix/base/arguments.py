@@ -72,9 +72,7 @@ def _is_several(value: Any) -> bool:
 
 def _listing(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
     """Return a function that tells lists whose entries all fit; an iterator would be used up."""
-    return lambda value: (
-        _is_several(value) and not isinstance(value, Iterator) and all(map(fits, value))
-    )
+    return lambda v: _is_several(v) and not isinstance(v, Iterator) and all(map(fits, v))
 
 
 def _is_text(value: Any) -> bool:
@@ -102,9 +100,7 @@ METHOD = Kind("a name or a function", lambda v: _is_text(v) or callable(v))
 PATH = Kind("the path of a file or folder", lambda value: isinstance(value, str | PathLike))
 SOLVER = Kind("the name of a solver", _is_solver)
 SOLVERS = Kind("a list of names", _listing(_is_solver))
-NUMBER_OR_TEXT = Kind(
-    "a number of bytes, a text or None", lambda value: _is_number(value) or _is_text(value)
-)
+NUMBER_OR_TEXT = Kind("a number of bytes, a text or None", lambda v: _is_number(v) or _is_text(v))
 GRID = Kind(
     "a mapping from names of options to lists of values",
     lambda value: isinstance(value, Mapping) and all(map(_is_several, value.values())),
@@ -118,8 +114,7 @@ def refusing_no_bounds() -> Iterator[None]:
         with np.errstate(all="ignore"):  # what overflows is no bound, and is met as such
             yield
     except NoBoundsError as error:
-        told = f"{error}: give a smaller ball, or variables narrower bounds"
-        raise InputError(told) from error
+        raise InputError(f"{error}: give a smaller ball, or variables narrower bounds") from error
 
 
 def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:

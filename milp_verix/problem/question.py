@@ -230,12 +230,10 @@ class Regression(Question):
 def make_question(
     network: LoadedModel, x: NDArray[Any], given: Given, class_names: Sequence[str] = ()
 ) -> Question:
-    """Return the question that the prediction at ``x`` poses, with the options ``given``.
+    """Return the question that the prediction at ``x`` poses: classification without ``delta``.
 
-    Classification unless ``delta`` is given: of two classes where there is a single output
-    (:class:`Threshold`). A class may be called by its name in ``class_names``. Raises
-    ``InputError`` for options that do not fit the network, and for a network known to be a
-    regressor without ``delta``.
+    A class may be called by its name in ``class_names``. Raises ``InputError`` for options that do
+    not fit the network, and for a network known to be a regressor without ``delta``.
     """
     delta, output = given.delta, given.output
     scores = network.outputs_at(x)
@@ -270,10 +268,8 @@ def make_question(
         raise InputError(f"delta must be a number, got {delta!r}") from error
     if not (np.isfinite(delta) and delta >= 0):
         raise InputError(f"delta must be finite and not negative, got {delta}")
-    if output is None:
-        outputs = tuple(range(network.output_size))
-    else:
-        outputs = (_index(output, network.output_size, "output"),)
+    size = network.output_size
+    outputs = tuple(range(size)) if output is None else (_index(output, size, "output"),)
     chosen = list(outputs)
     reference, exact = scores[chosen].astype(np.float64), network.ir.evaluate(x)[chosen]
     try:
