@@ -185,7 +185,7 @@ class WarmLp:
             # another session of this process had another number of threads, and left them
             model.resetGlobalScheduler(True)
             model.run()
-        iterations = self._asked(most)
+        iterations = self._continued(most)
         spend_solve(program, iterations)
         if model.getModelStatus() == self._highspy.HighsModelStatus.kIterationLimit:
             deadline.use_up()
@@ -216,7 +216,7 @@ class WarmLp:
             multipliers = absolute(multipliers, self._references)
         return LpResult(status, point, multipliers, iterations, model.modelStatusToString(native))
 
-    def _asked(self, most: float) -> int:
+    def _continued(self, most: float) -> int:
         """Go on to ``most`` iterations, asking after each one; return the number of all."""
         model, ended = self._highs, self._highspy.HighsModelStatus.kIterationLimit
         iterations = self._iterations()
