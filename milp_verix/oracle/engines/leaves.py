@@ -214,24 +214,24 @@ class Leaves(BoundsEngine):
         points: dict[int, FloatArray] = {}
         reason: str | None = None
         for margin in claim.open_.tolist():
-            question = _Question(reach, trees, margin, float(claim.needed[margin]), replays)
-            stopped = question.search.run(claim.deadline.passed)
-            nodes += question.search.nodes
-            if question.tied:
-                question = _Question(reach, trees, margin, question.needed, replays, every_tree=True)
-                stopped = question.search.run(claim.deadline.passed)
-                nodes += question.search.nodes
-            if question.worst is not None:
-                points[margin] = question.worst
+            query = _Query(reach, trees, margin, float(claim.needed[margin]), replays)
+            stopped = query.search.run(claim.deadline.passed)
+            nodes += query.search.nodes
+            if query.tied:
+                query = _Query(reach, trees, margin, query.needed, replays, every_tree=True)
+                stopped = query.search.run(claim.deadline.passed)
+                nodes += query.search.nodes
+            if query.worst is not None:
+                points[margin] = query.worst
             if stopped:
                 break
-            upper[margin] = min(upper[margin], question.upper)
+            upper[margin] = min(upper[margin], query.upper)
             if stopped is None:
                 reason = TIME_LIMIT
                 if claim.deadline.passed():
                     break
             else:
-                reason = reason or question.reason
+                reason = reason or query.reason
         return decided(claim, upper, points, replays.verdict, reason, nodes=nodes)
 
 
@@ -249,7 +249,7 @@ def cut_of(reach: Reach, trees: TreeEnsemble, margin: int, needed: float) -> tup
 
 
 @dataclass(slots=True, eq=False)
-class _Question:
+class _Query:
     """The question whether margin ``margin`` of ``trees`` reaches ``-needed``.
 
     ``tied`` says that the search stopped at a sum near zero, to be asked again with ``every_tree``.
