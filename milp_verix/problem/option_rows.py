@@ -70,19 +70,8 @@ class Option:
 
 
 ONE_INPUT = (
-    "explain",
-    "minimum",
-    "contrastive",
-    "enumerate",
-    "inflate",
-    "check",
-    "audit",
-    "relevance",
-    "importance",
-    "radius",
-    "sweep",
-    "compare",
-    "export",
+    "explain", "minimum", "contrastive", "enumerate", "inflate", "check", "audit", "relevance",
+    "importance", "radius", "sweep", "compare", "export",
 )
 """The methods of ``Problem`` that answer a question; ``"rules"`` and ``"many"`` are the functions
 ``find_rules`` and ``explain_many``."""
@@ -129,9 +118,9 @@ QUESTION: tuple[Option, ...] = (  # what a question is about
         described ``inputs`` also a share of each feature's range, ``"10%"``, standard deviations,
         ``"0.5sd"``, or ``math.inf`` for the whole domain, see :mod:`milp_verix.inputs.radii`.""",
         Line("NUMBER",
-            """Radius of the ball, in the units of the network's input; fractions are allowed,
-            such as 8/255. Or a file, .npy or .json, with a radius for each coordinate or by
-            name. Only a message needs none: each of its words may go.""", "radius")),
+            """Radius of the ball, in the units of the network's input; fractions are allowed, such
+            as 8/255. Or a file, .npy or .json, with a radius for each coordinate or by name. Only a
+            message needs none: each of its words may go.""", "radius")),
     Option("epsilon", "Epsilon | Sequence[Epsilon]", REQUIRED, ANYTHING, ("many",),
         """one radius or several, in the units of the inputs."""),
     Option("norm", "str", '"linf"', TEXT, _CALLS,
@@ -314,8 +303,8 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
     Option("minimise", "str", '"features"', TEXT, ("contrastive", "many"),
         """``"features"`` or ``"distance"``.""",
         Line("features|distance",
-            """The number of features that change, or the distance: each change as a share of
-            the radius, or of the domain where that is smaller.""")),
+            """The number of features that change, or the distance: each change as a share of the
+            radius, or of the domain where that is smaller.""")),
     Option("count", "int", "1", INTEGER, ("contrastive",),
         """number of changes to find, the first one included.""",
         Line("N",
@@ -352,8 +341,8 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         pixel or each feature; or an :class:`Explanation`, whose groups :func:`milp_verix.audit`
         takes if ``features`` is None.""",
         Line("FILE",
-            """The explanation: a .json list of features, a mask of the input or its pixels
-            (.json or .npy), or a result that explain --json wrote.""", "set")),
+            """The explanation: a .json list of features, a mask of the input or its pixels (.json
+            or .npy), or a result that explain --json wrote.""", "set")),
     Option("sound_only", "bool", "False", FLAG, ("audit",),
         """whether to end once soundness is decided.""",
         Line("", "End once soundness is decided.", "flag")),
@@ -374,8 +363,8 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         scores of coordinates add up in their feature. ``result.misordered`` has the pairs of
         features that the size of these scores orders otherwise than is proven of the index.""",
         Line("FILE",
-            """A score of each feature by another tool, such as SHAP values, .npy or .json:
-            tells the pairs of features that it orders otherwise than proven.""", "numbers")),
+            """A score of each feature by another tool, such as SHAP values, .npy or .json: tells
+            the pairs of features that it orders otherwise than proven.""", "numbers")),
     Option("free", "Sequence[int | str] | None", "None", ANYTHING, ("radius",),
         """the features that change together, by indices or names; all of them by default.""",
         Line("all|NAME[,NAME…]|FILE",
