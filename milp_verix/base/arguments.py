@@ -57,11 +57,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-def _is_time_limit(value: Any) -> bool:
-    # a search inside of another one has that one's deadline
-    return _is_number(value) or (hasattr(value, "passed") and hasattr(value, "left"))
-
-
 def _is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
@@ -89,7 +84,11 @@ ANYTHING = Kind("anything", lambda _value: True)
 TEXT = Kind("a text", _is_text)
 FLAG = Kind("True or False", lambda value: isinstance(value, bool | np.bool_))
 NUMBER = Kind("a number", _is_number)
-SECONDS = Kind("a number of seconds or None", _is_time_limit).or_none()
+# a search inside of another one has that one's deadline
+SECONDS = Kind(
+    "a number of seconds or None",
+    lambda v: _is_number(v) or (hasattr(v, "passed") and hasattr(v, "left")),
+).or_none()
 INTEGER = Kind("an integer", _is_integer)
 SEVERAL = Kind("a list", _is_several)
 TEXTS = Kind("a list of texts", _listing(_is_text))

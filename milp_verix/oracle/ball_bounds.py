@@ -256,7 +256,9 @@ class SmallerBalls:
             known, finished = ceiling.bounds, _inside(ceiling.region, region)
             depth = ceiling.depth
         elif whole is not None:
-            known, finished = whole.bounds, whole.finished and _equal(region, whole.bounds[0])
+            own, box, known = region.box, whole.bounds[0], whole.bounds
+            same = np.array_equal(own.lower, box.lower) and np.array_equal(own.upper, box.upper)
+            finished = whole.finished and same
         else:
             known, finished = (), False
         if finished and first in (crown_bounds, alpha_bounds):
@@ -303,11 +305,6 @@ class SmallerBalls:
         proven = np.all(np.fmin(upper, found[-1].upper) < -needed)
         self._misses = 0 if proven else self._misses + 1
         return found
-
-
-def _equal(region: Interval | NormBall, box: Interval) -> bool:
-    own = region.box
-    return np.array_equal(own.lower, box.lower) and np.array_equal(own.upper, box.upper)
 
 
 def _inside(inner: Interval | NormBall, outer: Interval | NormBall) -> bool:

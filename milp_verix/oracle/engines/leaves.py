@@ -87,11 +87,6 @@ class Reach:
         """The input explained, (d,)."""
         return self.ball.centre.astype(np.float64)
 
-    @property
-    def ruled(self) -> bool:
-        """True if there are rules beyond boxes and one-hot blocks."""
-        return self.ball.mixed is not None and bool(self.ball.mixed.rules)
-
     def ends(self, lo: IntArray, hi: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the inputs in cells, of the features of ``boxes``; all (…, F)."""
         places = self.starts - self.boxes.low
@@ -122,7 +117,10 @@ class Reach:
     @property
     def limit(self) -> Callable[[IntArray, IntArray, BoolArray | None], BoolArray] | None:
         """:meth:`near`, None where each box of cells holds an input."""
-        return self.near if self.ball.norm != "linf" or self.ruled else None
+        mixed = self.ball.mixed
+        # there may be rules beyond boxes and one-hot blocks
+        ruled = mixed is not None and bool(mixed.rules)
+        return self.near if self.ball.norm != "linf" or ruled else None
 
     def point(self, clique: Clique) -> tuple[FloatArray | None, bool]:
         """Return the input nearest to the one explained in the cells of ``clique``.

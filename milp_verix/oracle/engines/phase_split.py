@@ -128,7 +128,9 @@ class _Turns:
             if np.all(search.upper < -search.needed):
                 return True
             deepens = self._deepens(deadline)
-            until = deadline.within(max(self._turn - self._searched, 0.0)) if deepens else ending
+            # no work on margins within a stage
+            turn = 0.0 if self.deepening.begun else max(_FIRST, _PART * self._expected)
+            until = deadline.within(max(turn - self._searched, 0.0)) if deepens else ending
             holds = search.run(until.passed)
             self._searched += elapsed_work(began)
             if holds or search.tried.found or deadline.passed() or not deepens:
@@ -153,11 +155,6 @@ class _Turns:
         depth = self.deepening.depth
         before = self.costs.get(depth - 1, 0.0) * (_TREES if depth == 1 else _DEEPER)
         return self.costs.get(depth, before)
-
-    @property
-    def _turn(self) -> float:
-        """The work on margins before the next stage, in seconds; none within a stage."""
-        return 0.0 if self.deepening.begun else max(_FIRST, _PART * self._expected)
 
     def _deepen(self, deadline: Deadline, on_stage: Callable[[Stage], None]) -> None:
         """Go on with the next stage; once it is finished, begin the search anew."""

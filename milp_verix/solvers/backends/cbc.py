@@ -129,7 +129,11 @@ class CbcSession(OwnSession):
         command = self._command(model, solution, program, targets)
         start = start_of(targets, cost.size)
         if start is not None and program.binaries:
-            _write_start(program, start, folder / "check.start")
+            # as one of its solutions, behind a line without meaning
+            values = enumerate(zip(program.column_names, start, strict=True))
+            lines = [f"{j} {name} {value:.17g} 0\n" for j, (name, value) in values]
+            text = "".join(["Optimal - objective value 0\n", *lines])
+            (folder / "check.start").write_text(text, encoding="ascii")
             command[2:2] = ["-mipstart", str(folder / "check.start")]
         deadline, log = targets.deadline(), self._run(command, targets.seconds)
         if log is None:
@@ -226,13 +230,6 @@ class CbcSession(OwnSession):
     def close(self) -> None:
         """Forget the program; files are gone already."""
         self._program = None
-
-
-def _write_start(program: Program, start: FloatArray, path: Path) -> None:
-    """Write a start as CBC reads it: like one of its solutions, behind a line without meaning."""
-    values = zip(program.column_names, start, strict=True)
-    lines = [f"{j} {name} {value:.17g} 0" for j, (name, value) in enumerate(values)]
-    path.write_text("\n".join(["Optimal - objective value 0", *lines]) + "\n", encoding="ascii")
 
 
 def _number(pattern: str, log: str) -> int:

@@ -199,7 +199,14 @@ def add_rows(
 ) -> list[tuple[IntArray, Any]]:
     """Add rows from ``first`` on; return the constraints' blocks with the rows' numbers."""
     blocks = []
-    for sense, rows, rhs in _senses(program):
+    low, high = program.row_lower, program.row_upper
+    equal = low == high
+    senses = (
+        ("=", np.flatnonzero(equal), low),
+        (">", np.flatnonzero(~equal & np.isfinite(low)), low),
+        ("<", np.flatnonzero(~equal & np.isfinite(high)), high),
+    )
+    for sense, rows, rhs in senses:
         new = rows[rows >= first]
         if new.size:
             block = model.addMConstr(program.matrix[new, :], variables, sense, rhs[new])
@@ -226,17 +233,6 @@ def add_logic(gp: Any, model: Any, variables: Any, program: Program) -> list[Any
         added.append(model.addGenConstrMax(listed[one.result], members, one.constant))
     sets = [[listed[j] for j in chosen.columns] for chosen in program.sos1]
     return [*added, *(model.addSOS(gp.GRB.SOS_TYPE1, members) for members in sets)]
-
-
-def _senses(program: Program) -> list[tuple[str, Any, FloatArray]]:
-    """Split the rows by sense; a two-sided row appears as two."""
-    low, high = program.row_lower, program.row_upper
-    equal = low == high
-    return [
-        ("=", np.flatnonzero(equal), low),
-        (">", np.flatnonzero(~equal & np.isfinite(low)), low),
-        ("<", np.flatnonzero(~equal & np.isfinite(high)), high),
-    ]
 
 
 SOLVER = OwnSolver(

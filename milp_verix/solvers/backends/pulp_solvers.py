@@ -196,11 +196,6 @@ def _arguments(
     if native in ("HiGHS", "GUROBI"):
         settings.pop("output_flag", None)
         return arguments | settings
-    known = inspect.signature(dict(_classes(pulp))[native]).parameters
+    known = inspect.signature(type(pulp.getSolver(native, msg=False))).parameters
     wishes = {"gapRel": 0.0, "threads": threads, "keepFiles": False}
     return arguments | {key: value for key, value in wishes.items() if key in known}
-
-
-def _classes(pulp: Any) -> list[tuple[str, Any]]:
-    names = pulp.listSolvers()
-    return [(name, type(pulp.getSolver(name, msg=False))) for name in names]

@@ -65,22 +65,16 @@ def program_block(pyo: Any, program: Program, own: Sequence[Any] = ()) -> tuple[
             f"Pyomo has no {in_words(lacking)}: choose the formulation big_m, sos1 or partition"
         )
     block = pyo.Block(concrete=True)
-    variables = [*own, *_add_variables(pyo, block, program, len(own))]
-    _add_constraints(pyo, block, program, variables)
-    return block, variables
-
-
-def _add_variables(pyo: Any, block: Any, program: Program, first: int) -> list[Any]:
-    variables = []
-    for j, name in enumerate(program.column_names[first:], first):
+    variables = [*own]
+    for j, name in enumerate(program.column_names[len(own) :], len(own)):
         bounds = finite(program.column_lower[j]), finite(program.column_upper[j])
         domain = pyo.Reals
         if program.integer[j]:
             domain = pyo.Binary if bounds == (0.0, 1.0) else pyo.Integers
-        variable = pyo.Var(domain=domain, bounds=bounds)
-        block.add_component(name, variable)
-        variables.append(variable)
-    return variables
+        variables.append(pyo.Var(domain=domain, bounds=bounds))
+        block.add_component(name, variables[-1])
+    _add_constraints(pyo, block, program, variables)
+    return block, variables
 
 
 def _add_constraints(pyo: Any, block: Any, program: Program, variables: list[Any]) -> None:

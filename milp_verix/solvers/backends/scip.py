@@ -140,7 +140,11 @@ class ScipSession(OwnSession):
         model.setParam("limits/time", min(max(targets.seconds, 0.0), 1e20))
         model.setParam("limits/primal", max(targets.violated_below, -infinity))
         model.setParam("limits/dual", min(targets.holds_above, infinity))
-        self._prefer(np.zeros(0, dtype=np.intp) if targets.first is None else targets.first)
+        first = np.zeros(0, dtype=np.intp) if targets.first is None else targets.first
+        for columns, priority in ((self._first, 0), (first, 1)):
+            for j in columns.tolist():
+                model.chgVarBranchPriority(self._variables[j], priority)
+        self._first = first
         start = start_of(targets, cost.size)
         if start is not None:
             given = model.createSol()
@@ -168,12 +172,6 @@ class ScipSession(OwnSession):
         with log.open("a", encoding="utf-8") as file:
             file.write(part.read_text(encoding="utf-8"))
         part.unlink()
-
-    def _prefer(self, first: IntArray) -> None:
-        for columns, priority in ((self._first, 0), (first, 1)):
-            for j in columns.tolist():
-                self._model.chgVarBranchPriority(self._variables[j], priority)
-        self._first = first
 
     def _result(self, cost: FloatArray) -> SolveResult:
         model = self._model
