@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -263,6 +263,13 @@ class FamilySolver:
     name: str
     native: str
     options: dict[str, Any] = field(default_factory=dict)
+    package: ClassVar[str]
+    """The name and the licence of the package."""
+
+    @property
+    def licence(self) -> str:
+        """The licences of the package and of the solver."""
+        return f"{self.package}, {parameters_of(self.native).licence}"
 
     @property
     def capabilities(self) -> frozenset[str]:

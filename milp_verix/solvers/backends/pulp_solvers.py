@@ -41,11 +41,7 @@ class PulpSolver(FamilySolver):
 
     name: str = "pulp"
     native: str = _BUNDLED
-
-    @property
-    def licence(self) -> str:
-        """The licences of PuLP and of the solver."""
-        return f"PuLP MIT, {parameters_of(self.native).licence}"
+    package = "PuLP MIT"
 
     def unavailable(self) -> str | None:
         """Return why PuLP or the solver behind it cannot be used, or None."""

@@ -122,11 +122,7 @@ class PyomoSolver(FamilySolver):
 
     name: str = "pyomo"
     native: str = _HIGHS
-
-    @property
-    def licence(self) -> str:
-        """The licences of Pyomo and of the solver."""
-        return f"Pyomo BSD-3-Clause, {parameters_of(self.native).licence}"
+    package = "Pyomo BSD-3-Clause"
 
     @property
     def capabilities(self) -> frozenset[str]:
