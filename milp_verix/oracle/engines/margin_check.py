@@ -56,7 +56,8 @@ class MarginCheck:
     ``native`` says that the session takes the quadratic row of an L2 ball as it is. ``shared`` is a
     program that checks share, see ``warm_program``. With reuse, climbs go on from the optimum of a
     margin that holds.
-    ``worst`` holds, for each margin asked about, its highest value seen and the input there.
+    ``worst`` holds, for each margin asked about, its highest value seen and the input there;
+    ``found`` is what is decided of the claim so far, with ``points`` where margins are high.
     """
 
     problem: PosedProblem
@@ -67,43 +68,47 @@ class MarginCheck:
     native: bool = False
     shared: WarmProgram | None = None
     worst: dict[int, tuple[float, FloatArray]] = field(default_factory=dict)
+    points: dict[int, FloatArray] = field(init=False)
+    found: Decision = field(init=False)
     _failed: bool = False
-    _points: list[FloatArray] = field(default_factory=list)
+    _tangents: list[FloatArray] = field(default_factory=list)
     _current: int = 1
     _encoding: Encoding | None = None
 
-    def decide(self, claim: Claim) -> Decision:
-        """Decide the open margins of ``claim`` one by one, until one is violated."""
-        self.claim = claim
-        effort, unknown = Effort(), None
-        upper, points = claim.upper.copy(), dict[int, FloatArray]()
-        for index in claim.open_.tolist():
-            verdict = self._margin(index, float(claim.needed[index]))
-            effort += verdict.effort
-            _, worst = self.worst.get(index, (0.0, None))
-            if self.shared and worst is not None and verdict.answer is not Answer.UNKNOWN:
-                self.shared.points[index] = worst
-            if verdict.violated:
-                unknown = verdict
-                break
-            if verdict.bound is None:
-                unknown = verdict if unknown is None else unknown
-                if worst is not None:
-                    points[index] = worst
-                continue
-            upper[index] = min(upper[index], verdict.bound)
+    def __post_init__(self) -> None:
+        self.begin(self.claim)
+
+    def begin(self, claim: Claim) -> None:
+        """Begin with ``claim``, of which nothing is decided."""
+        self.claim, self.points = claim, {}
+        self.found = Decision(Verdict(Answer.HOLDS), claim.upper.copy(), self.points)
+
+    def learn(self, index: int, verdict: Verdict) -> bool:
+        """Add the ``verdict`` on a margin to what is found; return whether it is violated."""
+        claim, kept = self.claim, self.found.verdict
+        effort = kept.effort + verdict.effort
+        _, worst = self.worst.get(index, (0.0, None))
+        if self.shared and worst is not None and verdict.answer is not Answer.UNKNOWN:
+            self.shared.points[index] = worst
+        if verdict.violated or (kept.holds and not verdict.holds):
+            kept = verdict
+        self.found = replace(self.found, verdict=replace(kept, effort=effort))
+        if verdict.bound is not None:
+            self.found.upper[index] = min(self.found.upper[index], verdict.bound)
             if self.search.reuse and worst is not None:
                 late = claim.deadline.passed
-                points[index] = climb(claim.margins, claim.region, worst, index, late)
-        found = Verdict(Answer.HOLDS) if unknown is None else unknown
-        return Decision(replace(found, effort=effort), upper, points)
+                worst = climb(claim.margins, claim.region, worst, index, late)
+        if worst is not None and not verdict.violated and (self.search.reuse or not verdict.holds):
+            self.points[index] = worst
+        return verdict.violated
 
-    def _margin(self, index: int, needed: float) -> Verdict:
-        """Decide margin ``index``; it holds if it is proven to stay below ``-needed``.
+    def decide(self, index: int) -> Verdict:
+        """Decide margin ``index``; it holds if it is proven to stay below its ``needed``.
 
         Solves stop early at a target; if that leaves the margin open, the next one does not.
         """
         effort, deadline, optimum = Effort(), self.claim.deadline, False
+        needed = float(self.claim.needed[index])
         verdict: Verdict = _LATE
         point: FloatArray | None = None
         finer = [k for k in _COARSE if k < self.search.segments and not self.claim.margins.exact]
@@ -155,7 +160,7 @@ class MarginCheck:
             self._encoding = self.shared.load(self.session, self.claim.bounds)
         elif self._encoding is None:
             ball = self.problem.ball.encoding(
-                self.claim.region, quadratic=self.native, points=self._points
+                self.claim.region, quadratic=self.native, points=self._tangents
             )
             self._encoding = encode(
                 self.claim.margins,
@@ -296,18 +301,18 @@ class MarginCheck:
         ball = self._approximated
         if ball is None or point is None:
             return False
-        return tangent_gaps(ball, self._points, point)[0] > _OUTSIDE
+        return tangent_gaps(ball, self._tangents, point)[0] > _OUTSIDE
 
     def _refine(self, point: FloatArray) -> bool:
         """Add the tangents that cut ``point`` off; return whether there are any."""
         ball = self._approximated
-        if ball is None or len(self._points) >= _MOST_REFINEMENTS:
+        if ball is None or len(self._tangents) >= _MOST_REFINEMENTS:
             return False
-        excess, gaps = tangent_gaps(ball, self._points, point)
+        excess, gaps = tangent_gaps(ball, self._tangents, point)
         needed = gaps > 0.1 * excess / gaps.size
         if excess <= _OUTSIDE or not needed.any():
             return False
-        self._points.append(np.where(needed, point, ball.centre))
+        self._tangents.append(np.where(needed, point, ball.centre))
         self._encoding = None
         return True
 

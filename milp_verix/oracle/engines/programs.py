@@ -120,14 +120,21 @@ class Programs:
         deepens = self._deepens and claim.depth is not None and claim.depth < _DEEPEST
         deepens = deepens and beyond_input(claim.margins, claim.bounds) >= MANY
         until = claim.deadline.within(_FIRST) if deepens else claim.deadline
-        first = self._check(claim).decide(replace(claim, deadline=until))
+        check = self._check(replace(claim, deadline=until))
+        for index in claim.open_.tolist():
+            if check.learn(index, check.decide(index)):
+                break
+        first = check.found
         if not deepens or first.verdict.reason != TIME_LIMIT or claim.deadline.passed():
             return first
         left, seconds = deepened(claim.after(first))
         found, stage = Decision(Verdict(Answer.HOLDS), left.upper, {}), stage_of(left.depth or 0)
         if left.open_.size:
-            found = self._check(left).decide(left)
-            stage = found.verdict.stage
+            check = self._check(left)
+            for index in left.open_.tolist():
+                if check.learn(index, check.decide(index)):
+                    break
+            found, stage = check.found, check.found.verdict.stage
         verdict = replace(found.verdict, effort=first.verdict.effort + found.verdict.effort)
         return Decision(
             staged(verdict, seconds, stage),
@@ -140,6 +147,7 @@ class Programs:
         """Return the check of ``claim``; the last one if it is about the same ball."""
         if self._last is not None:
             if self._last.claim.bounds is claim.bounds:
+                self._last.begin(claim)
                 return self._last
             # a session that did not manage the quadratic row is not asked again
             self._native = self._last.native
