@@ -95,11 +95,15 @@ class OwnSession:
     def extend(self, program: Program) -> None:
         """Replace the program; if it extends the loaded one, only add its new columns and rows."""
         old, self._program = self._program, None
-        if old and program.extends(old) and program.without_tiny(self.dropped) is program:
-            self._grow(program, old)
-            self._program = program
-        else:
+        if (
+            old is None
+            or not program.extends(old)
+            or program.without_tiny(self.dropped) is not program
+        ):
             self.load(program)
+            return
+        self._grow(program, old)
+        self._program = program
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of some columns of the model loaded."""
