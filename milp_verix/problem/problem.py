@@ -77,7 +77,10 @@ class PosedProblem:
         return self.network.columns_for(()) or (self.features.names if single else None)
 
     def labels_for(self, given: Any) -> Labels:
-        """Return the names for labels of ``given``: features, or coordinates if all are."""
+        """Return what the labels of ``given`` may name.
+
+        They are those of the features, or of the coordinates if all of the labels are.
+        """
         features, labels = self.features, [*map(str, getattr(given, "keys", list)())]
         columns = self.network.columns_for(labels) or ()
         known = len(same_names(features.names or (), labels))
@@ -110,7 +113,10 @@ class PosedProblem:
         return (self.network.content_sha256, *map(comparable, parts), self.inputs, self.radii)
 
     def at(self, epsilon: Epsilon) -> Self:
-        """Return this problem at another radius, without a second comparison with onnxruntime."""
+        """Return this problem at another radius, without a second comparison with onnxruntime.
+
+        Raises ``InputError`` for a radius that makes no ball.
+        """
         if self.inputs is not None:
             radii = radii_of(self.inputs, epsilon)
             ball = make_described_ball(self.x, radii, self.ball.norm, self.inputs)
