@@ -25,6 +25,11 @@ class LicenceFallback:
         self.handed_over = 0
 
     @property
+    def solving(self) -> str:
+        """Name of the solver that holds the current program."""
+        return self._current.name
+
+    @property
     def largest_big_m(self) -> float:
         """The limit of the solver that holds the current program."""
         return self._current.largest_big_m
