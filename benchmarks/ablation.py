@@ -26,9 +26,9 @@ import milp_verix
 from milp_verix import Explanation, OnnxNetwork
 from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle import oracle
+from milp_verix.oracle.ball_bounds import Preparation
 from milp_verix.oracle.engines import choice
 from milp_verix.oracle.reuse import Memory
-from milp_verix.oracle.whole_ball import Preparation
 from verix_encodings.propagation import row_slopes
 from verix_encodings.work import worked
 

@@ -26,7 +26,7 @@ from tables import Table, add_write, commit, measured_now, put
 import milp_verix
 from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle import oracle
-from milp_verix.oracle.smaller_balls import SmallerBalls
+from milp_verix.oracle.ball_bounds import SmallerBalls
 from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.propagation import deepening

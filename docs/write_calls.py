@@ -24,9 +24,11 @@ from milp_verix.problem.option_rows import (  # noqa: E402
     SEARCH,
     Option,
 )
-from milp_verix.problem.options import rows_of  # noqa: E402
+from milp_verix.problem.search import rows_of  # noqa: E402
 
 WIDTH = 100
+INSIDE = WIDTH - 4
+"""The width of what is in a class, and indented once more."""
 _SHORTEST = 12  # characters that say something
 
 
@@ -143,9 +145,9 @@ TYPES = {
     "CostsLike": "milp_verix.problem.features",
     "FeaturesLike": "milp_verix.problem.features",
     "Domain": "milp_verix.problem.ball",
-    "ClassLike": "milp_verix.problem.options",
-    "InputLike": "milp_verix.problem.options",
-    "OrderLike": "milp_verix.problem.options",
+    "ClassLike": "milp_verix.problem.search",
+    "InputLike": "milp_verix.problem.search",
+    "OrderLike": "milp_verix.problem.search",
     "FeatureSetLike": "milp_verix.searches.feature_sets",
     "Tolerances": "milp_verix.base.tolerances",
     "SearchLimits": "milp_verix.searches.minimum.search_limits",
@@ -275,10 +277,10 @@ def files() -> dict[Path, str]:
     package = ROOT / "milp_verix"
     search = package / "problem" / "search.py"
     entrance = "from milp_verix.api.entrance import {}\n"
-    bounds = "from milp_verix.base.argument_kinds import refusing_no_bounds\n"
+    bounds = "from milp_verix.base.arguments import refusing_no_bounds\n"
     typing = "from typing import TYPE_CHECKING\n\n"
     domain = "from milp_verix.problem.ball import UNIT_DOMAIN\n"
-    usual = "from milp_verix.problem.search import USUAL"
+    search_options = "from milp_verix.problem.search import {}".format
     return {
         package / "api" / "calls.py": _module(
             "The questions about a prediction, each in one call.",
@@ -288,8 +290,7 @@ def files() -> dict[Path, str]:
             + bounds
             + domain
             + "from milp_verix.problem.option_rows import QUESTION\n"
-            + "from milp_verix.problem.options import fitting, rows_of\n"
-            + usual,
+            + search_options("USUAL, fitting, rows_of"),
             [*map(_one_liner, CALLS), _call(RULES, ("network", "rows"), _RULES)],
         ),
         package / "api" / "problem.py": _module(
@@ -299,10 +300,8 @@ def files() -> dict[Path, str]:
             + entrance.format("remedied")
             + bounds
             + domain
-            + "from milp_verix.problem.options import Given, fitting\n"
             + "from milp_verix.problem.problem import PosedProblem, pose\n"
-            + usual
-            + ", Search",
+            + search_options("USUAL, Given, Search, fitting"),
             [_problem()],
         ),
         package / "study" / "calls.py": _module(
@@ -312,8 +311,7 @@ def files() -> dict[Path, str]:
             + entrance.format("different, remedied")
             + bounds
             + domain
-            + "from milp_verix.problem.options import fitting\n"
-            + usual,
+            + search_options("USUAL, fitting"),
             [_call(MANY, ("network", "xs"), _MANY)],
         ),
         search: _search(search.read_text(encoding="utf-8")),
@@ -355,13 +353,13 @@ def _call(call: Call, lead: Sequence[str], body: str) -> str:
     """Return the source of a call that takes a network first."""
     rows = rows_of(call.method)
     head, _, errors = call.text.partition("\n\nRaises:\n")
-    told = _arguments(lead, rows, brief={*QUESTION, *SEARCH})
+    told = _arguments(lead, rows, WIDTH, brief={*QUESTION, *SEARCH})
     doc = f"{head}\n\n{told}\n\n{_MORE}\n\nRaises:\n{errors or _ERRORS}"
     first = [f"{name}: {LEAD[name][0]}" for name in lead]
     imports = _imports(call, body)
     body = body.replace("{imports}", imports).replace("{function}", call.function)
     return _function(
-        f"def {call.name}", _signature(first, rows, call.placed), call.result, doc, body
+        f"def {call.name}", _signature(first, rows, call.placed, WIDTH), call.result, doc, body
     )
 
 
@@ -370,11 +368,11 @@ def _method(call: Call) -> str:
     rows = (*rows_of(call.method, OWN), *rows_of("methods"), *rows_of(call.method, COURSE))
     summary = fill(call.text.partition("\n\n")[0], WIDTH - 8)
     more = f"More, and errors: :func:`milp_verix.{call.name}`."
-    doc = f"{summary}\n\n{_arguments((), rows, brief={*rows})}\n\n{more}"
+    doc = f"{summary}\n\n{_arguments((), rows, INSIDE, brief={*rows})}\n\n{more}"
     imports = _imports(call, "")
     source = _METHOD.format(method=call.method, imports=imports, function=call.function)
     placed = ("epsilons",) if call.method == "sweep" else call.placed
-    signature = _signature(["self"], rows, placed)
+    signature = _signature(["self"], rows, placed, INSIDE)
     return _function(f"def {call.method}", signature, call.result, doc, source)
 
 
@@ -382,16 +380,17 @@ def _problem() -> str:
     """Return the source of ``Problem``."""
     rows = rows_of("explain", QUESTION)
     first = ["self", *(f"{name}: {LEAD[name][0]}" for name in ("network", "x"))]
-    init = _function("def __init__", _signature(first, rows, ()), "None", "", _INIT)
+    init = _function("def __init__", _signature(first, rows, (), INSIDE), "None", "", _INIT)
     methods = "\n\n".join([init, *map(_method, CALLS)])
-    told = _arguments(("network", "x"), rows, brief=())
+    told = _arguments(("network", "x"), rows, WIDTH, brief=())
     return _PROBLEM.format(arguments=indent(told, " " * 4), methods=indent(methods, " " * 4))
 
 
 def _search(source: str) -> str:
     """Return the module of ``Search`` with the arguments in its docstring."""
     rows = {row.name: row for row in reversed(SEARCH) if "explain" in row.calls}
-    told = _arguments((), [row for row in SEARCH if row is rows.get(row.name)], brief=())
+    given = [row for row in SEARCH if row is rows.get(row.name)]
+    told = _arguments((), given, WIDTH, brief=())
     before, _, rest = source.partition("    Args:\n")
     _, raises, after = rest.partition("    Raises:\n")
     return f"{before}{indent(told, ' ' * 4)}\n\n{raises}{after}"
@@ -412,29 +411,35 @@ def _imports(call: Call, body: str) -> str:
     return "\n" + "".join(f"{one}\n" for one in sorted(found)) + "\n"
 
 
-def _signature(first: Sequence[str], rows: Iterable[Option], placed: Sequence[str]) -> str:
+def _signature(
+    first: Sequence[str], rows: Iterable[Option], placed: Sequence[str], width: int
+) -> str:
     """Return parameters, those by name behind those that may be ``placed``."""
     rows = sorted(rows, key=lambda row: (row.name not in placed, row.default != REQUIRED))
     spelt = [f"{row.name}: {row.type}" + f" = {row.default}" * bool(row.default) for row in rows]
     count = sum(row.name in placed for row in rows)
     spelt = [*first, *spelt[:count], *["*"] * (count < len(rows)), *spelt[count:]]
     hard = [one.replace(" ", "\1") for one in spelt]  # a parameter is not broken
-    return indent(_wrapped(", ".join(hard)).replace("\1", " "), " " * 4)
+    return indent(_wrapped(", ".join(hard), width - 4).replace("\1", " "), " " * 4)
 
 
-def _arguments(lead: Sequence[str], rows: Iterable[Option], *, brief: Iterable[Option]) -> str:
+def _arguments(
+    lead: Sequence[str], rows: Iterable[Option], width: int, *, brief: Iterable[Option]
+) -> str:
     """Return the section of a docstring on arguments; of those ``brief`` the first sentence."""
     short = {*brief}
     entries = [(name, LEAD[name][1]) for name in lead]
     entries += [(row.name, _first(row.text) if row in short else row.text) for row in rows]
-    told = (_wrapped(f"{name}: {' '.join(text.split())}", " " * 4) for name, text in entries)
+    told = (
+        _wrapped(f"{name}: {' '.join(text.split())}", width - 8, " " * 4) for name, text in entries
+    )
     return "Args:\n" + "\n".join(indent(one, " " * 4) for one in told)
 
 
-def _wrapped(text: str, hanging: str = "") -> str:
+def _wrapped(text: str, width: int, hanging: str = "") -> str:
     lines = wrap(
         text,
-        WIDTH - 12,
+        width,
         subsequent_indent=hanging,
         break_long_words=False,
         break_on_hyphens=False,

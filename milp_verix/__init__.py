@@ -17,7 +17,7 @@ _named, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from milp_verix.base.version import version
+        from milp_verix.base import version
 
         return version()
     if name not in __all__:

@@ -40,7 +40,7 @@ def matrix_storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 def row_storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give similar rows to a linear program as they are, as short ones are, or as differences."""
     if request.param == "differences":
-        monkeypatch.setattr("milp_verix.solvers.phase.warm_lp._LONG", 2)
+        monkeypatch.setattr("milp_verix.solvers.warm_lp._LONG", 2)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

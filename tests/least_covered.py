@@ -10,7 +10,7 @@ from pathlib import Path
 
 LEAST = 50
 """Percent of the lines of a module."""
-ELSEWHERE = {"milp_verix/__main__.py", "milp_verix/solvers/remote/worker.py"}
+ELSEWHERE = {"milp_verix/__main__.py"}
 """Modules that run in processes of their own alone."""
 
 

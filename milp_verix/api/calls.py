@@ -11,11 +11,10 @@ import math
 from typing import TYPE_CHECKING
 
 from milp_verix.api.entrance import parted, remedied
-from milp_verix.base.argument_kinds import refusing_no_bounds
+from milp_verix.base.arguments import refusing_no_bounds
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.option_rows import QUESTION
-from milp_verix.problem.options import fitting, rows_of
-from milp_verix.problem.search import USUAL
+from milp_verix.problem.search import USUAL, fitting, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from milp_verix.models.onnx.onnx_network import NetworkLike
     from milp_verix.problem.ball import Domain
     from milp_verix.problem.features import CostsLike, FeaturesLike
-    from milp_verix.problem.options import ClassLike, InputLike, OrderLike
+    from milp_verix.problem.search import ClassLike, InputLike, OrderLike
     from milp_verix.results.check import Check
     from milp_verix.results.earlier import EarlierContrast, EarlierImportance, EarlierResult
     from milp_verix.results.records.audit import Audit
@@ -64,16 +63,13 @@ def explain(
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
     against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None, order: OrderLike = "influence",
-    transformation: str = "reversal", traversal: str = "galloping",
-    solver: str | Solver = "auto", exactness: str = "exact",
-    time_limit: float | None = None, check_time_limit: float | None = None,
-    memory: float | str | None = None, seed: int = 0, threads: int = 1,
-    bounds: BoundMethod | str = "auto", segments: int = 6,
+    image_shape: Sequence[int] | None = None, inputs: Inputs | Sequence[Feature] | None = None,
+    order: OrderLike = "influence", transformation: str = "reversal", traversal: str = "galloping",
+    solver: str | Solver = "auto", exactness: str = "exact", time_limit: float | None = None,
+    check_time_limit: float | None = None, memory: float | str | None = None, seed: int = 0,
+    threads: int = 1, bounds: BoundMethod | str = "auto", segments: int = 6,
     formulation: str | Formulation = "big_m", warm: str = "auto", reuse: bool = True,
-    tolerances: Tolerances = USUAL.tolerances,
-    progress: Callable[[Progress], None] | None = None,
+    tolerances: Tolerances = USUAL.tolerances, progress: Callable[[Progress], None] | None = None,
     snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
     resume: EarlierResult | None = None
 ) -> Explanation:
@@ -86,30 +82,28 @@ def explain(
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
-            for a network with a flat input also an image of one channel, or of ``image_shape``,
-            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
-            mapping; see :mod:`milp_verix.inputs.one_row`.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
             name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features.
-        order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``,
-            ``"bound_crown"``, ``"margin"``, ``"random"``, ``"sequential"``, or a list of all
-            features; see :mod:`milp_verix.searches.explain.order`. An order whose bounds do not
-            exist is replaced by the sequential one, with a note.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
+            ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
+            :mod:`milp_verix.searches.explain.order`. An order whose bounds do not exist is replaced
+            by the sequential one, with a note.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
             checks are asked; the explanation is the same, see ``traversal.strategies``.
@@ -130,12 +124,12 @@ def explain(
         reuse: whether a check uses points and bounds of earlier checks.
         tolerances: the distances that separate a proof from noise.
         progress: called before each check, and after each decision.
-        snapshots: called with a function that returns the sound result so far: at the start,
-            and whenever more is known. The function may be called at any time, in any thread.
-        resume: an earlier result of the same question, or the path of its JSON, to go on from:
-            its decisions and its order are kept. Counterfactuals are run in onnxruntime again,
-            and the claim on the irrelevant features is checked again with a slice of the time.
-            Where that does not prove it, the run begins anew; Ctrl-C during that check raises
+        snapshots: called with a function that returns the sound result so far: at the start, and
+            whenever more is known. The function may be called at any time, in any thread.
+        resume: an earlier result of the same question, or the path of its JSON, to go on from: its
+            decisions and its order are kept. Counterfactuals are run in onnxruntime again, and the
+            claim on the irrelevant features is checked again with a slice of the time. Where that
+            does not prove it, the run begins anew; Ctrl-C during that check raises
             ``KeyboardInterrupt``. Give the same ``tolerances``: no result has them.
 
     More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
@@ -160,11 +154,10 @@ def minimum(
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
     against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None, costs: CostsLike = None,
-    must: str | Sequence[str | int] = (), must_not: str | Sequence[str | int] = (),
-    gap: float = 0.0, method: str = "scenarios", master: str = "auto",
-    limits: SearchLimits | None = None, solver: str | Solver = "auto",
+    image_shape: Sequence[int] | None = None, inputs: Inputs | Sequence[Feature] | None = None,
+    costs: CostsLike = None, must: str | Sequence[str | int] = (),
+    must_not: str | Sequence[str | int] = (), gap: float = 0.0, method: str = "scenarios",
+    master: str = "auto", limits: SearchLimits | None = None, solver: str | Solver = "auto",
     time_limit: float | None = None, check_time_limit: float | None = None,
     memory: float | str | None = None, threads: int = 1, warm: str = "auto",
     tolerances: Tolerances = USUAL.tolerances,
@@ -181,46 +174,42 @@ def minimum(
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
-            for a network with a flat input also an image of one channel, or of ``image_shape``,
-            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
-            mapping; see :mod:`milp_verix.inputs.one_row`.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
             name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features.
-        costs: a finite number of at least zero for each feature, 1 each by default: the
-            explanation with the least sum is found. Proofs are faster where all costs are whole
-            multiples of a unit. ``InputError`` for costs too far apart to be added up exactly:
-            the largest may be a million times the smallest above zero, or whole costs a billion
-            units together. A mapping from names or indices of features has one for each, or
-            ``"*"`` for the others.
-        must: features that the explanation must contain, by names or indices. A feature among
-            them that is not needed is listed in ``unknown``.
-        must_not: features that it must not contain; ``InputError`` if these alone can change
-            the prediction.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        costs: a finite number of at least zero for each feature, 1 each by default: the explanation
+            with the least sum is found. Proofs are faster where all costs are whole multiples of a
+            unit. ``InputError`` for costs too far apart to be added up exactly: the largest may be
+            a million times the smallest above zero, or whole costs a billion units together. A
+            mapping from names or indices of features has one for each, or ``"*"`` for the others.
+        must: features that the explanation must contain, by names or indices. A feature among them
+            that is not needed is listed in ``unknown``.
+        must_not: features that it must not contain; ``InputError`` if these alone can change the
+            prediction.
         gap: stop once ``(cost − lower bound) / cost`` is at most this.
-        method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it,
-            far slower on networks with more than a dozen features. Trees, and inputs with whole
-            numbers or rules, are answered by hitting sets in any case.
-        master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over
-            phases and features on one warm linear program of HiGHS, ``"program"`` gives it to
-            ``solver`` as a mixed-integer program; ``"auto"`` takes the tree if ``solver`` is
-            HiGHS-based.
-        limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among
-            techniques and may switch some off.
+        method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it, far
+            slower on networks with more than a dozen features. Trees, and inputs with whole numbers
+            or rules, are answered by hitting sets in any case.
+        master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over phases
+            and features on one warm linear program of HiGHS, ``"program"`` gives it to ``solver``
+            as a mixed-integer program; ``"auto"`` takes the tree if ``solver`` is HiGHS-based.
+        limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among techniques
+            and may switch some off.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
             ``"pyomo:NAME"``.
@@ -232,12 +221,12 @@ def minimum(
         tolerances: the distances that separate a proof from noise.
         progress: called with the first lower bound, when all features are still the best
             explanation, and when the best one or the bound changes.
-        snapshots: called as by :func:`milp_verix.explain`; features without a known
-            counterfactual are unknown in these results.
-        resume: as of :func:`milp_verix.explain`; a result of that is taken, too. Its
-            explanation is the first incumbent where ``must`` and ``must_not`` are the same, and
-            the scenarios of an unproven minimum are kept. Its lower bound is no proof: the
-            search proves its own, and a note tells that of the earlier run where it is higher.
+        snapshots: called as by :func:`milp_verix.explain`; features without a known counterfactual
+            are unknown in these results.
+        resume: as of :func:`milp_verix.explain`; a result of that is taken, too. Its explanation is
+            the first incumbent where ``must`` and ``must_not`` are the same, and the scenarios of
+            an unproven minimum are kept. Its lower bound is no proof: the search proves its own,
+            and a note tells that of the earlier run where it is higher.
 
     More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
@@ -261,12 +250,11 @@ def contrastive(
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
     against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None, costs: CostsLike = None,
-    must_not: str | Sequence[str | int] = (), minimise: str = "features", count: int = 1,
-    solver: str | Solver = "auto", time_limit: float | None = None,
-    check_time_limit: float | None = None, memory: float | str | None = None,
-    threads: int = 1, warm: str = "auto", tolerances: Tolerances = USUAL.tolerances,
+    image_shape: Sequence[int] | None = None, inputs: Inputs | Sequence[Feature] | None = None,
+    costs: CostsLike = None, must_not: str | Sequence[str | int] = (), minimise: str = "features",
+    count: int = 1, solver: str | Solver = "auto", time_limit: float | None = None,
+    check_time_limit: float | None = None, memory: float | str | None = None, threads: int = 1,
+    warm: str = "auto", tolerances: Tolerances = USUAL.tolerances,
     progress: Callable[[ContrastiveProgress], None] | None = None,
     snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None = None,
     resume: EarlierContrast | None = None
@@ -301,29 +289,26 @@ def contrastive(
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
-            for a network with a flat input also an image of one channel, or of ``image_shape``,
-            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
-            mapping; see :mod:`milp_verix.inputs.one_row`.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
             name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features.
-        costs: a positive number ``c_f`` for each feature: the cheapest set is sought instead of
-            the smallest, or the distance is weighed. A mapping is as for
-            :func:`milp_verix.minimum`.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        costs: a positive number ``c_f`` for each feature: the cheapest set is sought instead of the
+            smallest, or the distance is weighed. A mapping is as for :func:`milp_verix.minimum`.
         must_not: features that a counterfactual must not change, by names or indices.
         minimise: ``"features"`` or ``"distance"``.
         count: number of changes to find, the first one included.
@@ -337,11 +322,11 @@ def contrastive(
         warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
         progress: called after each program.
-        snapshots: called with a function that returns the result so far: at the start, and
-            whenever more is known.
-        resume: an earlier result of the same question, or the path of its JSON: its
-            counterfactual is run again if it leaves ``must_not`` alone. Its lower bound is no
-            proof: a note tells it where it is above that of this run.
+        snapshots: called with a function that returns the result so far: at the start, and whenever
+            more is known.
+        resume: an earlier result of the same question, or the path of its JSON: its counterfactual
+            is run again if it leaves ``must_not`` alone. Its lower bound is no proof: a note tells
+            it where it is above that of this run.
 
     More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
@@ -365,11 +350,10 @@ def enumerate_explanations(
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
     against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None, limit: int | None = None,
-    solver: str | Solver = "auto", time_limit: float | None = None,
-    check_time_limit: float | None = None, memory: float | str | None = None,
-    threads: int = 1, warm: str = "auto", tolerances: Tolerances = USUAL.tolerances,
+    image_shape: Sequence[int] | None = None, inputs: Inputs | Sequence[Feature] | None = None,
+    limit: int | None = None, solver: str | Solver = "auto", time_limit: float | None = None,
+    check_time_limit: float | None = None, memory: float | str | None = None, threads: int = 1,
+    warm: str = "auto", tolerances: Tolerances = USUAL.tolerances,
     progress: Callable[[EnumerationProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Enumeration]], None] | None = None
 ) -> Enumeration:
@@ -382,26 +366,24 @@ def enumerate_explanations(
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
-            for a network with a flat input also an image of one channel, or of ``image_shape``,
-            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
-            mapping; see :mod:`milp_verix.inputs.one_row`.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
             name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         limit: the most explanations, of both kinds together; None for all.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
@@ -413,8 +395,8 @@ def enumerate_explanations(
         warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
         progress: called after each round.
-        snapshots: called with a function that returns the result so far: at the start, and
-            after each explanation that is found.
+        snapshots: called with a function that returns the result so far: at the start, and after
+            each explanation that is found.
 
     More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
@@ -435,16 +417,14 @@ def enumerate_explanations(
 @remedied
 def inflate(
     network: NetworkLike, x: InputLike, explanation: FeatureSetLike | None = None, *,
-    epsilon: Epsilon, norm: str = "linf", delta: float | None = None,
-    domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
-    feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
-    against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None, rows: Any = None,
-    within: Epsilon = math.inf, resolution: float = 0.01, solver: str | Solver = "auto",
-    time_limit: float | None = None, check_time_limit: float | None = None,
-    memory: float | str | None = None, seed: int = 0, threads: int = 1,
-    bounds: BoundMethod | str = "auto", segments: int = 6,
+    epsilon: Epsilon, norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
+    features: FeaturesLike = None, feature_names: Sequence[str] | None = None,
+    label: ClassLike | None = None, against: ClassLike | Sequence[ClassLike] | None = None,
+    output: int | None = None, image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None, rows: Any = None, within: Epsilon = math.inf,
+    resolution: float = 0.01, solver: str | Solver = "auto", time_limit: float | None = None,
+    check_time_limit: float | None = None, memory: float | str | None = None, seed: int = 0,
+    threads: int = 1, bounds: BoundMethod | str = "auto", segments: int = 6,
     formulation: str | Formulation = "big_m", warm: str = "auto",
     tolerances: Tolerances = USUAL.tolerances,
     progress: Callable[[RangesProgress], None] | None = None,
@@ -464,35 +444,32 @@ def inflate(
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
-            for a network with a flat input also an image of one channel, or of ``image_shape``,
-            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
-            mapping; see :mod:`milp_verix.inputs.one_row`.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
             name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         explanation: the features to keep, as for :func:`milp_verix.audit`; by default those of
             :func:`milp_verix.explain`.
         rows: inputs that are worth covering, and whose share in the ranges is counted: an array
-            with an input in each row, a DataFrame or a list of mappings, by the names of
-            columns.
+            with an input in each row, a DataFrame or a list of mappings, by the names of columns.
         within: how far kept features may move at most, as ``epsilon`` is given; by default over
             their whole domain.
-        resolution: how near to the end of a real range a counterfactual must be, as a share of
-            the feature's room.
+        resolution: how near to the end of a real range a counterfactual must be, as a share of the
+            feature's room.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
             ``"pyomo:NAME"``.
@@ -552,26 +529,24 @@ def check(
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
-            for a network with a flat input also an image of one channel, or of ``image_shape``,
-            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
-            mapping; see :mod:`milp_verix.inputs.one_row`.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
             name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         free: the features that may change, by indices or names; see ``features``.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
@@ -615,9 +590,8 @@ def audit(
     traversal: str = "galloping", solver: str | Solver = "auto", exactness: str = "exact",
     time_limit: float | None = None, check_time_limit: float | None = None,
     memory: float | str | None = None, seed: int = 0, threads: int = 1,
-    bounds: BoundMethod | str = "auto", segments: int = 6,
-    formulation: str | Formulation = "big_m", warm: str = "auto", reuse: bool = True,
-    tolerances: Tolerances = USUAL.tolerances,
+    bounds: BoundMethod | str = "auto", segments: int = 6, formulation: str | Formulation = "big_m",
+    warm: str = "auto", reuse: bool = True, tolerances: Tolerances = USUAL.tolerances,
     progress: Callable[[AuditProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Audit]], None] | None = None
 ) -> Audit:
@@ -633,33 +607,31 @@ def audit(
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
-            for a network with a flat input also an image of one channel, or of ``image_shape``,
-            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
-            mapping; see :mod:`milp_verix.inputs.one_row`.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
             name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features.
-        explanation: the features that are said to keep the prediction: their indices or names;
-            a mask, an array of bool (or of 0 and 1, with two axes or more) with an entry for
-            each coordinate, each pixel or each feature; or an :class:`Explanation`, whose
-            groups :func:`milp_verix.audit` takes if ``features`` is None.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        explanation: the features that are said to keep the prediction: their indices or names; a
+            mask, an array of bool (or of 0 and 1, with two axes or more) with an entry for each
+            coordinate, each pixel or each feature; or an :class:`Explanation`, whose groups
+            :func:`milp_verix.audit` takes if ``features`` is None.
         sound_only: whether to end once soundness is decided.
-        minimum: whether to search the smallest sound set of all, too, and, for a set that is
-            not sound, the smallest one that holds it (:func:`milp_verix.minimum`).
+        minimum: whether to search the smallest sound set of all, too, and, for a set that is not
+            sound, the smallest one that holds it (:func:`milp_verix.minimum`).
         order: the order in which features are tried, as for :func:`milp_verix.explain`.
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
@@ -704,11 +676,10 @@ def audit(
 @remedied
 def relevance(
     network: NetworkLike, x: InputLike, feature: str | int | Sequence[str | int], *,
-    epsilon: Epsilon, norm: str = "linf", delta: float | None = None,
-    domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
-    feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
-    against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
-    image_shape: Sequence[int] | None = None,
+    epsilon: Epsilon, norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
+    features: FeaturesLike = None, feature_names: Sequence[str] | None = None,
+    label: ClassLike | None = None, against: ClassLike | Sequence[ClassLike] | None = None,
+    output: int | None = None, image_shape: Sequence[int] | None = None,
     inputs: Inputs | Sequence[Feature] | None = None, solver: str | Solver = "auto",
     time_limit: float | None = None, check_time_limit: float | None = None,
     memory: float | str | None = None, threads: int = 1, warm: str = "auto",
@@ -730,26 +701,24 @@ def relevance(
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
-            for a network with a flat input also an image of one channel, or of ``image_shape``,
-            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
-            mapping; see :mod:`milp_verix.inputs.one_row`.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
             name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         feature: the protected feature, or several, by names or indices.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
@@ -785,9 +754,8 @@ def importance(
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
     against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None, index: str = "shapley",
-    beside: ArrayLike | None = None, solver: str | Solver = "auto",
+    image_shape: Sequence[int] | None = None, inputs: Inputs | Sequence[Feature] | None = None,
+    index: str = "shapley", beside: ArrayLike | None = None, solver: str | Solver = "auto",
     time_limit: float | None = None, check_time_limit: float | None = None,
     memory: float | str | None = None, threads: int = 1, warm: str = "auto",
     tolerances: Tolerances = USUAL.tolerances,
@@ -815,31 +783,28 @@ def importance(
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
-            for a network with a flat input also an image of one channel, or of ``image_shape``,
-            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
-            mapping; see :mod:`milp_verix.inputs.one_row`.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
             name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
-        beside: a score of each feature by another tool, such as a SHAP value, in their order or
-            by name; scores of coordinates add up in their feature. ``result.misordered`` has
-            the pairs of features that the size of these scores orders otherwise than is proven
-            of the index.
+        beside: a score of each feature by another tool, such as a SHAP value, in their order or by
+            name; scores of coordinates add up in their feature. ``result.misordered`` has the pairs
+            of features that the size of these scores orders otherwise than is proven of the index.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
             ``"pyomo:NAME"``.
@@ -850,11 +815,10 @@ def importance(
         warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
         progress: called after each set that is found.
-        snapshots: called with a function that returns the result so far: at the start, and
-            after each set that is found.
-        resume: an earlier result of the same question, by any index, or the path of its JSON:
-            its counterfactuals are run again, and its sets that keep the prediction are proven
-            again.
+        snapshots: called with a function that returns the result so far: at the start, and after
+            each set that is found.
+        resume: an earlier result of the same question, by any index, or the path of its JSON: its
+            counterfactuals are run again, and its sets that keep the prediction are proven again.
 
     More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
@@ -878,14 +842,12 @@ def robustness_radius(
     domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
     against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None,
-    free: Sequence[int | str] | None = None, each: bool = False,
-    largest: float | None = None, tolerance: float = 0.01, scale: Epsilon = 1.0,
-    solver: str | Solver = "auto", time_limit: float | None = None,
-    check_time_limit: float | None = None, memory: float | str | None = None,
-    threads: int = 1, bounds: BoundMethod | str = "auto", segments: int = 6,
-    formulation: str | Formulation = "big_m", warm: str = "auto",
+    image_shape: Sequence[int] | None = None, inputs: Inputs | Sequence[Feature] | None = None,
+    free: Sequence[int | str] | None = None, each: bool = False, largest: float | None = None,
+    tolerance: float = 0.01, scale: Epsilon = 1.0, solver: str | Solver = "auto",
+    time_limit: float | None = None, check_time_limit: float | None = None,
+    memory: float | str | None = None, threads: int = 1, bounds: BoundMethod | str = "auto",
+    segments: int = 6, formulation: str | Formulation = "big_m", warm: str = "auto",
     tolerances: Tolerances = USUAL.tolerances,
     progress: Callable[[RadiusProgress], None] | None = None,
     snapshots: Callable[[Callable[[], RobustnessRadii]], None] | None = None
@@ -904,32 +866,30 @@ def robustness_radius(
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
-            for a network with a flat input also an image of one channel, or of ``image_shape``,
-            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
-            mapping; see :mod:`milp_verix.inputs.one_row`.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         free: the features that change together, by indices or names; all of them by default.
         each: whether to bracket the radius of each feature alone instead.
-        largest: the largest radius to ask about, in the units of the input; by default that of
-            the domain. An unlimited domain needs it.
+        largest: the largest radius to ask about, in the units of the input; by default that of the
+            domain. An unlimited domain needs it.
         tolerance: the width that a bracket is to have, as a share of its upper end.
-        scale: of described inputs, the radius of each feature at the radius 1, given as
-            ``epsilon`` is for :func:`milp_verix.explain`: 1 for a radius in each feature's
-            unit, ``"100%"`` for a share of each range, radii by name for a factor of these.
+        scale: of described inputs, the radius of each feature at the radius 1, given as ``epsilon``
+            is for :func:`milp_verix.explain`: 1 for a radius in each feature's unit, ``"100%"`` for
+            a share of each range, radii by name for a factor of these.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
             ``"pyomo:NAME"``.
@@ -944,8 +904,8 @@ def robustness_radius(
         warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
         progress: called before each question.
-        snapshots: called with a function that returns the result so far. The function may be
-            called at any time, in any thread.
+        snapshots: called with a function that returns the result so far. The function may be called
+            at any time, in any thread.
 
     More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
@@ -971,14 +931,12 @@ def epsilon_sweep(
     label: ClassLike | None = None, against: ClassLike | Sequence[ClassLike] | None = None,
     output: int | None = None, image_shape: Sequence[int] | None = None,
     inputs: Inputs | Sequence[Feature] | None = None, nested: bool = True,
-    order: OrderLike = "influence", transformation: str = "reversal",
-    traversal: str = "galloping", solver: str | Solver = "auto", exactness: str = "exact",
-    time_limit: float | None = None, check_time_limit: float | None = None,
-    memory: float | str | None = None, seed: int = 0, threads: int = 1,
-    bounds: BoundMethod | str = "auto", segments: int = 6,
+    order: OrderLike = "influence", transformation: str = "reversal", traversal: str = "galloping",
+    solver: str | Solver = "auto", exactness: str = "exact", time_limit: float | None = None,
+    check_time_limit: float | None = None, memory: float | str | None = None, seed: int = 0,
+    threads: int = 1, bounds: BoundMethod | str = "auto", segments: int = 6,
     formulation: str | Formulation = "big_m", warm: str = "auto", reuse: bool = True,
-    tolerances: Tolerances = USUAL.tolerances,
-    progress: Callable[[Progress], None] | None = None,
+    tolerances: Tolerances = USUAL.tolerances, progress: Callable[[Progress], None] | None = None,
     snapshots: Callable[[Callable[[], EpsilonSweep]], None] | None = None
 ) -> EpsilonSweep:
     """Find a locally minimal explanation at each of several radii, the largest first.
@@ -992,29 +950,27 @@ def epsilon_sweep(
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
-            for a network with a flat input also an image of one channel, or of ``image_shape``,
-            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
-            mapping; see :mod:`milp_verix.inputs.one_row`.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         epsilons: different radii in any sequence, in the units of the input. Of described
             ``inputs``, each is a number, a share of each feature's range such as ``"10%"``, or
             radii by name; of any two, one is at least as large for every feature.
-        nested: whether a radius begins with the irrelevant features of the radius before; if
-            not, each explanation is that of :func:`milp_verix.explain`.
+        nested: whether a radius begins with the irrelevant features of the radius before; if not,
+            each explanation is that of :func:`milp_verix.explain`.
         order: as for :func:`milp_verix.explain`.
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
@@ -1060,17 +1016,16 @@ def compare(
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
     against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None, solvers: Sequence[str] | None = None,
-    formulations: Sequence[str] = ("big_m",), task: str = "check",
-    master: str | None = None, checks: Sequence[Sequence[int | str]] | None = None,
-    most_checks: int | None = None, rounds: int = 1, relaxations: bool = False,
-    order: OrderLike = "influence", transformation: str = "reversal",
-    traversal: str = "galloping", exactness: str = "exact", time_limit: float | None = None,
-    check_time_limit: float | None = None, memory: float | str | None = None, seed: int = 0,
-    threads: int = 1, bounds: BoundMethod | str = "auto", segments: int = 6,
-    warm: str = "auto", reuse: bool = True, tolerances: Tolerances = USUAL.tolerances,
-    progress: Callable[[Pair], None] | None = None,
+    image_shape: Sequence[int] | None = None, inputs: Inputs | Sequence[Feature] | None = None,
+    solvers: Sequence[str] | None = None, formulations: Sequence[str] = ("big_m",),
+    task: str = "check", master: str | None = None,
+    checks: Sequence[Sequence[int | str]] | None = None, most_checks: int | None = None,
+    rounds: int = 1, relaxations: bool = False, order: OrderLike = "influence",
+    transformation: str = "reversal", traversal: str = "galloping", exactness: str = "exact",
+    time_limit: float | None = None, check_time_limit: float | None = None,
+    memory: float | str | None = None, seed: int = 0, threads: int = 1,
+    bounds: BoundMethod | str = "auto", segments: int = 6, warm: str = "auto", reuse: bool = True,
+    tolerances: Tolerances = USUAL.tolerances, progress: Callable[[Pair], None] | None = None,
     snapshots: Callable[[Callable[[], Comparison]], None] | None = None
 ) -> Comparison:
     """Answer the same checks with each solver and formulation, or find the same explanation.
@@ -1086,47 +1041,42 @@ def compare(
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
-            for a network with a flat input also an image of one channel, or of ``image_shape``,
-            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
-            mapping; see :mod:`milp_verix.inputs.one_row`.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
             name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
             ``"pyomo:NAME"``; by default all that are installed.
         formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
-        task: ``"check"``: each pair answers the same checks, each by itself, with nothing
-            learned from the ones before; ``"explain"``: each pair finds an explanation, and
-            which checks it asks depends on the points that its solver finds; ``"minimum"``:
-            each pair finds a minimum explanation with a proven bound; ``"contrastive"``: a
-            smallest contrast.
-        master: of minima, as for :func:`milp_verix.minimum`: ``"program"``, by which the
-            solvers differ, ``"tree"``, which is the same for all, or ``"auto"``; by default
-            ``"program"``, and ``"auto"`` where hitting sets alone answer (trees, whole numbers
-            and rules).
+        task: ``"check"``: each pair answers the same checks, each by itself, with nothing learned
+            from the ones before; ``"explain"``: each pair finds an explanation, and which checks it
+            asks depends on the points that its solver finds; ``"minimum"``: each pair finds a
+            minimum explanation with a proven bound; ``"contrastive"``: a smallest contrast.
+        master: of minima, as for :func:`milp_verix.minimum`: ``"program"``, by which the solvers
+            differ, ``"tree"``, which is the same for all, or ``"auto"``; by default ``"program"``,
+            and ``"auto"`` where hitting sets alone answer (trees, whole numbers and rules).
         checks: lists of free features, each a check; by default the checks that decide an
             explanation, which ``auto`` finds before the runs.
-        most_checks: the most checks of the explanation that are compared: spread evenly over
-            those that bounds and attacks alone do not decide. By default all of them.
-        rounds: how often each pair runs, in turns, 1 to 100; the run with the median time
-            counts.
-        relaxations: whether the records of each check have the optimum of the linear
-            relaxation, which HiGHS finds, outside of the times of the runs.
+        most_checks: the most checks of the explanation that are compared: spread evenly over those
+            that bounds and attacks alone do not decide. By default all of them.
+        rounds: how often each pair runs, in turns, 1 to 100; the run with the median time counts.
+        relaxations: whether the records of each check have the optimum of the linear relaxation,
+            which HiGHS finds, outside of the times of the runs.
         order: as for :func:`milp_verix.explain`; where ``checks`` are given there is none.
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
@@ -1163,14 +1113,12 @@ def compare(
 @remedied
 def encode_check(
     network: NetworkLike, x: InputLike, free: Sequence[int | str] | None = None, *,
-    epsilon: Epsilon, norm: str = "linf", delta: float | None = None,
-    domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
-    feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
-    against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
-    image_shape: Sequence[int] | None = None,
+    epsilon: Epsilon, norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
+    features: FeaturesLike = None, feature_names: Sequence[str] | None = None,
+    label: ClassLike | None = None, against: ClassLike | Sequence[ClassLike] | None = None,
+    output: int | None = None, image_shape: Sequence[int] | None = None,
     inputs: Inputs | Sequence[Feature] | None = None, quadratic: bool = False,
-    bounds: BoundMethod | str = "auto", segments: int = 6,
-    formulation: str | Formulation = "big_m"
+    bounds: BoundMethod | str = "auto", segments: int = 6, formulation: str | Formulation = "big_m"
 ) -> Encoding:
     """Return the program that :func:`milp_verix.check` solves for the features ``free``.
 
@@ -1185,29 +1133,27 @@ def encode_check(
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
-            for a network with a flat input also an image of one channel, or of ``image_shape``,
-            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
-            mapping; see :mod:`milp_verix.inputs.one_row`.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
             name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         free: the features that may change, by indices or names; all of them by default.
-        quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents
-            that enclose it.
+        quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents that
+            enclose it.
         bounds: how bounds on the neurons are found.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
             1,000.
@@ -1235,9 +1181,8 @@ def find_rules(
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
     against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None, count: int = 12,
-    tries: int | None = None, seed: int = 0, time_limit: float | None = None,
+    image_shape: Sequence[int] | None = None, inputs: Inputs | Sequence[Feature] | None = None,
+    count: int = 12, tries: int | None = None, seed: int = 0, time_limit: float | None = None,
     memory: float | str | None = None
 ) -> Rules:
     """Find a few proven rules that cover the rows of a table.
@@ -1259,18 +1204,16 @@ def find_rules(
             name.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         count: the most rules to return.
         tries: rows to explain; three for each rule by default.
         seed: seed of the rows drawn.

@@ -11,11 +11,9 @@ from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
 from milp_verix.base.clock import deadline_in
-from milp_verix.base.errors import shortened
-from milp_verix.base.names import meant
+from milp_verix.base.errors import meant, shortened
 from milp_verix.problem.option_rows import QUESTION, SEARCH
-from milp_verix.problem.options import fitting, rows_of
-from milp_verix.problem.search import Search
+from milp_verix.problem.search import Search, fitting, rows_of
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -11,11 +11,10 @@ import math
 from typing import TYPE_CHECKING
 
 from milp_verix.api.entrance import remedied
-from milp_verix.base.argument_kinds import refusing_no_bounds
+from milp_verix.base.arguments import refusing_no_bounds
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.problem.options import Given, fitting
 from milp_verix.problem.problem import PosedProblem, pose
-from milp_verix.problem.search import USUAL, Search
+from milp_verix.problem.search import USUAL, Given, Search, fitting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from milp_verix.models.onnx.onnx_network import NetworkLike
     from milp_verix.problem.ball import Domain
     from milp_verix.problem.features import CostsLike, FeaturesLike
-    from milp_verix.problem.options import ClassLike, InputLike, OrderLike
+    from milp_verix.problem.search import ClassLike, InputLike, OrderLike
     from milp_verix.results.check import Check
     from milp_verix.results.earlier import EarlierContrast, EarlierImportance, EarlierResult
     from milp_verix.results.records.audit import Audit
@@ -66,32 +65,32 @@ class Problem(PosedProblem):
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat;
-            for a network with a flat input also an image of one channel, or of ``image_shape``,
-            or a row of a table: a DataFrame of one row, a Series, a mapping, a list of one
-            mapping; see :mod:`milp_verix.inputs.one_row`.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name; for described ``inputs`` also a share of each feature's range, ``"10%"``,
-            standard deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
+            name; for described ``inputs`` also a share of each feature's range, ``"10%"``, standard
+            deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
             :mod:`milp_verix.inputs.radii`.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape,
-            or by the names of the coordinates; also a DataFrame with both ends as its rows.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an
-            integer array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: the features' names, a text for each: in summaries and pictures, and
-            wherever an argument takes features.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates; also a DataFrame with both ends as its rows.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and wherever
+            an argument takes features.
         label: the class explained, by number or name; it must be the predicted one.
-        against: the class, or classes, that must not overtake the predicted one, by number or
-            name; all others by default.
+        against: the class, or classes, that must not overtake the predicted one, by number or name;
+            all others by default.
         output: the output that a regression is about; all of them by default.
-        image_shape: the shape in which a flat input is an image: ``(height, width)``,
-            ``(height, width, channels)`` or ``(channels, height, width)``.
-            ``features="pixels"``, ``x`` and figures follow it.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its
-            features: domains, whole numbers, categories, and rules between features. ``x`` may
-            then be a mapping from their names to values.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``, ``(height,
+            width, channels)`` or ``(channels, height, width)``. ``features="pixels"``, ``x`` and
+            figures follow it.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features:
+            domains, whole numbers, categories, and rules between features. ``x`` may then be a
+            mapping from their names to values.
 
     Raises:
         InputError: an argument does not fit the network.
@@ -104,8 +103,7 @@ class Problem(PosedProblem):
         delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
         feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
         against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
-        image_shape: Sequence[int] | None = None,
-        inputs: Inputs | Sequence[Feature] | None = None
+        image_shape: Sequence[int] | None = None, inputs: Inputs | Sequence[Feature] | None = None
     ) -> None:
         given = fitting("explain", locals())
         posed = pose(given.pop("network"), given.pop("x"), Given(**given))
@@ -334,8 +332,8 @@ class Problem(PosedProblem):
 
     @remedied
     def importance(
-        self, *, index: str = "shapley", beside: ArrayLike | None = None,
-        search: Search = USUAL, progress: Callable[[EnumerationProgress], None] | None = None,
+        self, *, index: str = "shapley", beside: ArrayLike | None = None, search: Search = USUAL,
+        progress: Callable[[EnumerationProgress], None] | None = None,
         snapshots: Callable[[Callable[[], Importance]], None] | None = None,
         resume: EarlierImportance | None = None
     ) -> Importance:

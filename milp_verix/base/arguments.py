@@ -1,16 +1,188 @@
-"""Arguments of checks and explanations, checked: each refusing says which values are allowed."""
+"""Arguments of public functions: the kinds of values that fit, and the ranges of values.
+
+The calls that pose a question find kinds in the table of options, other functions name them in
+:func:`checked`. What a value of the right kind may be, such as its range, is checked where it is
+used; each refusal says which values are allowed.
+"""
 
 import re
-from collections.abc import Iterable, Sequence
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import wraps
+from inspect import signature
+from numbers import Real
 from os import PathLike
 from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.errors import InputError, meant, refusing
 from verix_encodings.arrays import FloatArray
+from verix_encodings.propagation.interval_bounds import NoBoundsError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_LARGEST = int(np.finfo(np.float64).max)
+_DEPTH = 8
+"""Lists in lists beyond this depth are refused, among them lists that hold themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of values: those that ``fits`` accepts, called ``told`` in a refusal."""
+
+    told: str
+    fits: Callable[[Any], bool]
+
+    def or_none(self) -> "Kind":
+        """Return the kind of these values and None, the default."""
+        return Kind(self.told, lambda value: value is None or self.fits(value))
+
+
+def instance_of(*classes: type) -> Kind:
+    """Return the kind of the instances of some classes."""
+    told = " or ".join(cls.__name__ for cls in classes)
+    return Kind(f"an object of the class {told}", lambda value: isinstance(value, classes))
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in "iuf"
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _is_several(value: Any) -> bool:
+    return isinstance(value, Iterable) and not (isinstance(value, np.ndarray) and not value.ndim)
+
+
+def _listing(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Return a function that tells lists whose entries all fit; an iterator would be used up."""
+    return lambda v: _is_several(v) and not isinstance(v, Iterator) and all(map(fits, v))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_solver(value: Any) -> bool:
+    # also an object that opens sessions, as those of SOLVERS do
+    return isinstance(value, str) or (hasattr(value, "open") and hasattr(value, "capabilities"))
+
+
+ANYTHING = Kind("anything", lambda _value: True)
+"""Values that are checked where they are used alone."""
+TEXT = Kind("a text", _is_text)
+FLAG = Kind("True or False", lambda value: isinstance(value, bool | np.bool_))
+NUMBER = Kind("a number", _is_number)
+# a search inside of another one has that one's deadline
+SECONDS = Kind(
+    "a number of seconds or None",
+    lambda v: _is_number(v) or (hasattr(v, "passed") and hasattr(v, "left")),
+).or_none()
+INTEGER = Kind("an integer", _is_integer)
+SEVERAL = Kind("a list", _is_several)
+TEXTS = Kind("a list of texts", _listing(_is_text))
+NAMES = Kind("a name, or a list of names and indices", _is_several)
+FEATURE = Kind("a name, an index, or a list of these", lambda v: _is_integer(v) or _is_several(v))
+CLASS = Kind("a name or a whole number", lambda v: _is_integer(v) or _is_text(v))
+METHOD = Kind("a name or a function", lambda v: _is_text(v) or callable(v))
+PATH = Kind("the path of a file or folder", lambda value: isinstance(value, str | PathLike))
+SOLVER = Kind("the name of a solver", _is_solver)
+SOLVERS = Kind("a list of names", _listing(_is_solver))
+NUMBER_OR_TEXT = Kind("a number of bytes, a text or None", lambda v: _is_number(v) or _is_text(v))
+GRID = Kind(
+    "a mapping from names of options to lists of values",
+    lambda value: isinstance(value, Mapping) and all(map(_is_several, value.values())),
+)
+
+
+@contextmanager
+def refusing_no_bounds() -> Iterator[None]:
+    """Turn bounds that are needed and do not exist into an ``InputError``; NumPy warns of none."""
+    try:
+        with np.errstate(all="ignore"):  # what overflows is no bound, and is met as such
+            yield
+    except NoBoundsError as error:
+        raise InputError(f"{error}: give a smaller ball, or variables narrower bounds") from error
+
+
+def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator: arguments of other than these ``kinds`` raise ``InputError``.
+
+    So do bounds that the function needs and that do not exist, while it runs. The ``TypeError`` for
+    an option that is unknown suggests the closest.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        known = signature(function).parameters
+        names, any_fits = list(known), any(one.kind is one.VAR_KEYWORD for one in known.values())
+
+        @wraps(function)
+        def run(*args: P.args, **options: P.kwargs) -> R:
+            if unknown := [name for name in options if name not in names and not any_fits]:
+                called = function.__qualname__.removesuffix(".__init__")
+                told = f"{called}() got an unexpected keyword argument {unknown[0]!r}"
+                raise TypeError(told + meant(unknown[0], names))
+            given = accepted({**dict(zip(names, args, strict=False)), **options}, kinds)
+            placed: Any = [given.get(*pair) for pair in zip(names, args, strict=False)]
+            named: Any = {name: given[name] for name in options}
+            placed += args[len(names) :]
+            with refusing_no_bounds():
+                return function(*placed, **named)
+
+        return run
+
+    return decorate
+
+
+def accepted(values: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """Return ``values`` by name, arrays for tensors; ``InputError`` for one not of its kind."""
+    found = {}
+    for name, given in values.items():
+        if (fault := _fault(given, _DEPTH)) is not None:
+            raise InputError(f"{name} holds {fault}")
+        with refusing(f"{name} holds a tensor that is no array of NumPy", TypeError):
+            value = found[name] = detached(given)
+        kind = kinds.get(name)
+        if kind is not None and not kind.fits(value):
+            raise InputError(f"{name} must be {kind.told}, got {reprlib.repr(value)}")
+    return found
+
+
+def detached(value: Any) -> Any:
+    """Return ``value`` with arrays for tensors, in lists and mappings, too."""
+    if isinstance(getattr(value, "requires_grad", None), bool):
+        return np.asarray(value.detach().cpu())  # of any device, with a gradient or without
+    if type(value) is dict:  # which may hold itself, unlike lists
+        deep = (dict, list, tuple)
+        return {key: v if isinstance(v, deep) else detached(v) for key, v in value.items()}
+    if isinstance(value, list | tuple):
+        ones = [*map(detached, value)]
+        make = getattr(value, "_make", type(value))  # of named tuples
+        return make(ones) if any(a is not b for a, b in zip(ones, value, strict=True)) else value
+    return value
+
+
+def _fault(value: Any, depth: int) -> str | None:
+    """Return what no argument may hold: a whole number beyond float64, or lists without end."""
+    if isinstance(value, int):
+        return "a whole number beyond those of float64" if abs(value) > _LARGEST else None
+    if not isinstance(value, list | tuple | set | frozenset):
+        return None
+    if not depth:
+        return f"lists that are nested more than {_DEPTH} deep"
+    return next((fault for one in value if (fault := _fault(one, depth - 1))), None)
+
 
 _RATIO = re.compile(r"([+-]?\d*\.?\d+) ?/ ?(\d*\.?\d+)", re.ASCII)
 
@@ -103,10 +275,7 @@ def radius_in(text: str | float) -> float | str:
 
 
 def indices_of(free: Sequence[int | str], count: int, name: str = "free") -> list[int]:
-    """Return features by their indices; ``InputError`` unless they are distinct and exist.
-
-    ``name`` is the name of the argument.
-    """
+    """Return features by their indices; ``InputError`` unless they are distinct and exist."""
     try:
         given = np.asarray(free)
     except ValueError as error:  # rows of different lengths
@@ -171,10 +340,7 @@ _FARTHEST = 1e100
 
 
 def whole_unit(costs: FloatArray) -> float | None:
-    """Return the greatest common divisor of positive whole ``costs``, of at most a billion units.
-
-    Equal costs are one unit each. None for other costs.
-    """
+    """Return the common divisor of whole ``costs``, or the equal one of all; None for others."""
     if not costs.size or np.all(costs == costs[0]):
         return float(costs[0]) if costs.size else 1.0
     if np.any(costs != np.round(costs)) or costs.max() >= 2.0**53:

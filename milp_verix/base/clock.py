@@ -1,4 +1,4 @@
-"""Deadlines: one frozen value, handed down to all work that takes long.
+"""Deadlines: one frozen value, handed down to all work that takes long; and budgets of memory.
 
 Two clocks run side by side. Seconds of the wall clock end the work, and do nothing else. All
 choices, such as how long one engine is asked before the next, go by the clock of work
@@ -6,11 +6,15 @@ choices, such as how long one engine is asked before the next, go by the clock o
 """
 
 import math
+import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Self
 
+from milp_verix.base.errors import InputError
 from verix_encodings.work import UNITS_PER_SECOND, spend, worked
 
 _LEAST_SHARE = 0.1
@@ -27,10 +31,7 @@ class BeyondMemoryError(MemoryError):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The most that a part of a search may take.
-
-    ``seconds`` are those of the wall clock, ``work`` is in seconds of the clock of work.
-    """
+    """The most that a part of a search may take: wall-clock ``seconds``, seconds of ``work``."""
 
     seconds: float = math.inf
     work: float = math.inf
@@ -129,3 +130,48 @@ def elapsed_work(since: int) -> float:
 def _reading_in(work: float) -> float:
     units = work * UNITS_PER_SECOND
     return worked() + int(units) if units < math.inf else math.inf
+
+
+_STATM = Path("/proc/self/statm")
+_UNITS = {
+    "B": 1,
+    "kB": 10**3,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?(?:e\d+)?) ?(" + "|".join(_UNITS) + ")?")
+
+
+def resident() -> int:
+    """Return the bytes that this process holds in memory; ``InputError`` where none can be read."""
+    try:
+        return int(_STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError as error:
+        raise InputError(
+            f"memory is a limit where {_STATM} tells what a process holds, on Linux: leave it out"
+        ) from error
+
+
+def holds_more(limit: float) -> bool:
+    """Return whether this process holds more than ``limit`` bytes."""
+    return resident() > limit
+
+
+def bytes_of(given: float | str | None) -> float:
+    """Return a budget in bytes, infinite for None; ``InputError`` for one that is not above 0."""
+    if given is None:
+        return math.inf
+    read = _SIZE.fullmatch(given) if isinstance(given, str) else None
+    if isinstance(given, str) and read is None:
+        raise InputError(f"memory is a number of bytes or a text such as '2 GB', got {given!r}")
+    found = float(given) if read is None else float(read[1]) * _UNITS[read[2] or "B"]
+    if not found > 0:
+        raise InputError(f"memory must be positive, got {given}")
+    resident()
+    return found

@@ -6,10 +6,7 @@ import numpy as np
 
 
 def comparable(value: object) -> object:
-    """Return ``value`` as a tuple of values that can be compared.
-
-    Arrays become their type, shape and bytes; dataclasses their class and the fields that count.
-    """
+    """Return ``value``, dataclasses and arrays too, as a tuple of values that can be compared."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if is_dataclass(value):

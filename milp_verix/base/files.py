@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,7 @@ _LONGEST_NAME, _LONGEST_SUFFIX = 255, 64
 
 
 def write_atomically(path: Path, content: str | bytes, what: str = "") -> None:
-    """Write ``content`` to ``path``; a reader sees the old file or the new one, nothing between.
-
-    Text is written as UTF-8. Raises ``InputError`` as :func:`replacing` does.
-    """
+    """Write ``content``, text as UTF-8, whole or not at all, as :func:`replacing` does."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     with replacing(path, what) as target:
         target.write_bytes(data)
@@ -81,31 +77,25 @@ SECONDS_BETWEEN = 2.0  # what a crash may lose
 _LARGEST_SHARE = 0.05  # of the time that saves may take
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """The moments of saves, in seconds: the ``first`` one, and the time from one to the next.
-
-    That is two seconds at least, and at least the share ``growth`` of the time so far.
-    """
-
-    first: float = 0.0
-    growth: float = 0.0
-
-
 class Autosave:
     """Gives the newest result so far to ``write``, which may raise ``InputError``.
 
-    So a crash, or ``kill -9``, loses seconds, however long a solve takes. Saves are two seconds
-    apart or more, see :class:`Pace`, and take at most one twentieth of the time. A save that fails
-    is told to ``warn`` once; the file before stays, and the next save is tried.
+    So a crash, or ``kill -9``, loses seconds, however long a solve takes. The first save comes
+    after ``first`` seconds; others are two seconds apart at least, and the share ``growth`` of the
+    time so far, and take at most one twentieth of the time. A save that fails is told to ``warn``
+    once; the file before stays, and the next save is tried.
     """
 
     def __init__(
-        self, write: Callable[[Any], object], warn: Callable[[str], None], pace: Pace | None = None
+        self,
+        write: Callable[[Any], object],
+        warn: Callable[[str], None],
+        first: float = 0.0,
+        growth: float = 0.0,
     ) -> None:
         self._write = write
         self._warn = warn
-        self._pace = pace or Pace()
+        self._first, self._growth = first, growth
         self._warned = False
         self._changed = threading.Condition()
         self._newest: Callable[[], Any] | None = None
@@ -132,7 +122,7 @@ class Autosave:
         self._thread.join()
 
     def _run(self) -> None:
-        self._sleep(self._pace.first)
+        self._sleep(self._first)
         while (snapshot := self._next()) is not None:
             started = time.monotonic()
             try:
@@ -142,7 +132,7 @@ class Autosave:
                     self._warn(f"{error}; the run goes on, and tries again")
                 self._warned = True
             now = time.monotonic()
-            grown = self._pace.growth * (now - self._started)
+            grown = self._growth * (now - self._started)
             self._sleep(max(SECONDS_BETWEEN, (now - started) / _LARGEST_SHARE, grown))
 
     def _sleep(self, seconds: float) -> None:

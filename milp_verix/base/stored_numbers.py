@@ -12,11 +12,10 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from tokenize import TokenError
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, TypeAlias
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
@@ -41,12 +40,8 @@ class UnreadableError(ValueError):
     """JSON that readers understand in different ways."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
-    shape: tuple[int, ...]
-    fortran: bool
-    dtype: np.dtype[Any]
-    length: int
+_Header: TypeAlias = tuple[tuple[int, ...], bool, np.dtype[Any], int]
+"""The shape, whether it is column by column, the dtype, and the length of a header in bytes."""
 
 
 def array_in(
@@ -66,8 +61,9 @@ def array_in(
     try:
         with _stream(path, key) as stream:
             header = _header(stream)
-            if header.dtype.kind not in kinds or header.dtype.itemsize > _LARGEST_ITEM:
-                raise ValueError(f"its entries are {header.dtype}")
+            dtype = header[2]
+            if dtype.kind not in kinds or dtype.itemsize > _LARGEST_ITEM:
+                raise ValueError(f"its entries are {dtype}")
             return _entry(stream, header, index, most, f"{path}:{key}" if key else str(path))
     except InputError:
         raise
@@ -177,35 +173,36 @@ def _header(stream: IO[bytes]) -> _Header:
         raise ValueError(f"its header is damaged: {error}") from error
     if any(dim < 0 for dim in shape):
         raise ValueError(f"its shape is {shape}")
-    return _Header(shape, fortran, dtype, head.tell())
+    return shape, fortran, dtype, head.tell()
 
 
 def _entry(
     stream: IO[bytes], header: _Header, index: tuple[int, ...], most: int, what: str
 ) -> NDArray[Any]:
-    axes, shape = header.shape[: len(index)], header.shape[len(index) :]
+    whole, fortran, dtype, start = header
+    axes, shape = whole[: len(index)], whole[len(index) :]
     if len(index) > len(axes) or any(not -n <= i < n for i, n in zip(index, axes, strict=True)):
         asked = ",".join(map(str, index))
-        raise InputError(f"{what} asks for entry {asked} of an array of shape {header.shape}")
-    count, size = math.prod(shape), header.dtype.itemsize
+        raise InputError(f"{what} asks for entry {asked} of an array of shape {whole}")
+    count, size = math.prod(shape), dtype.itemsize
     if count > most:
         raise InputError(
             f"{what} holds an array of shape {shape}, more than the {most} that fit; "
             "name an entry of it, or give another file"
         )
-    order: Literal["C", "F"] = "F" if header.fortran else "C"
+    order: Literal["C", "F"] = "F" if fortran else "C"
     place = int(np.ravel_multi_index(index, axes, mode="wrap", order=order)) if index else 0
     data = bytearray()
     # column by column, the numbers of an entry are apart; row by row they are one piece
-    step, pieces = (math.prod(axes), count) if header.fortran and index else (0, 1)
+    step, pieces = (math.prod(axes), count) if fortran and index else (0, 1)
     length = count // pieces if pieces else 0
     for piece in range(pieces):
         first = place + piece * step if step else place * count
-        stream.seek(header.length + first * size)
+        stream.seek(start + first * size)
         data += stream.read(length * size)
     if len(data) < count * size:
         raise ValueError("it is cut off")
-    return np.frombuffer(data, header.dtype).reshape(shape, order=order)
+    return np.frombuffer(data, dtype).reshape(shape, order=order)
 
 
 def free_memory() -> int:

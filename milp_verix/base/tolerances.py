@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import require_one_of
+from milp_verix.base.errors import InputError, require_one_of
 from verix_encodings.arrays import FloatArray
 
 
@@ -50,11 +49,7 @@ class Tolerances:
 
 
 def tolerances_of(given: Any) -> Tolerances:
-    """Return the tolerances with the values in a mapping ``given``, or ``given`` itself.
-
-    None stands for the defaults. Raises ``InputError`` for a tolerance that there is not, and for a
-    value that is none.
-    """
+    """Return ``given``, or the tolerances with the values in a mapping, the defaults for None."""
     if isinstance(given, Tolerances):
         return given
     known = [field.name for field in fields(Tolerances)]

@@ -11,8 +11,7 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 import onnx
 
-from milp_verix.base.argument_kinds import SECONDS, checked, instance_of
-from milp_verix.base.arguments import seconds_of
+from milp_verix.base.arguments import SECONDS, checked, instance_of, seconds_of
 from milp_verix.base.clock import Deadline, deadline_in
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.certificates.certificate import Certificate, claim_data, question_bits
@@ -31,7 +30,7 @@ from milp_verix.certificates.trees import FIRST_TURN, MOST_FREE, quick_trees, tr
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, OnnxNetwork, loaded
 from milp_verix.models.onnx.sources.model_file import serialised
-from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.results.records.importance import Importance

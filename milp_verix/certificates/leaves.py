@@ -24,7 +24,7 @@ import numpy as np
 from milp_verix.base.clock import Deadline
 from milp_verix.certificates.reading import RoundedClaim, rounded_network
 from milp_verix.oracle.engines.phase_search import PhaseNodes, PhaseSearch
-from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.verdict import TIME_LIMIT
 from verix_checker.claim import Claim
 from verix_encodings import Interval, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray

@@ -33,7 +33,7 @@ from milp_verix.certificates.proofs import Proof
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.trees.missing_values import with_missing
 from milp_verix.models.trees.tree_network import TreeNetwork
-from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.results.records.explanation import Explanation
 from verix_checker.forms import Form
 from verix_checker.trees import TreeClaim

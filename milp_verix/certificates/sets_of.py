@@ -17,8 +17,8 @@ from milp_verix.base.clock import Deadline, Limit
 from milp_verix.certificates.certificate import exact
 from milp_verix.certificates.leaves import NoProofError, Tree
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.importance import Importance
 from verix_checker.claim import Claim

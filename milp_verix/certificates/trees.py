@@ -30,7 +30,7 @@ from milp_verix.certificates.leaves import (
 )
 from milp_verix.certificates.reading import RoundedClaim
 from milp_verix.oracle.engines.input_split import BoxSearch, Split
-from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.verdict import TIME_LIMIT
 from verix_checker.ball import Ball
 from verix_checker.claim import Claim
 from verix_encodings.arrays import FloatArray

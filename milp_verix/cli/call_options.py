@@ -16,9 +16,8 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from milp_verix.base.arguments import number_in, radius_in
-from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.errors import InputError, meant, refusing
 from milp_verix.base.image_shape import image_shape_of
-from milp_verix.base.names import meant
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.inputs.input_files import read_numbers, read_texts
 from milp_verix.models.loaded_model import LoadedModel
@@ -33,8 +32,7 @@ from milp_verix.problem.option_rows import (
     Line,
     Option,
 )
-from milp_verix.problem.options import rows_of
-from milp_verix.problem.search import Search
+from milp_verix.problem.search import Search, rows_of
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.searches.explain.order import ORDERS
 

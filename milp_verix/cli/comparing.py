@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from milp_verix.base.argument_kinds import refusing_no_bounds
-from milp_verix.base.arguments import radius_in
+from milp_verix.base.arguments import radius_in, refusing_no_bounds
 from milp_verix.base.errors import InputError
 from milp_verix.cli.call_options import GivenOptions, Options
 from milp_verix.cli.delivery import (
@@ -35,7 +34,7 @@ from milp_verix.cli.startup import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.studying import studied
 from milp_verix.comparison.compare import compare_solvers
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
-from milp_verix.problem.options import fitting
+from milp_verix.problem.search import fitting
 from milp_verix.results.records.comparison import Comparison
 from milp_verix.study.parts import part_of
 from milp_verix.study.solver_study import read_solver_study

@@ -15,10 +15,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from milp_verix.base import version
 from milp_verix.base.errors import InputError, printable
 from milp_verix.base.files import replacing, write_atomically
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.base.version import version
 from milp_verix.cli.call_options import GivenOptions, Options
 from milp_verix.cli.delivery import Terminal, check_folder, refusals
 from milp_verix.cli.model_and_input import files_of, question_of
@@ -29,8 +29,7 @@ from milp_verix.comparison.timed_solver import Relaxations, size_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.check_program import column_map
 from milp_verix.results.records.base import array_hash
-from milp_verix.solvers import CHECKERS, SOLVERS
-from milp_verix.solvers.registry import added_solvers
+from milp_verix.solvers import CHECKERS, SOLVERS, added_solvers
 from milp_verix.solvers.session import CAPABILITIES, PROGRAM_NEEDS
 from verix_encodings import Encoding
 from verix_encodings.arrays import FloatArray

@@ -8,17 +8,15 @@ from typing import Any
 
 from milp_verix.base.arguments import integer_of
 from milp_verix.base.clock import Deadline, deadline_in
-from milp_verix.base.errors import InputError, SolverError
-from milp_verix.base.names import require_one_of
+from milp_verix.base.errors import InputError, SolverError, require_one_of
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.runs import answered, contrasted, explained, fitting_pairs, minimised
 from milp_verix.comparison.stored_checks import as_checks, checks_of, hard_checks
 from milp_verix.comparison.timed_solver import Relaxations
 from milp_verix.oracle.engines.choice import misfit
-from milp_verix.oracle.statistics import INTERRUPTED
-from milp_verix.problem.options import OrderLike
+from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.search import USUAL, Request, Search
+from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.comparison import Comparison, Pair, Run, Skipped
 from milp_verix.searches.explain.explain import explain_problem

@@ -7,8 +7,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from milp_verix.base.argument_kinds import FLAG, NUMBER, SECONDS, SOLVERS, TEXTS, Kind, checked
-from milp_verix.base.arguments import seconds_of
+from milp_verix.base.arguments import (
+    FLAG,
+    NUMBER,
+    SECONDS,
+    SOLVERS,
+    TEXTS,
+    Kind,
+    checked,
+    seconds_of,
+)
 from milp_verix.base.errors import InputError
 from milp_verix.embedding.embedded import Embedded
 

@@ -18,9 +18,8 @@ from milp_verix.base.clock import deadline_in
 from milp_verix.base.errors import MilpVerixError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer
-from milp_verix.problem.options import Given
 from milp_verix.problem.problem import pose
-from milp_verix.problem.search import Search
+from milp_verix.problem.search import Given, Search
 from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solver, solver_named
 from verix_encodings import Program, ProgramBuilder
 

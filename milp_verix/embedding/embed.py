@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from milp_verix.base.argument_kinds import METHOD, TEXT, TEXTS, checked
-from milp_verix.base.arguments import segments_of
+from milp_verix.base.arguments import METHOD, TEXT, TEXTS, checked, segments_of
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import exact

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.base.argument_kinds import FLAG, NUMBER, checked, detached
-from milp_verix.base.arguments import seconds_of
-from milp_verix.base.errors import InputError, SolverError
-from milp_verix.base.names import same_names
+from milp_verix.base.arguments import FLAG, NUMBER, checked, detached, seconds_of
+from milp_verix.base.errors import InputError, SolverError, same_names
 from milp_verix.embedding.embedded_check import EmbeddedCheck, replayed
 from milp_verix.embedding.host import Host, Solution, Solved
 from milp_verix.embedding.sockets import Side, paired

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.comparable import Compared
-from milp_verix.base.names import listed
+from milp_verix.base.errors import listed
 from milp_verix.base.number_text import up
 from milp_verix.models.loaded_model import LoadedModel
 from verix_encodings import Interval

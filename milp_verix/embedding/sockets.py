@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, different_names, listed, same_names
 from milp_verix.base.image_shape import is_flat, shape_seen
-from milp_verix.base.names import different_names, listed, same_names
 from milp_verix.embedding.host import Ends, Host
 from milp_verix.inputs.features import word_of
 from milp_verix.models.loaded_model import LoadedModel

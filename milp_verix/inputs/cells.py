@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import listed, shown
+from milp_verix.base.errors import InputError, listed, shown
 from milp_verix.base.number_text import exact
 from milp_verix.inputs.features import MISSING, Feature, is_missing, word_of
 

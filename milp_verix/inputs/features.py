@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.argument_kinds import (
+from milp_verix.base.arguments import (
     FLAG,
     INTEGER,
     NUMBER,
     SEVERAL,
     TEXT,
     checked,
+    refuse_surrogates,
 )
-from milp_verix.base.arguments import refuse_surrogates
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import listed, meant, require_one_of, shown
+from milp_verix.base.errors import InputError, listed, meant, require_one_of, shown
 from milp_verix.base.number_text import exact
 
 DIRECTIONS = ("up", "down")

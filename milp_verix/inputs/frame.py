@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import own_names, same_names, shown
+from milp_verix.base.errors import InputError, own_names, same_names, shown
 from milp_verix.inputs.cells import remedy_for
 from milp_verix.inputs.features import Feature, binary, category, continuous, fixed, integer
 from milp_verix.inputs.placement import blocks_in

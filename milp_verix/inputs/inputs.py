@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.argument_kinds import checked
-from milp_verix.base.errors import InputError, refusing
-from milp_verix.base.names import listed, own_names
+from milp_verix.base.arguments import checked
+from milp_verix.base.errors import InputError, listed, own_names, refusing
 from milp_verix.inputs.cells import code_in, refuse_value
 from milp_verix.inputs.features import MISSING, Feature, class_names_of
 from milp_verix.inputs.nearest_point import nearest_point

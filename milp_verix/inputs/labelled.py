@@ -9,8 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from milp_verix.base.errors import InputError, refusing
-from milp_verix.base.names import different_names, listed, meant, same_names, shown
+from milp_verix.base.errors import (
+    InputError,
+    different_names,
+    listed,
+    meant,
+    refusing,
+    same_names,
+    shown,
+)
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.one_row import counts, row_of
 

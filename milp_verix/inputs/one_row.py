@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, ValuesView
 from os import PathLike
 from typing import Any
 
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import closest, listed, same_names, shown
+from milp_verix.base.errors import InputError, closest, listed, same_names, shown
 from milp_verix.inputs.cells import number_in_cell, plain_cell
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.frame import is_frame, named_frame

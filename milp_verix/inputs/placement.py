@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import different_names, listed, same_names, shown
+from milp_verix.base.errors import InputError, different_names, listed, same_names, shown
 from milp_verix.inputs.cells import number_in_cell, plain_cell
 from milp_verix.inputs.features import Feature
 

@@ -31,8 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.arguments import number_in
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import shown
+from milp_verix.base.errors import InputError, shown
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.labelled import Labels, values_by_label

@@ -10,8 +10,7 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any
 
-from milp_verix.base.errors import InputError, said
-from milp_verix.base.names import own_names
+from milp_verix.base.errors import InputError, own_names, said
 from milp_verix.inputs.rules import Quantity, Rule
 
 _COMPARED: dict[type, Callable[[Any, Any], Any]] = {

@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import listed
+from milp_verix.base.errors import InputError, listed
 from milp_verix.inputs.cells import code_in
 from milp_verix.inputs.features import MISSING, Feature
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace

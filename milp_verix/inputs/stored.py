@@ -31,8 +31,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from milp_verix.base.arguments import path_of
-from milp_verix.base.errors import InputError, printable, refusing
-from milp_verix.base.names import meant, require_one_of, shown
+from milp_verix.base.errors import InputError, meant, printable, refusing, require_one_of, shown
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.inputs.features import (

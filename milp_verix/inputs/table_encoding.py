@@ -26,8 +26,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from milp_verix.base.errors import InputError, first_line
-from milp_verix.base.names import listed
+from milp_verix.base.errors import InputError, first_line, listed
 from milp_verix.inputs.features import MISSING, is_missing
 from milp_verix.inputs.fitted import (
     AS_NETWORKS,

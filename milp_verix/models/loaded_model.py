@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.base.argument_kinds import detached
+from milp_verix.base.arguments import detached
 from milp_verix.base.errors import InputError
 from milp_verix.base.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame, named_frame

@@ -1,20 +1,17 @@
-"""Climb a margin: gradients, and steps towards the farthest point of a region along one.
+"""Climb margins along gradients: counterfactuals where programs are dear.
 
-Frank and Wolfe's method: with ``g`` the gradient at ``x`` and ``v`` the point of the region with
-the largest ``g·v``, go to the best of ``x + t (v − x)`` for ``t = 1, ½, ¼, …``. The region is
-convex, so every point lies in it; a point counts only once onnxruntime was run on it.
+Frank and Wolfe's method: with ``g`` the gradient at ``x`` and ``v`` the point of a convex region
+with the largest ``g·v``, go to the best of ``x + t (v − x)`` for ``t = 1, ½, ¼, …``; a point counts
+only once onnxruntime was run on it.
 
-Gradient attacks on many features at once: counterfactuals where programs are dear.
-
-For the set ``B`` that is proven free, feature ``i`` and margin ``j``, Frank and Wolfe's method
-climbs
+For the set ``B`` that is proven free, feature ``i`` and margin ``j``, the method climbs
 
     δ ↦ m_j(x + w ∘ δ),   w = 1 on the coordinates of B ∪ {i}, 0 elsewhere,   x + δ in the ball,
 
-for many pairs ``(i, j)`` in one batch, from the worst points known of ``B``. A point where a margin
-is above zero is run in onnxruntime; the input that changes the prediction keeps ``i`` in the
-explanation for good, since ``B`` only grows. Nothing is proven of features that survive. Features
-that need several batches are attacked only if a climb with all of them free finds something.
+for many pairs ``(i, j)`` in one batch, from the worst points known of ``B``. The input that changes
+the prediction keeps ``i`` in the explanation for good, since ``B`` only grows. Nothing is proven of
+features that survive. Features that need several batches are attacked only if a climb with all of
+them free finds something.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -90,10 +87,7 @@ def only(network: Network, output: int) -> Network:
 
 
 def gradient(one_output: Network, x: FloatArray) -> FloatArray:
-    """Return the gradient at ``x``, shape (d,); at a kink, the mean of both sides.
-
-    NaN where the network overflows float64 at ``x``.
-    """
+    """Return the gradient at ``x``, (d,), at a kink the mean of both sides; NaN on overflow."""
     if one_output.stepped:
         return np.zeros(x.size)
     try:
@@ -135,10 +129,7 @@ def climbs(
     outputs: IntArray,
     late: Late = never,
 ) -> FloatArray:
-    """Climb output ``outputs[n]`` from column ``n`` of ``points``, (d, N), all side by side.
-
-    Returns the points of ``region`` that the climbs reach, shape (d, N).
-    """
+    """Climb output ``outputs[n]`` from column ``n`` of ``points``, (d, N), inside ``region``."""
     if network.stepped:
         return points
 

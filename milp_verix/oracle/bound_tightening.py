@@ -19,13 +19,13 @@ If a solver fails or runs out of time, the bounds proven by then are kept.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from milp_verix.base.clock import NO_LIMIT, Deadline
-from milp_verix.base.errors import InputError, SolverError
-from milp_verix.base.names import require_one_of
+from milp_verix.base.errors import InputError, SolverError, require_one_of
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import Session, Targets, open_session, resolve_solver
 from verix_encodings import (
@@ -55,17 +55,23 @@ from verix_encodings.propagation.crown import intersection, readers_of, undecide
 
 @dataclass(frozen=True, slots=True)
 class ProgramBounds:
-    """A bound method that tightens CROWN's bounds by programs.
+    """A bound method that tightens CROWN's bounds by linear or mixed-integer programs.
 
-    Each call may take ``seconds`` of work.
+    Each call may take ``seconds`` of work; ``neurons`` is the number of each layer that are
+    tightened, the widest first (all by default). The outputs are tightened as well, by the linear
+    relaxation alone, since a check maximises them over the program anyway. Raises as
+    :func:`~milp_verix.solvers.resolve_solver` does.
     """
 
-    solver: str
-    integer: bool
-    seconds: float
-    neurons: int | None
-    threads: int
-    tolerances: Tolerances
+    solver: str = "highs"
+    integer: bool = field(kw_only=True)
+    seconds: float = field(kw_only=True)
+    neurons: int | None = field(default=None, kw_only=True)
+    threads: int = field(default=1, kw_only=True)
+    tolerances: Tolerances = field(default=Tolerances(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "solver", resolve_solver(self.solver).name)
 
     def __call__(
         self,
@@ -74,52 +80,25 @@ class ProgramBounds:
         deadline: Deadline = NO_LIMIT,
         within: Bounds = (),
     ) -> Bounds:
-        """Bound every value of ``network`` over ``region``, by the ``deadline`` at most.
-
-        ``within`` are bounds known to hold there.
-        """
+        """Bound every value over ``region``, inside the bounds ``within``, by the ``deadline``."""
         session = open_session(self.solver, threads=self.threads, tolerances=self.tolerances)
         try:
-            programs = _Programs(self, session, deadline.within(self.seconds), deadline.passed)
-            return _tighten(network, region, programs, within)
+            programs = _Programs(self, network, region, session, deadline.within(self.seconds))
+            bounds = crown_bounds(network, region, late=deadline.passed, within=within)
+            # the relaxation first: it settles many neurons at a small part of the cost
+            for integer in (False, True) if self.integer else (False,):
+                try:
+                    for stage in programs.layer_by_layer(bounds, deadline.passed, integer=integer):
+                        bounds = stage
+                except SolverError:
+                    break  # what was proven until then stays
+            return bounds
         finally:
             session.close()
 
 
-def lp_bounds(
-    solver: str = "highs",
-    *,
-    seconds: float = 10.0,
-    neurons: int | None = None,
-    threads: int = 1,
-    tolerances: Tolerances | None = None,
-) -> ProgramBounds:
-    """Return the bound method that tightens CROWN's bounds by linear relaxations.
-
-    ``seconds`` is the work for one network and ball, ``neurons`` the number of each layer that are
-    tightened, the widest first (all by default). The outputs are tightened as well. Raises as
-    :func:`~milp_verix.solvers.resolve_solver` does.
-    """
-    name = resolve_solver(solver).name
-    return ProgramBounds(name, False, seconds, neurons, threads, tolerances or Tolerances())
-
-
-def milp_bounds(
-    solver: str = "highs",
-    *,
-    seconds: float = 30.0,
-    neurons: int | None = None,
-    threads: int = 1,
-    tolerances: Tolerances | None = None,
-) -> ProgramBounds:
-    """Return the bound method that tightens CROWN's bounds by mixed-integer programs.
-
-    Arguments and errors are those of :func:`lp_bounds`. The outputs are bounded by the linear
-    relaxation only, since a check maximises them over the program anyway.
-    """
-    name = resolve_solver(solver).name
-    return ProgramBounds(name, True, seconds, neurons, threads, tolerances or Tolerances())
-
+lp_bounds = partial(ProgramBounds, integer=False, seconds=10.0)
+milp_bounds = partial(ProgramBounds, integer=True, seconds=30.0)
 
 BOUNDS: dict[str, Callable[[], BoundMethod]] = {
     "interval": lambda: interval_bounds,
@@ -180,112 +159,90 @@ def bounds_within(
 
 @dataclass(frozen=True, slots=True)
 class _Programs:
-    """An open session with its deadline.
-
-    It is for programs alone: CROWN's bounds, which come first, end by ``late``.
-    """
+    """The programs of ``method`` for one network and region, solved by an open session."""
 
     method: ProgramBounds
+    network: Network
+    region: Region
     session: Session
     deadline: Deadline
-    late: Late
 
-    def load(self, encoding: Encoding, *, integer: bool) -> bool:
-        """Load the program or its relaxation; return whether its big-Ms can be trusted."""
+    def layer_by_layer(self, bounds: Bounds, late: Late, *, integer: bool) -> Iterator[Bounds]:
+        """Yield tighter ``bounds`` after each layer; CROWN's own end once ``late()``."""
+        network = self.network
+        last, settled, readers = len(network.nodes), 0, readers_of(network)
+        for value in sorted({*readers, last} - {0}):
+            if self.deadline.passed():
+                return
+            part = network.up_to(value)
+            if settled:
+                # what was tightened so far tightens what comes after it
+                again = crown_bounds(part, self.region, bounds[: settled + 1], late)
+                both = map(intersection, bounds[: len(again)], again)
+                bounds = (*both, *bounds[value + 1 :])
+            known = bounds[value]
+            wide = known.lower < known.upper
+            rows = np.flatnonzero(wide) if value == last else undecided(readers[value], known)
+            # over the input alone the bounds known are exact
+            beyond_input = any(source != 0 for source in network.nodes[value - 1].sources)
+            if rows.size and beyond_input and not self.deadline.passed():
+                whole = integer and value != last
+                encoding = encode(part, bounds[: value + 1], ball=ball_encoding(self.region))
+                widest_first = np.argsort(known.lower[rows] - known.upper[rows], kind="stable")
+                chosen = rows[widest_first][: self.method.neurons]
+                errors = (
+                    encoding_error(part, bounds[: value + 1]),
+                    evaluation_error(part, bounds[: value + 1]),
+                )
+                tight = self._over_program(encoding, known, chosen, *errors, integer=whole)
+                bounds = (*bounds[:value], tight, *bounds[value + 1 :])
+            settled = value
+            yield bounds
+
+    def _over_program(
+        self,
+        encoding: Encoding,
+        known: Interval,
+        rows: IntArray,
+        row_error: float,
+        output_errors: FloatArray,
+        *,
+        integer: bool,
+    ) -> Interval:
+        """Tighten the outputs ``rows`` of a program until the time is spent, or the solver fails.
+
+        The errors bound the rounding in any row of the program, and in its evaluated outputs.
+        """
+        if not encoding.program.columns:
+            return known
         self.session.load(encoding.program if integer else encoding.program.relaxed)
         limit = min(self.session.largest_big_m, self.method.tolerances.largest_big_m)
-        return not integer or encoding.largest_big_m <= limit
+        if integer and not encoding.largest_big_m <= limit:
+            return known
+        safe, failed = SafeBound(encoding.program), False
 
+        def least(row: int, cost: FloatArray, constant: float) -> tuple[float, FloatArray | None]:
+            nonlocal failed
+            try:
+                result = self.session.minimise(cost, Targets().by(self.deadline))
+            except SolverError:
+                failed = True
+                return -np.inf, None
+            magnitude = float(known.magnitude[row])
+            if result.duals is not None:
+                bound = safe.lower(cost, result.duals, row_error)
+            else:
+                noise = self.method.tolerances.decisive(magnitude)
+                bound = result.bound - max(noise, float(output_errors[row])) - row_error
+            # the expression of the neuron is rounded as the rows are, and so is this sum
+            slack = row_error + 1e-15 * (magnitude + abs(constant))
+            return constant + bound - slack, result.point
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Errors:
-    """Bounds on the rounding in any ``row`` of a program, and in its evaluated ``outputs``."""
-
-    row: float
-    outputs: FloatArray
-
-
-def _tighten(network: Network, region: Region, programs: _Programs, within: Bounds) -> Bounds:
-    bounds = crown_bounds(network, region, late=programs.late, within=within)
-    # the relaxation first: it settles many neurons at a small part of the cost
-    for integer in (False, True) if programs.method.integer else (False,):
-        try:
-            for stage in _layer_by_layer(network, region, programs, bounds, integer=integer):
-                bounds = stage
-        except SolverError:
-            break  # what was proven until then stays
-    return bounds
-
-
-def _layer_by_layer(
-    network: Network, region: Region, programs: _Programs, bounds: Bounds, *, integer: bool
-) -> Iterator[Bounds]:
-    last, settled, readers = len(network.nodes), 0, readers_of(network)
-    for value in sorted({*readers, last} - {0}):
-        if programs.deadline.passed():
-            return
-        part = network.up_to(value)
-        if settled:
-            # what was tightened so far tightens what comes after it
-            again = crown_bounds(part, region, bounds[: settled + 1], programs.late)
-            both = map(intersection, bounds[: len(again)], again)
-            bounds = (*both, *bounds[value + 1 :])
-        known = bounds[value]
-        wide = known.lower < known.upper
-        rows = np.flatnonzero(wide) if value == last else undecided(readers[value], known)
-        # over the input alone the bounds known are exact
-        beyond_input = any(source != 0 for source in network.nodes[value - 1].sources)
-        if rows.size and beyond_input and not programs.deadline.passed():
-            whole = integer and value != last
-            encoding = encode(part, bounds[: value + 1], ball=ball_encoding(region))
-            widest_first = np.argsort(known.lower[rows] - known.upper[rows], kind="stable")
-            chosen = rows[widest_first][: programs.method.neurons]
-            errors = _Errors(
-                encoding_error(part, bounds[: value + 1]),
-                evaluation_error(part, bounds[: value + 1]),
-            )
-            tight = _over_program(encoding, known, programs, chosen, errors, integer=whole)
-            bounds = (*bounds[:value], tight, *bounds[value + 1 :])
-        settled = value
-        yield bounds
-
-
-def _over_program(
-    encoding: Encoding,
-    known: Interval,
-    programs: _Programs,
-    rows: IntArray,
-    errors: _Errors,
-    *,
-    integer: bool,
-) -> Interval:
-    """Tighten the outputs ``rows`` of a program until the time is spent, or the solver fails."""
-    if not (encoding.program.columns and programs.load(encoding, integer=integer)):
-        return known
-    safe, failed = SafeBound(encoding.program), False
-
-    def least(row: int, cost: FloatArray, constant: float) -> tuple[float, FloatArray | None]:
-        nonlocal failed
-        try:
-            result = programs.session.minimise(cost, Targets().by(programs.deadline))
-        except SolverError:
-            failed = True
-            return -np.inf, None
-        magnitude = float(known.magnitude[row])
-        if result.duals is not None:
-            bound = safe.lower(cost, result.duals, errors.row)
-        else:
-            noise = programs.method.tolerances.decisive(magnitude)
-            bound = result.bound - max(noise, float(errors.outputs[row])) - errors.row
-        # the expression of the neuron is rounded as the rows are, and so is this sum
-        slack = errors.row + 1e-15 * (magnitude + abs(constant))
-        return constant + bound - slack, result.point
-
-    return tightened_range(
-        encoding.output,
-        known,
-        rows.tolist(),
-        least,
-        encoding.program.columns,
-        late=lambda: failed or programs.deadline.passed(),
-    )
+        return tightened_range(
+            encoding.output,
+            known,
+            rows.tolist(),
+            least,
+            encoding.program.columns,
+            late=lambda: failed or self.deadline.passed(),
+        )

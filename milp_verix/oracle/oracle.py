@@ -6,7 +6,7 @@ Each margin is decided by points known from earlier checks, by bounds, or by a m
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partialmethod
 from typing import Any
 
@@ -16,40 +16,38 @@ from numpy.typing import NDArray
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.oracle.attacks import attacked
+from milp_verix.oracle.ball_bounds import (
+    Preparation,
+    Room,
+    SmallerBalls,
+    WholeBall,
+    notes_on,
+    prepared,
+    room_of,
+)
 from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
 from milp_verix.oracle.engines.claim import Claim, Decision, unwatched
 from milp_verix.oracle.engines.programs import stage_of
 from milp_verix.oracle.reuse import Memory, first_memory, flipped, forecast, shortest_violated
-from milp_verix.oracle.smaller_balls import SmallerBalls, named_bounds
-from milp_verix.oracle.statistics import (
+from milp_verix.oracle.verdict import (
     BOUNDS_ALONE,
     MEMORY_LIMIT,
     TIME_LIMIT,
+    Answer,
+    Effort,
     SolverStatistics,
+    Stage,
     StageClock,
+    Verdict,
+    replayed,
 )
-from milp_verix.oracle.verdict import Answer, Effort, Stage, Verdict, replayed
-from milp_verix.oracle.whole_ball import Preparation, Room, WholeBall, notes_on, prepared, room_of
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search, resolve_formulation
-from verix_encodings import Bounds, Interval, NormBall
+from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.batch import batch_outputs
 from verix_encodings.proofs.safe_bound import evaluation_error
 from verix_encodings.propagation.alpha import beyond_input
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Bounded:
-    """What bounds over a ``region`` say of a claim: the margins ``open_`` are not proven."""
-
-    region: Interval | NormBall
-    bounds: Bounds
-    upper: FloatArray
-    needed: FloatArray
-    open_: IntArray
-    stage: Stage
-    depth: int | None
 
 
 class Oracle:
@@ -68,7 +66,6 @@ class Oracle:
     ) -> None:
         self.problem = problem
         self.tolerances, self.exactness = search.tolerances, search.exactness
-        self._named, _ = named_bounds(problem, search)
         self._balls = balls or SmallerBalls.of(problem, search)
         # rules may keep a point of the larger ball from going back to the smaller one
         self._grows = problem.ball.mixed is None or not problem.ball.mixed.coupled
@@ -86,17 +83,7 @@ class Oracle:
         # a counterfactual just beyond the set that is proven next: inside it, little is worse
         self._beyond: NDArray[Any] | None = None
         self._bounds: Bounds | None = None
-        self._portfolio = portfolio_for(
-            problem,
-            search.solver,
-            formulation=self.formulation,
-            segments=self._segments,
-            threads=search.threads,
-            tolerances=self.tolerances,
-            lp_only=self.exactness == "relaxation",
-            keep_points=search.reuse,
-            warm=search.warm,
-        )
+        self._portfolio = portfolio_for(problem, search)
 
     def __enter__(self) -> "Oracle":
         return self
@@ -107,8 +94,8 @@ class Oracle:
     @property
     def bounds(self) -> str:
         """Name of the method that bounded neurons: for ``"auto"``, of the deepest stage so far."""
-        names = "crown", "alpha", "branched"
-        return names[min(self._balls.deepest, 2)] if self._named == "auto" else self._named
+        names, balls = ("crown", "alpha", "branched"), self._balls
+        return names[min(balls.deepest, 2)] if balls.name == "auto" else balls.name
 
     @property
     def whole(self) -> WholeBall | None:
@@ -200,18 +187,20 @@ class Oracle:
             self.prepare(deadline)
             watch.turn_to(Stage.POINTS)
             extra = None if self.memory is None else self.memory.extra(free)
-            tried = None if bounds_only else extra
-            verdict = self._at_once(free, tried, points, deadline)
+            verdict = self._at_once(free, None if bounds_only else extra, points, deadline)
             if verdict is None:
                 alone = bounds_only or self.exactness == "bounds"
-                found, decision = self._bounded(free, extra, deadline, watch, alone=alone), None
-                if found.open_.size and not alone:
+                claim, stage = self._bounded(free, extra, deadline, watch, alone=alone)
+                claim, decision = replace(claim, search_limit=search_limit), None
+                if claim.open_.size and not alone:
                     watch.turn_to(Stage.SOLVES)
                     self.on_stage(Stage.SOLVES)
                     if not deadline.passed():
-                        claim = self._claim(free, found, deadline, search_limit)
-                        decision = self._portfolio.decide(claim)
-                verdict = self._concluded(free, found, decision, points, deadline, alone=alone)
+                        # solvers compute in float64, too: below this their bounds are noise
+                        noise = evaluation_error(claim.margins, claim.bounds)
+                        asked = replace(claim, needed=np.maximum(claim.needed, noise))
+                        decision = self._portfolio.decide(asked)
+                verdict = self._concluded(claim, stage, decision, points, alone=alone)
         except MemoryError:
             self.close()  # with what engines hold; the next check begins with little
             verdict = Verdict(Answer.UNKNOWN, reason=MEMORY_LIMIT)
@@ -234,18 +223,14 @@ class Oracle:
         features: Sequence[int],
         deadline: Deadline = NO_LIMIT,
     ) -> dict[int, Verdict]:
-        """Return the ``features`` that known points keep in the explanation.
-
-        ``irrelevant`` is the set of features proven to be free; see ``oracle.lookahead``.
-        Past the ``deadline`` no more features are tried.
-        """
+        """Return the ``features`` that known points show to be needed beside ``irrelevant``."""
         watch = StageClock(Stage.POINTS)
         memory = self._memory_of(irrelevant, deadline)
         found: dict[int, Verdict] = {}
         if memory is not None:
             found = dict(flipped(self.problem, memory, irrelevant, features, deadline.passed))
         self.effort += watch.read() + Effort(flips=len(found))
-        return {i: replace(verdict, stage=Stage.POINTS) for i, verdict in found.items()}
+        return found
 
     def attacked(
         self,
@@ -253,11 +238,7 @@ class Oracle:
         features: Sequence[int],
         deadline: Deadline = NO_LIMIT,
     ) -> dict[int, Verdict]:
-        """Return those of ``features`` that gradient attacks show to be needed.
-
-        ``irrelevant`` is the set of features that is proven; see ``oracle.attack``. Past the
-        ``deadline`` no more features are looked at.
-        """
+        """Return the ``features`` that gradient attacks show to be needed beside ``irrelevant``."""
         watch = StageClock(Stage.POINTS)
         self.prepare(deadline)
         margins, memory = self._known.margins, self._memory_of(irrelevant, deadline)
@@ -270,10 +251,7 @@ class Oracle:
         return found
 
     def room(self, irrelevant: Sequence[int]) -> Room | None:
-        """Return the room that ``irrelevant``, the set proven last, leaves; None for L1 and L2.
-
-        None without bounds of that set, too.
-        """
+        """Return what the set proven last leaves; None for another set, for L1 and L2."""
         free = self.problem.features.coordinates(irrelevant)
         memory, bounds = self.memory, self._bounds
         if memory is None or bounds is None or self.problem.ball.norm != "linf":
@@ -311,10 +289,7 @@ class Oracle:
         verdict: Verdict,
         deadline: Deadline = NO_LIMIT,
     ) -> tuple[int, Verdict]:
-        """Return the shortest prefix of ``block`` that parts of a counterfactual violate.
-
-        At the ``deadline`` it is the shortest prefix so far.
-        """
+        """Return the shortest prefix of ``block`` that parts of a counterfactual violate."""
         length, shorter = shortest_violated(
             self.problem, self._known.margins, irrelevant, block, verdict, late=deadline.passed
         )
@@ -359,7 +334,15 @@ class Oracle:
             assert self.whole is not None
             bound = float(self.whole.bounds[-1].upper.max())
             return Verdict(Answer.HOLDS, bound=bound, stage=Stage.BOUNDS)
-        return None if extra is None else self._violated(free, extra, points, deadline)
+        if self.memory is None or extra is None:
+            return None
+        region = self.problem.ball.region(free)
+        for margin, point, value in self.memory.suspects(extra, region, late=deadline.passed):
+            points[margin] = point
+            found = replayed(self.problem, point, free) if value > 0 else None
+            if found is not None:
+                return replace(found, effort=Effort(flips=1), stage=Stage.POINTS)
+        return None
 
     def _bounded(
         self,
@@ -369,8 +352,8 @@ class Oracle:
         watch: StageClock,
         *,
         alone: bool,
-    ) -> _Bounded:
-        """Return what bounds say of the claim; where they are ``alone``, slopes are optimised."""
+    ) -> tuple[Claim, Stage]:
+        """Return the claim that bounds leave open, and their last stage: slopes where ``alone``."""
         watch.turn_to(Stage.BOUNDS)
         region = self.problem.ball.region(free)
         margins, left = self._known.margins, self._known.left
@@ -393,66 +376,39 @@ class Oracle:
                 stage, bounds = Stage.SLOPES, again
                 upper = np.fmin(upper, bounds[-1].upper)
         open_ = np.flatnonzero(~(upper < -needed))
-        return _Bounded(region, bounds, upper, needed, open_, stage, known.depth)
-
-    def _claim(
-        self, free: IntArray, found: _Bounded, deadline: Deadline, search_limit: float
-    ) -> Claim:
-        """Return what bounds leave to the engines."""
-        margins, bounds = self._known.margins, found.bounds
-        # solvers compute in float64, too: below this their bounds are noise
-        needed = np.maximum(found.needed, evaluation_error(margins, bounds))
-        open_ = found.open_[np.argsort(-found.upper[found.open_], kind="stable")]
-        return Claim(
-            *(margins, free, found.region, bounds, open_, needed, found.upper, deadline),
-            depth=found.depth,
-            search_limit=search_limit,
+        open_ = open_[np.argsort(-upper[open_], kind="stable")]
+        claim = Claim(
+            *(margins, free, region, bounds, open_, needed, upper, deadline),
+            depth=known.depth,
             on_stage=self.on_stage,
         )
+        return claim, stage
 
     def _concluded(
         self,
-        free: IntArray,
-        found: _Bounded,
+        claim: Claim,
+        stage: Stage,
         decision: Decision | None,
         points: dict[int, FloatArray],
-        deadline: Deadline,
         *,
         alone: bool,
     ) -> Verdict:
         """Return the verdict by bounds, and by engines if they were asked; keep what is proven."""
-        bounds, upper, stage = found.bounds, found.upper, found.stage
-        effort = Effort(bounded=upper.size - found.open_.size)
+        bounds, upper = claim.bounds, claim.upper
+        effort = Effort(bounded=upper.size - claim.open_.size)
         if decision is not None:
             verdict, upper = decision.verdict, decision.upper
-            bounds = self._balls.deepened(found.region, decision.deeper, bounds)
+            bounds = self._balls.deepened(claim.region, decision.deeper, bounds)
             points |= decision.points
             effort += verdict.effort
             if not verdict.holds:
                 return replace(verdict, effort=effort)
             stage = verdict.stage
-        elif found.open_.size:
+        elif claim.open_.size:
             reason, stage = (BOUNDS_ALONE, stage) if alone else (TIME_LIMIT, Stage.SOLVES)
             return Verdict(Answer.UNKNOWN, reason=reason, effort=effort, stage=stage)
         if self.memory is not None:
-            self.memory = self.memory.proven(free, upper, points, deadline.passed)
+            self.memory = self.memory.proven(claim.free, upper, points, claim.deadline.passed)
             self._bounds = bounds
         worst = max(float(np.max(upper, initial=-np.inf)), self._known.highest)
         return Verdict(Answer.HOLDS, bound=worst, effort=effort, stage=stage)
-
-    def _violated(
-        self,
-        free: IntArray,
-        extra: IntArray,
-        points: dict[int, FloatArray],
-        deadline: Deadline,
-    ) -> Verdict | None:
-        """Return the verdict if a moved known point changes the prediction; collect ``points``."""
-        assert self.memory is not None
-        region = self.problem.ball.region(free)
-        for margin, point, value in self.memory.suspects(extra, region, late=deadline.passed):
-            points[margin] = point
-            found = replayed(self.problem, point, free) if value > 0 else None
-            if found is not None:
-                return replace(found, effort=Effort(flips=1), stage=Stage.POINTS)
-        return None

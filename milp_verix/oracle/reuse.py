@@ -1,4 +1,4 @@
-"""Reuse between checks: proven bounds, worst points, and bounds on how fast margins grow.
+"""Reuse between checks: proven bounds, worst points, and guesses on the features that come next.
 
 A traversal frees more and more coordinates, and a check on a larger set ``B'`` can use the bounds
 proven on a smaller one, ``B ⊆ B'``:
@@ -6,14 +6,8 @@ proven on a smaller one, ``B ⊆ B'``:
     sup_{B'} m_j  ≤  sup_B m_j + Σ_{i ∈ B' − B} max(s⁺_ij h⁺_i, −s⁻_ij h⁻_i, 0)
 
 with ``[s⁻, s⁺]`` bounds on ``∂m_j/∂x_i`` over ``B'`` and ``h`` the room of coordinate ``i`` on each
-side; and an input that is bad for margin ``j`` on ``B`` is a good start for a counterfactual on
-``B'``, with the coordinates that are new moved to one of their ends.
-
-Guesses on the features that come next, from known points and by forward passes.
-
-Along a traversal ``B`` only grows, so an input that changes the prediction and differs from ``x``
-in ``B ∪ {i}`` alone keeps ``i`` in the explanation for good, however far the traversal has come
-when it is found. And from the worst point ``x*`` of margin ``j``, with its gradient ``g``,
+side. An input that changes the prediction and differs from ``x`` in ``B ∪ {i}`` alone keeps ``i``
+in the explanation for good. From the worst point ``x*`` of margin ``j``, with its gradient ``g``,
 
     m_j(x* + d) ≈ m_j(x*) + g·d
 
@@ -64,10 +58,7 @@ class Memory:
         return np.setdiff1d(free, self.free)
 
     def grown(self, extra: IntArray, bounds: Bounds) -> FloatArray:
-        """Return proven bounds on the margins with ``extra`` free too; ``bounds`` hold there.
-
-        Infinite or NaN where slopes overflow.
-        """
+        """Return bounds on the margins with ``extra`` free, in ``bounds``; NaN on overflow."""
         low, high = slope_bounds(self.network, bounds)
         box, centre = bounds[0], self.centre
         up = np.nextafter(box.upper[extra] - centre[extra], np.inf)
@@ -164,10 +155,7 @@ class Memory:
 
 
 def first_memory(network: Network, centre: FloatArray, late: Late = never) -> Memory | None:
-    """Return the memory before any check, made from the centre alone.
-
-    None if bounds overflow, and once ``late()``.
-    """
+    """Return the memory made from the centre alone; None if bounds overflow, or once ``late()``."""
     if late():
         return None
     try:
@@ -197,10 +185,7 @@ def flipped(
     features: Sequence[int],
     late: Late = never,
 ) -> Iterator[tuple[int, Verdict]]:
-    """Yield the ``features`` whose change, added to a worst point, changes the prediction.
-
-    ``memory`` belongs to the set ``irrelevant``; once ``late()``, no more features are tried.
-    """
+    """Yield the ``features`` whose change, added to a worst point, changes the prediction."""
     expected = memory.reached[:, None] + _rises(problem, memory)
     for feature in features:
         if late():
@@ -220,7 +205,7 @@ def flipped(
             if memory.network.evaluate(point)[margin] <= 0:
                 continue
             if (verdict := replayed(problem, point, free)) is not None:
-                yield feature, verdict
+                yield feature, replace(verdict, stage=Stage.POINTS)
                 break
 
 

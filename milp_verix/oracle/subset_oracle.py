@@ -13,10 +13,9 @@ import numpy as np
 
 from milp_verix.base.clock import Deadline, Limit
 from milp_verix.oracle.attacks import gradient, only
+from milp_verix.oracle.ball_bounds import WholeBall, whole_ball
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Answer, Verdict, replayed
-from milp_verix.oracle.whole_ball import WholeBall, whole_ball
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict, replayed
 from verix_encodings.arrays import FloatArray
 from verix_encodings.network.batch import batch_outputs
 
@@ -61,10 +60,7 @@ class SubsetOracle:
         return self.deadline.passed()
 
     def whole_ball(self) -> WholeBall:
-        """Return bounds on the margins with every feature free, as tight as there is time for.
-
-        Raises ``OverflowError`` where a bound leaves the range of float64.
-        """
+        """Return bounds over the whole ball; ``OverflowError`` where one leaves float64."""
         whole = self.oracle.prepare(self.deadline)
         return whole_ball(self.problem, self.deadline) if whole is None else whole
 
@@ -226,10 +222,7 @@ class SubsetOracle:
         return [int(f) for f in moved[np.argsort(by_cost[moved], kind="stable")]]
 
     def _losses(self, point: FloatArray, margin: int) -> FloatArray:
-        """Return how much the margin falls as each changed feature alone is put back, (features,).
-
-        Zero for features that ``point`` does not change.
-        """
+        """Return the margin's fall as each changed feature alone is put back, (features,)."""
         moved = np.unique(self.feature_of[point != self.centre]).tolist()
         tried = np.array([point, *(self._put_back(point, [f]) for f in moved)])
         reached = batch_outputs(self.margins, tried.T)[margin]

@@ -1,19 +1,23 @@
-"""The answer to a check: three values, never two.
+"""The answer to a check: three values, never two; and the effort of answers, stage by stage.
 
 The only way to a VIOLATED verdict: an input in the ball, run in onnxruntime.
 """
 
+import time
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.question import Question
+from milp_verix.base.stored_kinds import Amount, Count
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend_calls
+
+if TYPE_CHECKING:
+    from milp_verix.problem.problem import PosedProblem
+    from milp_verix.problem.question import Question
 
 
 class Answer(Enum):
@@ -106,7 +110,7 @@ class Verdict:
         raise TypeError("a verdict has three values: ask for .holds or .violated")
 
 
-def replayed(problem: PosedProblem, point: FloatArray, free: IntArray) -> Verdict | None:
+def replayed(problem: "PosedProblem", point: FloatArray, free: IntArray) -> Verdict | None:
     """Run onnxruntime next to ``point``; return VIOLATED if the prediction changes, else None.
 
     ``point`` is any vector of shape (d,). onnxruntime runs on the nearest input of the network's
@@ -129,7 +133,7 @@ def replayed(problem: PosedProblem, point: FloatArray, free: IntArray) -> Verdic
     return violated_by(question, witness, outputs)
 
 
-def violated_by(question: Question, witness: NDArray[Any], outputs: NDArray[Any]) -> Verdict:
+def violated_by(question: "Question", witness: NDArray[Any], outputs: NDArray[Any]) -> Verdict:
     """Return VIOLATED with a ``witness`` that changes the prediction to that of ``outputs``."""
     return Verdict(
         Answer.VIOLATED,
@@ -137,3 +141,117 @@ def violated_by(question: Question, witness: NDArray[Any], outputs: NDArray[Any]
         prediction=question.predicted(outputs),
         rival=question.rival(outputs),
     )
+
+
+class StageClock:
+    """Measures how long each stage takes: it runs for one of them at a time."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._started = self._since = time.monotonic()
+        self._stage = stage
+        self._seconds = dict.fromkeys(Stage, 0.0)
+
+    def turn_to(self, stage: Stage) -> None:
+        """Count time for ``stage`` from here on."""
+        now = time.monotonic()
+        self._seconds[self._stage] += now - self._since
+        self._stage, self._since = stage, now
+
+    def read(self) -> Effort:
+        """Return the seconds so far, as an effort."""
+        self.turn_to(self._stage)
+        return Effort(seconds=self._since - self._started, stages=tuple(self._seconds.values()))
+
+
+TIME_LIMIT = "time limit"
+MEMORY_LIMIT = "memory limit"
+BOUNDS_ALONE = "bounds alone do not decide it"
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class StageStatistics:
+    """The features that a stage of the checks decided, and the seconds spent in it.
+
+    Attributes:
+        stage: Name of the stage.
+        features: Features decided there.
+        seconds: Seconds spent there.
+    """
+
+    stage: str
+    features: Count
+    seconds: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class SolverStatistics:
+    """The checks that a solver decided, and the seconds it had for these and for others.
+
+    Attributes:
+        solver: Name of the solver.
+        checks: Checks that it decided.
+        seconds: Seconds that it had.
+    """
+
+    solver: str
+    checks: Count
+    seconds: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEffort:
+    """The effort of the search for a minimum, beside the checks.
+
+    Attributes:
+        master: Method that raised the bound: ``"tree"``, ``"program"`` or ``"hitting sets"``.
+        rounds: Proposed sets of features that survive all known scenarios.
+        scenarios: Known perturbations; for hitting sets, contrastive sets.
+        nodes: Nodes of the branch and bound.
+        programs: Relaxations solved: linear for the tree, mixed-integer for the other masters.
+        iterations: Simplex iterations.
+        stages: Pairs of a stage and its wall-clock seconds.
+        trace: Seconds since the call, best cost and lower bound, whenever one of these changed.
+    """
+
+    master: str = "tree"
+    rounds: Count = 0
+    scenarios: Count = 0
+    nodes: Count = 0
+    programs: Count = 0
+    iterations: Count = 0
+    stages: tuple[tuple[str, Amount], ...] = ()
+    trace: tuple[tuple[Amount, Amount, Amount], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """The effort of a whole search.
+
+    Attributes:
+        checks: Claims checked, each about one feature or a block of features.
+        flips: Features decided by moving a point known from an earlier check.
+        solves: Programs solved.
+        bounded: Margins decided by bounds alone.
+        nodes: Nodes, as the solvers count them.
+        iterations: Simplex iterations, as the solvers count them.
+        seconds: Wall-clock time of the whole search.
+        check_seconds: The part of it in checks.
+        stopped: Reason of an early end, such as ``"interrupted"`` or ``"time limit"``, or None.
+        stages: Decisions and seconds by the stage of the checks.
+        solvers: Decisions and seconds of the last stage by solver.
+        search: Effort of a search for a minimum beside its checks, or None.
+    """
+
+    checks: Count = 0
+    flips: Count = 0
+    solves: Count = 0
+    bounded: Count = 0
+    nodes: Count = 0
+    iterations: Count = 0
+    seconds: Amount = 0.0
+    check_seconds: Amount = 0.0
+    stopped: str | None = None
+    stages: tuple[StageStatistics, ...] = ()
+    solvers: tuple[SolverStatistics, ...] = ()
+    search: SearchEffort | None = None

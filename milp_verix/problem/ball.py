@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import number_in
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import require_one_of
+from milp_verix.base.errors import InputError, require_one_of
 from milp_verix.base.number_text import exact
 from milp_verix.inputs.nearest_point import nearest_point
 from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
@@ -49,7 +48,7 @@ class Ball:
     coordinates, (d,), where these differ. ``mixed`` are integral coordinates and rules that the
     points of the ball satisfy; its norm is L∞ then, and integral coordinates have whole radii and
     ends. Boxes leave ``mixed`` out, regions all of it but one-hot blocks: they hold the ball. Built
-    by :func:`make_ball` and :func:`milp_verix.problem.described.make_described_ball`.
+    by :func:`make_ball` and :func:`milp_verix.problem.meeting.make_described_ball`.
     """
 
     centre: NDArray[Any]
@@ -174,19 +173,13 @@ class Ball:
         quadratic: bool = False,
         points: Sequence[FloatArray] = (),
     ) -> BallEncoding:
-        """Return the encoding of the inputs in ``region``, one of this ball, in a program.
-
-        The arguments are those of :func:`verix_encodings.ball_encoding`.
-        """
+        """Return the encoding of ``region``, see :func:`verix_encodings.ball_encoding`."""
         if self.mixed is not None and isinstance(region, Interval):
             return partial(mixed_box, box=region, domain=self.mixed)
         return ball_encoding(region, quadratic=quadratic, points=points)
 
     def _mixed_witness(self, point: FloatArray, free: IntArray, mixed: MixedDomain) -> NDArray[Any]:
-        """Return a witness with whole numbers that satisfies the rules, or the centre.
-
-        The point snapped to the grid is tried first, then the nearest one by a program.
-        """
+        """Return a witness on the grid: the point snapped, the nearest one, or the centre."""
         witness = self._rounded_into_the_box(mixed.snapped(point), free)
         if mixed.contains(witness):
             return witness

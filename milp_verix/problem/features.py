@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import indices_of, refuse_surrogates
-from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.errors import InputError, listed, meant, refusing, require_one_of, same_names
 from milp_verix.base.image_shape import image_layout, likely_image
-from milp_verix.base.names import listed, meant, require_one_of, same_names
 from milp_verix.inputs.labelled import Labels, features_listed, values_by_label
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
@@ -70,10 +69,7 @@ class Features:
         return np.flatnonzero(chosen[self.of_coordinate])
 
     def index(self, given: str | int, argument: str) -> int:
-        """Return the index of a feature, given by its name or index.
-
-        Raises ``InputError``, which tells the ``argument``, if there is none.
-        """
+        """Return the index of a feature by name or index; ``InputError`` tells ``argument``."""
         names = self._places
         if isinstance(given, str) and given not in names:  # spaces may be underscores
             given = next(iter(same_names(names, [given])), given)
@@ -102,10 +98,7 @@ class Features:
         return [self.index(one, argument) if isinstance(one, str) else one for one in several]
 
     def indices(self, given: str | Sequence[str | int], argument: str) -> list[int]:
-        """Return distinct features, given by names or indices, as indices in the same sequence.
-
-        ``argument`` is what an error calls them; raises ``InputError`` for any other.
-        """
+        """Return distinct features by name or index as indices; errors tell the ``argument``."""
         return indices_of(self.unnamed(given, argument), self.count, argument)
 
     def priced(self, costs: CostsLike) -> ArrayLike | None:
@@ -175,11 +168,7 @@ def make_features(
 def named(
     features: Features, names: Sequence[str] | NDArray[Any] | None, columns: Sequence[str] = ()
 ) -> Features:
-    """Return ``features`` with ``names``, one for each.
-
-    Raises ``InputError`` for another number of names, and for the name of one of the network's
-    ``columns`` at another one.
-    """
+    """Return ``features`` with ``names``; ``InputError`` where the network's ``columns`` differ."""
     if names is None:
         return features
     with refusing("feature_names are a list of texts", ValueError):  # rows of different lengths

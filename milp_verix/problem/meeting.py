@@ -1,24 +1,30 @@
-"""Where an input, its description and its domain meet the network: put in its order by names."""
+"""Where an input, its description and its domain meet the network; the ball of described inputs.
+
+{ x' : |x'_i − x_i| ≤ ε_i,  l_i ≤ x'_i ≤ u_i,  x'_i ∈ ℤ for whole features,  all rules hold }
+
+A missing value is the number next to ``u_i``. It is at no distance from any number: it is in the
+ball of others if ``ε_i = ∞`` alone.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, listed, shown
 from milp_verix.base.image_shape import shape_seen
-from milp_verix.base.names import listed, shown
 from milp_verix.inputs.features import continuous
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.labelled import Labels, values_by_label
 from milp_verix.inputs.one_row import counts, features_among, numbers_by_name
 from milp_verix.inputs.placement import refuse_arrays
+from milp_verix.inputs.radii import ends_around, radii_of_coordinates
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import OnnxNetwork, missing_numbers
-from milp_verix.problem.ball import UNIT_DOMAIN, Domain, domain_ends
-from milp_verix.problem.options import Given, InputLike
+from milp_verix.problem.ball import UNIT_DOMAIN, Ball, Domain, domain_ends
+from milp_verix.problem.search import Given, InputLike
 
 _NO_NAMES = "the model stores no names of columns: described features were taken in their order"
 
@@ -79,6 +85,8 @@ def shaped_domain(
         end = values_by_label(end, labels, "domain")
         try:
             array = np.asarray(end)
+            if not array.shape:
+                return end  # type: ignore[no-any-return]
             shape_seen(array.shape, input_shape, image_shape)
         except (TypeError, ValueError):
             return end  # type: ignore[no-any-return]
@@ -170,10 +178,7 @@ def refuse_beside(
 
 
 def with_missing_of(inputs: Inputs, network: LoadedModel) -> LoadedModel:
-    """Return trees with the missing values of a description; a network that knows them as it is.
-
-    Raises ``InputError`` for a network with other numbers that may be missing.
-    """
+    """Return trees with the missing values described; ``InputError`` for a network of others."""
     if isinstance(network, OnnxNetwork):
         known = tuple(one for one in network.missing if not isinstance(one, str))
         if missing_numbers(inputs, network) == known:
@@ -201,3 +206,35 @@ def _refuse_other_words(inputs: Inputs, network: LoadedModel) -> None:
                     f"described; the network knows the words {listed(list(known))}, coded 0, 1, … "
                     f"in this order. Give them as categories={{{feature.name!r}: [...]}}"
                 )
+
+
+def make_described_ball(x: NDArray[Any], radii: Sequence[float], norm: str, inputs: Inputs) -> Ball:
+    """Return the ball around ``x``, an array in the network's own dtype, with a radius a feature.
+
+    Raises ``InputError`` for an ``x`` that is not such an input, for a norm other than L∞, for
+    whole numbers that the dtype does not hold, and for a feature that may move without end.
+    """
+    if norm != "linf":
+        raise InputError(
+            f"a radius for each feature goes with norm 'linf' alone, not with {norm!r}"
+        )
+    flat = np.array(x).reshape(-1)
+    inputs.refuse(flat)
+    reach, wide = radii_of_coordinates(inputs, radii), flat.astype(np.float64)
+    ends = ends_around(inputs, wide, radii)
+    lower, upper = np.maximum(wide - reach, ends[0]), np.minimum(wide + reach, ends[1])
+    magnitude = np.maximum(np.abs(lower), np.abs(upper))
+    largest = 2.0 ** (np.finfo(flat.dtype).nmant + 1)
+    for feature, group in zip(inputs.features, inputs.groups, strict=True):
+        if not np.isfinite(magnitude[group]).all():
+            raise InputError(
+                f"{feature.name} may move without end: give its lower and upper, or a finite "
+                "epsilon"
+            )
+        if feature.whole and np.any(magnitude[group] > largest):
+            raise InputError(
+                f"{feature.name} reaches beyond {largest:.0f}, up to which {flat.dtype} has all "
+                "whole numbers: give a smaller range, or call it continuous"
+            )
+    epsilon = float(max(radii))
+    return Ball(flat, epsilon, norm, *ends, radii=reach, mixed=inputs.mixed)

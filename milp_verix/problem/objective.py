@@ -16,10 +16,7 @@ _NEAR = 5e-7  # by how much cheaper another explanation has to be, as a share of
 
 
 def whole_numbers(costs: FloatArray) -> bool:
-    """Return whether every cost is a whole number, and so the cost of every set.
-
-    Numbers that solvers cannot add up to less than one do not count as whole.
-    """
+    """Return whether every cost is a whole number, small enough for solvers to add up."""
     return bool(np.all(costs == np.round(costs)) and costs.sum() <= MOST_UNITS)
 
 

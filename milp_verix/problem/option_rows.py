@@ -11,7 +11,7 @@ to another call there are several rows.
 from dataclasses import dataclass
 from pathlib import Path
 
-from milp_verix.base.argument_kinds import (
+from milp_verix.base.arguments import (
     ANYTHING,
     CLASS,
     FEATURE,
@@ -70,19 +70,8 @@ class Option:
 
 
 ONE_INPUT = (
-    "explain",
-    "minimum",
-    "contrastive",
-    "enumerate",
-    "inflate",
-    "check",
-    "audit",
-    "relevance",
-    "importance",
-    "radius",
-    "sweep",
-    "compare",
-    "export",
+    "explain", "minimum", "contrastive", "enumerate", "inflate", "check", "audit", "relevance",
+    "importance", "radius", "sweep", "compare", "export",
 )
 """The methods of ``Problem`` that answer a question; ``"rules"`` and ``"many"`` are the functions
 ``find_rules`` and ``explain_many``."""
@@ -111,15 +100,27 @@ _DESCRIBED = Line("FILE",
     .json file of values by name, or a row of a table, such as table.csv:0 for the
     first.""", "path")
 
+_ORDER = Line("influence|adaptive|sensitivity|bound|bound_crown|margin|random|sequential|FILE",
+    "Traversal order; FILE is a .npy or .json list of all features.", "order", SEARCHING)
+_TRANSFORMATION = Line("reversal|deletion", "For the order sensitivity.", "text", SEARCHING)
+_TRAVERSAL = Line("galloping|sequential|binary|quickxplain", "Which checks are asked.", "text",
+    SEARCHING)
+_COSTS = Line("FILE",
+    """What each feature costs, .npy or .json, there also by name, '*' for others. [1 each]""",
+    "numbers")
+_RESUME = Line("RESULT.json",
+    """Go on from this earlier result of the same question, such as one that --json saved.""",
+    "path", SEARCHING)
+
 QUESTION: tuple[Option, ...] = (  # what a question is about
     Option("epsilon", "Epsilon", REQUIRED, ANYTHING, _BALL,
         """radius of the ball, in the units of the input, or a radius for each feature by name; for
         described ``inputs`` also a share of each feature's range, ``"10%"``, standard deviations,
         ``"0.5sd"``, or ``math.inf`` for the whole domain, see :mod:`milp_verix.inputs.radii`.""",
         Line("NUMBER",
-            """Radius of the ball, in the units of the network's input; fractions are allowed,
-            such as 8/255. Or a file, .npy or .json, with a radius for each coordinate or by
-            name. Only a message needs none: each of its words may go.""", "radius")),
+            """Radius of the ball, in the units of the network's input; fractions are allowed, such
+            as 8/255. Or a file, .npy or .json, with a radius for each coordinate or by name. Only a
+            message needs none: each of its words may go.""", "radius")),
     Option("epsilon", "Epsilon | Sequence[Epsilon]", REQUIRED, ANYTHING, ("many",),
         """one radius or several, in the units of the inputs."""),
     Option("norm", "str", '"linf"', TEXT, _CALLS,
@@ -255,27 +256,18 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         """``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
         ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
         :mod:`milp_verix.searches.explain.order`. An order whose bounds do not exist is replaced by
-        the sequential one, with a note.""",
-        Line("influence|adaptive|sensitivity|bound|bound_crown|margin|random|sequential|FILE",
-            """Traversal order; FILE is a .npy or .json list of all features.""", "order",
-            SEARCHING)),
+        the sequential one, with a note.""", _ORDER),
     Option("transformation", "str", '"reversal"', TEXT, ("explain", "many"),
-        """``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.""",
-        Line("reversal|deletion", "For the order sensitivity.", "text", SEARCHING)),
+        """``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.""", _TRANSFORMATION),
     Option("traversal", "str", '"galloping"', TEXT, ("explain", "many"),
         """``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which checks are
-        asked; the explanation is the same, see ``traversal.strategies``.""",
-        Line("galloping|sequential|binary|quickxplain",
-            """Which checks are asked.""", "text", SEARCHING)),
+        asked; the explanation is the same, see ``traversal.strategies``.""", _TRAVERSAL),
     Option("costs", "CostsLike", "None", ANYTHING, ("minimum", "many"),
         """a finite number of at least zero for each feature, 1 each by default: the explanation
         with the least sum is found. Proofs are faster where all costs are whole multiples of a
         unit. ``InputError`` for costs too far apart to be added up exactly: the largest may be a
         million times the smallest above zero, or whole costs a billion units together. A mapping
-        from names or indices of features has one for each, or ``"*"`` for the others.""",
-        Line("FILE",
-            """What each feature costs, .npy or .json, there also by name, '*' for
-            others. [1 each]""", "numbers")),
+        from names or indices of features has one for each, or ``"*"`` for the others.""", _COSTS),
     Option("must", "str | Sequence[str | int]", "()", NAMES, ("minimum", "many"),
         """features that the explanation must contain, by names or indices. A feature among them
         that is not needed is listed in ``unknown``.""",
@@ -304,17 +296,15 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
     Option("costs", "CostsLike", "None", ANYTHING, ("contrastive",),
         """a positive number ``c_f`` for each feature: the cheapest set is sought instead of the
         smallest, or the distance is weighed. A mapping is as for :func:`milp_verix.minimum`.""",
-        Line("FILE",
-            """What each feature costs, .npy or .json, there also by name, '*' for
-            others. [1 each]""", "numbers")),
+        _COSTS),
     Option("must_not", "str | Sequence[str | int]", "()", NAMES, ("contrastive",),
         """features that a counterfactual must not change, by names or indices.""",
         Line("I,J,…", "Features, by numbers or names, that must not change.", "words")),
     Option("minimise", "str", '"features"', TEXT, ("contrastive", "many"),
         """``"features"`` or ``"distance"``.""",
         Line("features|distance",
-            """The number of features that change, or the distance: each change as a share of
-            the radius, or of the domain where that is smaller.""")),
+            """The number of features that change, or the distance: each change as a share of the
+            radius, or of the domain where that is smaller.""")),
     Option("count", "int", "1", INTEGER, ("contrastive",),
         """number of changes to find, the first one included.""",
         Line("N",
@@ -351,8 +341,8 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         pixel or each feature; or an :class:`Explanation`, whose groups :func:`milp_verix.audit`
         takes if ``features`` is None.""",
         Line("FILE",
-            """The explanation: a .json list of features, a mask of the input or its pixels
-            (.json or .npy), or a result that explain --json wrote.""", "set")),
+            """The explanation: a .json list of features, a mask of the input or its pixels (.json
+            or .npy), or a result that explain --json wrote.""", "set")),
     Option("sound_only", "bool", "False", FLAG, ("audit",),
         """whether to end once soundness is decided.""",
         Line("", "End once soundness is decided.", "flag")),
@@ -373,8 +363,8 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         scores of coordinates add up in their feature. ``result.misordered`` has the pairs of
         features that the size of these scores orders otherwise than is proven of the index.""",
         Line("FILE",
-            """A score of each feature by another tool, such as SHAP values, .npy or .json:
-            tells the pairs of features that it orders otherwise than proven.""", "numbers")),
+            """A score of each feature by another tool, such as SHAP values, .npy or .json: tells
+            the pairs of features that it orders otherwise than proven.""", "numbers")),
     Option("free", "Sequence[int | str] | None", "None", ANYTHING, ("radius",),
         """the features that change together, by indices or names; all of them by default.""",
         Line("all|NAME[,NAME…]|FILE",
@@ -459,28 +449,17 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
             """Order in which features are tried; FILE is a .npy or .json list of all
             features.""", "order", SEARCHING)),
     Option("order", "OrderLike", '"influence"', ANYTHING, ("sweep",),
-        """as for :func:`milp_verix.explain`.""",
-        Line("influence|adaptive|sensitivity|bound|bound_crown|margin|random|sequential|FILE",
-            """Traversal order; FILE is a .npy or .json list of all features.""", "order",
-            SEARCHING)),
+        """as for :func:`milp_verix.explain`.""", _ORDER),
     Option("order", "OrderLike", '"influence"', ANYTHING, ("compare",),
-        """as for :func:`milp_verix.explain`; where ``checks`` are given there is none.""",
-        Line("influence|adaptive|sensitivity|bound|bound_crown|margin|random|sequential|FILE",
-            """Traversal order; FILE is a .npy or .json list of all features.""", "order",
-            SEARCHING)),
+        """as for :func:`milp_verix.explain`; where ``checks`` are given there is none.""", _ORDER),
     Option("transformation", "str", '"reversal"', TEXT, ("audit", "sweep", "compare"),
-        """as for :func:`milp_verix.explain`.""",
-        Line("reversal|deletion", "For the order sensitivity.", "text", SEARCHING)),
+        """as for :func:`milp_verix.explain`.""", _TRANSFORMATION),
     Option("traversal", "str", '"galloping"', TEXT, ("audit", "sweep", "compare"),
-        """as for :func:`milp_verix.explain`.""",
-        Line("galloping|sequential|binary|quickxplain",
-            """Which checks are asked.""", "text", SEARCHING)),
-    Option("count", "int", "12", INTEGER, ("rules",),
-        """the most rules to return."""),
+        """as for :func:`milp_verix.explain`.""", _TRAVERSAL),
+    Option("count", "int", "12", INTEGER, ("rules",), """the most rules to return."""),
     Option("tries", "int | None", "None", INTEGER.or_none(), ("rules",),
         """rows to explain; three for each rule by default."""),
-    Option("seed", "int", "0", INTEGER, ("rules",),
-        """seed of the rows drawn."""),
+    Option("seed", "int", "0", INTEGER, ("rules",), """seed of the rows drawn."""),
     Option("free", "Sequence[int | str] | None", "None", ANYTHING, ("export",),
         """the features that may change, by indices or names; all of them by default.""",
         Line("all|NAME[,NAME…]|FILE",
@@ -524,13 +503,21 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         """the columns of a table that make an input, by name and in its order."""),
 )
 
+
+def _progress(told: str, call: str, text: str) -> Option:
+    return Option("progress", f"Callable[[{told}], None] | None", "None", ANYTHING, (call,), text)
+
+
+def _snapshots(result: str, call: str, text: str) -> Option:
+    spelt = f"Callable[[Callable[[], {result}]], None] | None"
+    return Option("snapshots", spelt, "None", ANYTHING, (call,), text)
+
+
 COURSE: tuple[Option, ...] = (  # how a search is watched, and goes on: the last arguments
     Option("search", "Search", "USUAL", _SEARCH, ("methods",),
         """solver, limits, and how the network is bounded and encoded."""),
-    Option("progress", "Callable[[Progress], None] | None", "None", ANYTHING, ("explain",),
-        """called before each check, and after each decision."""),
-    Option("snapshots", "Callable[[Callable[[], Explanation]], None] | None",
-        "None", ANYTHING, ("explain",),
+    _progress("Progress", "explain", """called before each check, and after each decision."""),
+    _snapshots("Explanation", "explain",
         """called with a function that returns the sound result so far: at the start, and whenever
         more is known. The function may be called at any time, in any thread."""),
     Option("resume", "EarlierResult | None", "None", ANYTHING, ("explain",),
@@ -538,91 +525,57 @@ COURSE: tuple[Option, ...] = (  # how a search is watched, and goes on: the last
         decisions and its order are kept. Counterfactuals are run in onnxruntime again, and the
         claim on the irrelevant features is checked again with a slice of the time. Where that does
         not prove it, the run begins anew; Ctrl-C during that check raises ``KeyboardInterrupt``.
-        Give the same ``tolerances``: no result has them.""",
-        Line("RESULT.json",
-            """Go on from this earlier result of the same question, such as one that --json
-            saved.""", "path", SEARCHING)),
-    Option("progress", "Callable[[MinimumProgress], None] | None", "None", ANYTHING, ("minimum",),
+        Give the same ``tolerances``: no result has them.""", _RESUME),
+    _progress("MinimumProgress", "minimum",
         """called with the first lower bound, when all features are still the best explanation, and
         when the best one or the bound changes."""),
-    Option("snapshots", "Callable[[Callable[[], Explanation]], None] | None",
-        "None", ANYTHING, ("minimum",),
+    _snapshots("Explanation", "minimum",
         """called as by :func:`milp_verix.explain`; features without a known counterfactual are
         unknown in these results."""),
     Option("resume", "EarlierResult | None", "None", ANYTHING, ("minimum",),
         """as of :func:`milp_verix.explain`; a result of that is taken, too. Its explanation is the
         first incumbent where ``must`` and ``must_not`` are the same, and the scenarios of an
         unproven minimum are kept. Its lower bound is no proof: the search proves its own, and a
-        note tells that of the earlier run where it is higher.""",
-        Line("RESULT.json",
-            """Go on from this earlier result of the same question, such as one that --json
-            saved.""", "path", SEARCHING)),
-    Option("progress", "Callable[[ContrastiveProgress], None] | None",
-        "None", ANYTHING, ("contrastive",),
-        """called after each program."""),
-    Option("snapshots", "Callable[[Callable[[], ContrastiveExplanation]], None] | None",
-        "None", ANYTHING, ("contrastive",),
+        note tells that of the earlier run where it is higher.""", _RESUME),
+    _progress("ContrastiveProgress", "contrastive", """called after each program."""),
+    _snapshots("ContrastiveExplanation", "contrastive",
         """called with a function that returns the result so far: at the start, and whenever more is
         known."""),
     Option("resume", "EarlierContrast | None", "None", ANYTHING, ("contrastive",),
         """an earlier result of the same question, or the path of its JSON: its counterfactual is
         run again if it leaves ``must_not`` alone. Its lower bound is no proof: a note tells it
-        where it is above that of this run.""",
-        Line("RESULT.json",
-            """Go on from this earlier result of the same question, such as one that --json
-            saved.""", "path", SEARCHING)),
-    Option("progress", "Callable[[EnumerationProgress], None] | None",
-        "None", ANYTHING, ("enumerate",),
-        """called after each round."""),
-    Option("snapshots", "Callable[[Callable[[], Enumeration]], None] | None",
-        "None", ANYTHING, ("enumerate",),
+        where it is above that of this run.""", _RESUME),
+    _progress("EnumerationProgress", "enumerate", """called after each round."""),
+    _snapshots("Enumeration", "enumerate",
         """called with a function that returns the result so far: at the start, and after each
         explanation that is found."""),
-    Option("progress", "Callable[[RangesProgress], None] | None", "None", ANYTHING, ("inflate",),
-        """called after each end that is decided."""),
-    Option("snapshots", "Callable[[Callable[[], Ranges]], None] | None",
-        "None", ANYTHING, ("inflate",),
-        """called with a function that returns the ranges so far."""),
-    Option("progress", "Callable[[AuditProgress], None] | None", "None", ANYTHING, ("audit",),
+    _progress("RangesProgress", "inflate", """called after each end that is decided."""),
+    _snapshots("Ranges", "inflate", """called with a function that returns the ranges so far."""),
+    _progress("AuditProgress", "audit",
         """called at the start, before each check, and after each decision."""),
-    Option("snapshots", "Callable[[Callable[[], Audit]], None] | None",
-        "None", ANYTHING, ("audit",),
-        """called with a function that returns the result so far."""),
-    Option("progress", "Callable[[RelevanceProgress], None] | None",
-        "None", ANYTHING, ("relevance",),
-        """called before each set that is tried."""),
-    Option("snapshots", "Callable[[Callable[[], Relevance]], None] | None",
-        "None", ANYTHING, ("relevance",),
+    _snapshots("Audit", "audit", """called with a function that returns the result so far."""),
+    _progress("RelevanceProgress", "relevance", """called before each set that is tried."""),
+    _snapshots("Relevance", "relevance",
         """called with a function that returns the result so far, before each set."""),
-    Option("progress", "Callable[[EnumerationProgress], None] | None",
-        "None", ANYTHING, ("importance",),
-        """called after each set that is found."""),
-    Option("snapshots", "Callable[[Callable[[], Importance]], None] | None",
-        "None", ANYTHING, ("importance",),
+    _progress("EnumerationProgress", "importance", """called after each set that is found."""),
+    _snapshots("Importance", "importance",
         """called with a function that returns the result so far: at the start, and after each set
         that is found."""),
     Option("resume", "EarlierImportance | None", "None", ANYTHING, ("importance",),
         """an earlier result of the same question, by any index, or the path of its JSON: its
         counterfactuals are run again, and its sets that keep the prediction are proven again.""",
-        Line("RESULT.json",
-            """Go on from this earlier result of the same question, such as one that --json
-            saved.""", "path", SEARCHING)),
-    Option("progress", "Callable[[RadiusProgress], None] | None", "None", ANYTHING, ("radius",),
-        """called before each question."""),
-    Option("snapshots", "Callable[[Callable[[], RobustnessRadii]], None] | None",
-        "None", ANYTHING, ("radius",),
+        _RESUME),
+    _progress("RadiusProgress", "radius", """called before each question."""),
+    _snapshots("RobustnessRadii", "radius",
         """called with a function that returns the result so far. The function may be called at any
         time, in any thread."""),
-    Option("progress", "Callable[[Progress], None] | None", "None", ANYTHING, ("sweep",),
+    _progress("Progress", "sweep",
         """called as by :func:`milp_verix.explain`, for one radius after the other."""),
-    Option("snapshots", "Callable[[Callable[[], EpsilonSweep]], None] | None",
-        "None", ANYTHING, ("sweep",),
+    _snapshots("EpsilonSweep", "sweep",
         """called with a function that returns the sweep so far: the radii that were reached."""),
-    Option("progress", "Callable[[Pair], None] | None", "None", ANYTHING, ("compare",),
-        """called with each pair before it runs."""),
-    Option("snapshots", "Callable[[Callable[[], Comparison]], None] | None",
-        "None", ANYTHING, ("compare",),
+    _progress("Pair", "compare", """called with each pair before it runs."""),
+    _snapshots("Comparison", "compare",
         """called as by :func:`milp_verix.explain`: at the start and after each run."""),
-    Option("progress", "Callable[[Tally], None] | None", "None", ANYTHING, ("many",),
+    _progress("Tally", "many",
         """called with a :class:`Tally` at the start and after each record."""),
 )

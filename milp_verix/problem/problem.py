@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.comparable import comparable
-from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.errors import InputError, refusing, same_names, shown
 from milp_verix.base.image_shape import image_shape_of, shape_seen
-from milp_verix.base.names import same_names, shown
 from milp_verix.base.number_text import counted
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
@@ -22,11 +21,11 @@ from milp_verix.inputs.one_row import counts, numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
-from milp_verix.problem.agreement import require_agreement
+from milp_verix.problem.agreement import reading_notes, require_agreement
 from milp_verix.problem.ball import Ball, Domain, make_ball
-from milp_verix.problem.described import make_described_ball
 from milp_verix.problem.features import Features, make_features, named
 from milp_verix.problem.meeting import (
+    make_described_ball,
     own_radii,
     placed,
     refuse_beside,
@@ -34,10 +33,9 @@ from milp_verix.problem.meeting import (
     shaped_domain,
     with_missing_of,
 )
-from milp_verix.problem.options import Given, InputLike
 from milp_verix.problem.question import Classification, Question, make_question
-from milp_verix.problem.reading import reading_notes
 from milp_verix.problem.saturation import ROUNDED, rounded_margins
+from milp_verix.problem.search import Given, InputLike
 from verix_encodings import Network
 
 
@@ -159,11 +157,7 @@ class PosedProblem:
 
 
 def pose(network: NetworkLike, x: InputLike, given: Given) -> PosedProblem:
-    """Return the problem that the arguments of :class:`milp_verix.Problem` pose.
-
-    Raises ``InputError`` for an argument that does not fit the network, and ``ModelError`` for a
-    network that cannot be read.
-    """
+    """Return the problem that the arguments of :class:`milp_verix.Problem` pose."""
     described, row = inputs_of(given.inputs), row_of(x)
     domain, features, feature_names = given.domain, given.features, given.feature_names
     if described is not None and row and counts([*row]) and not {*row} & {*described.names}:

@@ -11,55 +11,64 @@ Each margin is affine in the outputs, so the margins of a network are a network
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import meant
+from milp_verix.base.errors import InputError, meant
 from milp_verix.models.loaded_model import LoadedModel, TieRule
-from milp_verix.problem.options import ClassLike, Given
+from milp_verix.problem.search import ClassLike, Given
 from verix_encodings import Interval, Network, interval_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.proofs.safe_bound import evaluation_error
 
 
-class Question(Protocol):
+class Question:
     """A property of the prediction that an explanation must keep."""
 
-    @property
-    def prediction(self) -> int | tuple[float, ...]:
-        """The network's prediction: a class, or the values of the outputs asked about."""
+    __slots__ = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Reservations that a reader of a result must know."""
+        return ()
+
+    @property
+    def prediction(self) -> int | tuple[float, ...]:
+        """The network's prediction: a class, or the values of the outputs asked about."""
+        raise NotImplementedError
 
     def margins(self, network: Network) -> Network:
         """Return the network whose outputs are the margins."""
+        raise NotImplementedError
 
     def losses(self, network: Network) -> Network:
         """Return the network whose largest output rises as confidence in the prediction drops."""
+        return self.margins(network)
 
     def changed(self, outputs: NDArray[Any]) -> bool:
         """Return whether ``outputs``, as evaluated by onnxruntime, are a changed prediction.
 
         Strict: a claim never rests on a tie, and neither does a counterfactual.
         """
+        raise NotImplementedError
 
     def predicted(self, outputs: NDArray[Any]) -> int | tuple[float, ...]:
         """Return the prediction that ``outputs`` amount to."""
+        raise NotImplementedError
 
-    def rival(self, outputs: NDArray[Any]) -> int | None:
+    def rival(self, _outputs: NDArray[Any]) -> int | None:
         """Return the best class compared with, None where no class is singled out."""
+        return None
 
     def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
         """Return the loss of confidence from one output to the other: the paper's sensitivity."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class Classification:
+class Classification(Question):
     """The class ``label``, one of ``classes``, stays above its rivals.
 
     These are the classes ``against``, ascending, or all others if that is None. With the rule
@@ -132,7 +141,7 @@ class Classification:
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(Question):
     """The one score stays on its side of the threshold: class 1 is above it, class 0 is not.
 
     ``threshold`` is in the units of onnxruntime's output: 0 for a logit, ½ after a Sigmoid. The
@@ -144,9 +153,6 @@ class Threshold:
     threshold: float
     ties: TieRule | None = None
 
-    notes = ()
-    """There are none."""
-
     @property
     def prediction(self) -> int:
         """The class predicted: 0 or 1."""
@@ -157,10 +163,6 @@ class Threshold:
         half = 0.0 if self.ties is None else self.ties.step / 2
         kept = self.ties is not None and self.ties.upper == bool(self.label)
         return network.then([[-1.0 if self.label else 1.0]], [-half if kept else half])
-
-    def losses(self, network: Network) -> Network:
-        """The margin of the other class."""
-        return self.margins(network)
 
     def changed(self, outputs: NDArray[Any]) -> bool:
         """Return whether the score is on the other side."""
@@ -175,9 +177,6 @@ class Threshold:
         tie = self.ties is not None and self.ties.upper and score == self.threshold
         return int(score > self.threshold or tie)
 
-    def rival(self, _outputs: NDArray[Any]) -> None:
-        """Return None: of two classes, none is singled out."""
-
     def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
         """Return how far the score moved towards the other class, in the units of the output."""
         drop = float(before[0]) - float(after[0])
@@ -185,7 +184,7 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Regression:
+class Regression(Question):
     """Each output in ``outputs`` stays within ``delta`` of its value ``reference`` (in float64).
 
     ``exact`` holds the same values in real arithmetic, which the claim is about, and ``error``
@@ -197,9 +196,6 @@ class Regression:
     reference: FloatArray
     exact: FloatArray
     error: FloatArray
-
-    notes = ()
-    """There are none."""
 
     @property
     def prediction(self) -> tuple[float, ...]:
@@ -215,10 +211,6 @@ class Regression:
             np.concatenate([self.error, self.error]),
         )
 
-    def losses(self, network: Network) -> Network:
-        """The margins: each rises as an output moves one way."""
-        return self.margins(network)
-
     def changed(self, outputs: NDArray[Any]) -> bool:
         """Return whether some output has moved by more than ``delta``, to a finite value."""
         return bool(self.delta < np.max(np.abs(self._select(outputs) - self.reference)) < np.inf)
@@ -226,9 +218,6 @@ class Regression:
     def predicted(self, outputs: NDArray[Any]) -> tuple[float, ...]:
         """Return the values of the outputs asked about."""
         return tuple(float(value) for value in self._select(outputs))
-
-    def rival(self, _outputs: NDArray[Any]) -> None:
-        """Return None: a regression has no classes."""
 
     def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
         """``max_k |f_k(x) − f_k(x')|``: in a regression no direction is worse than the other."""
@@ -242,12 +231,10 @@ class Regression:
 def make_question(
     network: LoadedModel, x: NDArray[Any], given: Given, class_names: Sequence[str] = ()
 ) -> Question:
-    """Return the question that the prediction at ``x`` poses, with the options ``given``.
+    """Return the question that the prediction at ``x`` poses: classification without ``delta``.
 
-    Classification unless ``delta`` is given: of two classes where there is a single output
-    (:class:`Threshold`). A class may be called by its name in ``class_names``. Raises
-    ``InputError`` for options that do not fit the network, and for a network known to be a
-    regressor without ``delta``.
+    A class may be called by its name in ``class_names``. Raises ``InputError`` for options that do
+    not fit the network, and for a network known to be a regressor without ``delta``.
     """
     delta, output = given.delta, given.output
     scores = network.outputs_at(x)
@@ -282,10 +269,8 @@ def make_question(
         raise InputError(f"delta must be a number, got {delta!r}") from error
     if not (np.isfinite(delta) and delta >= 0):
         raise InputError(f"delta must be finite and not negative, got {delta}")
-    if output is None:
-        outputs = tuple(range(network.output_size))
-    else:
-        outputs = (_index(output, network.output_size, "output"),)
+    size = network.output_size
+    outputs = tuple(range(size)) if output is None else (_index(output, size, "output"),)
     chosen = list(outputs)
     reference, exact = scores[chosen].astype(np.float64), network.ir.evaluate(x)[chosen]
     try:

@@ -1,25 +1,91 @@
-"""The options of a search: solver, bounds, formulation, limits; checked once.
+"""The options of public calls, and of a search: solver, bounds, formulation, limits; checked once.
 
-The request that a check or a search answers: a problem, a search for it, and its time.
+The question's options as they are given stand in :class:`Given`, those of a search in
+:class:`Search`. A :class:`Request` is what a check or a search answers: a problem, a search for it,
+and its time.
 """
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
-from typing import Any, Self
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from milp_verix.base.argument_kinds import accepted, checked
-from milp_verix.base.arguments import LONGEST_CHECK, integer_of, seconds_of, segments_of
-from milp_verix.base.clock import Deadline, Limit, deadline_in
-from milp_verix.base.errors import InputError
-from milp_verix.base.memory import bytes_of, holds_more
-from milp_verix.base.names import meant, require_one_of
+from numpy.typing import ArrayLike, NDArray
+
+from milp_verix.base.arguments import (
+    LONGEST_CHECK,
+    Kind,
+    accepted,
+    checked,
+    integer_of,
+    seconds_of,
+    segments_of,
+)
+from milp_verix.base.clock import Deadline, Limit, bytes_of, deadline_in, holds_more
+from milp_verix.base.errors import InputError, meant, require_one_of
 from milp_verix.base.tolerances import Tolerances, tolerances_of
-from milp_verix.problem.options import kinds_of
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.radii import Epsilon
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain
+from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.option_rows import COURSE, OWN, QUESTION, SEARCH, Option
 from milp_verix.solvers import CHECKERS, Session, Solver, open_session
 from verix_encodings import FORMULATIONS, BoundMethod, Formulation, formulation_named
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+
+if TYPE_CHECKING:
+    from milp_verix.problem.problem import PosedProblem
+
+InputLike: TypeAlias = ArrayLike | Mapping[str, Any]
+"""An input: an array, or a row of a table with values by name."""
+
+ClassLike: TypeAlias = int | str
+"""A class, by its number or by its name."""
+
+OrderLike: TypeAlias = str | Sequence[int | str] | NDArray[Any]
+"""The name of a traversal order, or all features in an order, by index or name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Given:
+    """The options of a question as they are given."""
+
+    epsilon: Epsilon
+    norm: str = "linf"
+    delta: float | None = None
+    domain: Domain = UNIT_DOMAIN
+    features: FeaturesLike = None
+    feature_names: Sequence[str] | None = None
+    label: ClassLike | None = None
+    against: ClassLike | Sequence[ClassLike] | None = None
+    output: int | None = None
+    image_shape: Sequence[int] | None = None
+    inputs: Inputs | Sequence[Feature] | None = None
+
+
+@cache
+def rows_of(call: str, *parts: tuple[Option, ...]) -> tuple[Option, ...]:
+    """Return the options that ``call`` takes, of some ``parts`` of the table or of all of it."""
+    table = parts or (QUESTION, OWN, SEARCH, COURSE)
+    return tuple(row for part in table for row in part if call in row.calls)
+
+
+@cache
+def kinds_of(call: str) -> Mapping[str, Kind]:
+    """Return the kinds of values that the options of ``call`` take, by name."""
+    return {row.name: row.fits for row in (*rows_of("methods"), *rows_of(call))}
+
+
+def fitting(call: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of ``call`` but ``self``, with arrays in the place of tensors.
+
+    Raises ``InputError`` for a value of a wrong kind.
+    """
+    values = {name: value for name, value in given.items() if name != "self"}
+    return accepted(values, kinds_of(call))
+
 
 _TOLERANCES = Tolerances()
 
@@ -53,34 +119,31 @@ class Search:
             ``"pyomo:NAME"``; see ``docs/solvers.md``.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided:
             ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
-        time_limit: seconds from the call on, orders and bounds included; None for no limit.
-            Work that cannot be cut short, such as reading the network, may end a little later.
+        time_limit: seconds from the call on, orders and bounds included; None for no limit. Work
+            that cannot be cut short, such as reading the network, may end a little later.
         check_time_limit: the most seconds for each check. By default ``time_limit`` is the only
-            limit, or the work of 300 seconds where there is none; ``math.inf`` for no limit.
-            Each check gets a small slice of the work first, and more once the other features
-            are decided. Seconds choose nothing: results without a limit, and with one that is
-            not reached, are the same on any machine, however busy (``docs/solvers.md``).
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no
-            limit. A check that goes beyond is left undecided, and a search that begins there
-            ends. It is looked at where time is, so one batch of work, or one program, may go
-            beyond.
+            limit, or the work of 300 seconds where there is none; ``math.inf`` for no limit. Each
+            check gets a small slice of the work first, and more once the other features are
+            decided. Seconds choose nothing: results without a limit, and with one that is not
+            reached, are the same on any machine, however busy (``docs/solvers.md``).
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``; None for no limit. A
+            check that goes beyond is left undecided, and a search that begins there ends. It is
+            looked at where time is, so one batch of work, or one program, may go beyond.
         seed: seed of the order ``"random"``.
-        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC
-            do. With more than one, runs by CBC may differ.
-        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"``
-            (CROWN with optimised slopes), ``"branched"`` (these, then trees of phases),
-            ``"lp"`` or ``"milp"``, or a function. ``"auto"`` begins with CROWN, and goes on to
-            slopes and trees for checks that take long.
+        threads: threads that the solver may use, if it can use several: HiGHS, Gurobi and CBC do.
+            With more than one, runs by CBC may differ.
+        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"alpha"`` (CROWN
+            with optimised slopes), ``"branched"`` (these, then trees of phases), ``"lp"`` or
+            ``"milp"``, or a function. ``"auto"`` begins with CROWN, and goes on to slopes and trees
+            for checks that take long.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
             1,000: more pieces decide more checks, and take longer.
-        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``,
-            ``"sos1"``, ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver
-            takes each.
+        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
+            ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver takes each.
         warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
             ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
-            change), ``"start"`` (the same, from the worst input known, or the best
-            explanation), or ``"auto"``, which measurements prefer for each solver
-            (``docs/warm_starts.md``).
+            change), ``"start"`` (the same, from the worst input known, or the best explanation), or
+            ``"auto"``, which measurements prefer for each solver (``docs/warm_starts.md``).
         reuse: whether a check uses points and bounds of earlier checks; without it, the same
             explanation takes longer.
         tolerances: the distances that separate a proof from noise.
@@ -104,7 +167,6 @@ class Search:
     tolerances: Tolerances = _TOLERANCES
 
     def __post_init__(self) -> None:
-        accepted({one.name: getattr(self, one.name) for one in fields(self)}, kinds_of("explain"))
         require_one_of(EXACTNESS, self.exactness, "exactness")
         require_one_of(WARM, self.warm, "warm")
         if not isinstance(self.time_limit, Deadline):
@@ -136,7 +198,7 @@ class Search:
                 )
 
 
-Search.__init__ = checked()(Search.__init__)  # type: ignore[method-assign]
+Search.__init__ = checked(**kinds_of("explain"))(Search.__init__)  # type: ignore[method-assign]
 
 USUAL = Search()
 """The search with the usual options."""
@@ -150,14 +212,14 @@ class Request:
     search must end; ``check_limit`` is the limit of one check.
     """
 
-    problem: PosedProblem
+    problem: "PosedProblem"
     search: Search
     started: float
     deadline: Deadline
     check_limit: Limit
 
     @classmethod
-    def now(cls, problem: PosedProblem, search: Search) -> Self:
+    def now(cls, problem: "PosedProblem", search: Search) -> Self:
         """Return the request; its time starts to run.
 
         A search inside of another one has that one's deadline for its ``time_limit``. Raises

@@ -5,8 +5,8 @@ from typing import Any
 from milp_verix.base.errors import InputError
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import loaded
-from milp_verix.problem.options import Given
 from milp_verix.problem.problem import PosedProblem, pose
+from milp_verix.problem.search import Given
 from milp_verix.results.records.base import Result
 
 

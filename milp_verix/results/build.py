@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.stored_kinds import DomainEnd
-from milp_verix.oracle.statistics import SolverStatistics, Statistics
-from milp_verix.oracle.verdict import Effort, Verdict
+from milp_verix.oracle.verdict import Effort, SolverStatistics, Statistics, Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.base import Counterfactual, ModelInfo
 from verix_encodings.arrays import FloatArray

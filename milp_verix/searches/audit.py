@@ -15,11 +15,9 @@ from math import ceil, isfinite
 from typing import TypeAlias
 
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.problem.options import OrderLike
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.search import USUAL, Request, Search
+from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.records.audit import Audit, Minimum

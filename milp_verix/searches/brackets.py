@@ -28,8 +28,7 @@ from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import InputError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, ends_around, radii_of
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Verdict, violated_by
+from milp_verix.oracle.verdict import TIME_LIMIT, Verdict, violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.few_digits import Point

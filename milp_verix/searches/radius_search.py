@@ -13,9 +13,9 @@ import numpy as np
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import InputError
 from milp_verix.inputs.radii import Epsilon
+from milp_verix.oracle.ball_bounds import SmallerBalls
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.smaller_balls import SmallerBalls
-from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search

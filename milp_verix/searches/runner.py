@@ -9,8 +9,13 @@ from typing import Any, Generic, Protocol, TypeVar
 from milp_verix.base.clock import OutOfTimeError
 from milp_verix.base.errors import SolverError
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT, SolverStatistics
-from milp_verix.oracle.verdict import Effort
+from milp_verix.oracle.verdict import (
+    INTERRUPTED,
+    MEMORY_LIMIT,
+    TIME_LIMIT,
+    Effort,
+    SolverStatistics,
+)
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import shared_fields, statistics_of
 from verix_encodings.propagation.interval_bounds import NoBoundsError

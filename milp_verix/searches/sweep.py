@@ -29,11 +29,15 @@ from milp_verix.base.number_text import counted, exact
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import INTERRUPTED
+from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.problem.agreement import require_agreement
-from milp_verix.problem.options import OrderLike
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.search import USUAL, Request, Search
+from milp_verix.problem.search import (
+    USUAL,
+    OrderLike,
+    Request,
+    Search,
+)
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.searches.explain.explain import ExplainSearch, Progress

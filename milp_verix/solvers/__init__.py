@@ -1,15 +1,175 @@
-"""Solvers: one small file each in ``backends``, and one line in ``registry.py``.
+"""Solvers: one small file each in ``backends``, and the names by which they are chosen.
 
 A solver has ``name``, ``licence``, ``capabilities``, ``unavailable()`` and ``open()``, see
 :class:`~milp_verix.solvers.session.Solver`; one with a session class of our own is an
-:class:`~milp_verix.solvers.session.OwnSolver`.
+:class:`~milp_verix.solvers.own_solver.OwnSolver`, and stands in ``_OWN``.
+
+Behind a colon stands the name that PuLP or Pyomo has for a solver, behind a question mark options
+for it, as in the address of a web page: those of :mod:`~milp_verix.solvers.named_options`. An
+installed package adds solvers by entry points of the group ``milp_verix.solvers``. ``auto`` is the
+first solver that takes the program, is installed, and opens.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, TypeVar, cast
+from urllib.parse import parse_qsl
+
+from milp_verix.base.errors import InputError, SolverUnavailableError, refusing, require_one_of
 from milp_verix.base.tolerances import Tolerances, tolerances_of
-from milp_verix.solvers.auto import AUTO_ORDER, available, first_of_auto, lacking, why_auto
+from milp_verix.solvers.backends import cbc, gurobi, highs, phase, scip
+from milp_verix.solvers.backends.pulp_solvers import PulpSolver
+from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
 from milp_verix.solvers.licence_fallback import LicenceFallback
-from milp_verix.solvers.registry import CHECKERS, SOLVERS, solver_named
-from milp_verix.solvers.session import Session, Solver, SolveResult, SolveStatus, Targets, extend
+from milp_verix.solvers.named_options import SHARED, read_name_options, read_options
+from milp_verix.solvers.own_solver import OwnSolver
+from milp_verix.solvers.session import (
+    Session,
+    Solver,
+    SolveResult,
+    SolveStatus,
+    Targets,
+    extend,
+    in_words,
+)
+
+_OWN: dict[str, OwnSolver] = {
+    one.SOLVER.base: one.SOLVER for one in (highs, phase, cbc, gurobi, scip)
+}
+
+SOLVERS: dict[str, Solver] = {**_OWN, "pulp": PulpSolver(), "pyomo": PyomoSolver()}
+"""The solvers of programs that have a name of their own."""
+
+CHECKERS: dict[str, Solver] = {
+    name: replace(
+        highs.SOLVER, base=name, licence="BSD-3-Clause, HiGHS MIT", capabilities=frozenset()
+    )
+    for name in ("split", "beta", "leaves")
+}
+"""Engines that decide checks without programs; HiGHS solves programs that are no checks for them.
+
+They are in :mod:`milp_verix.oracle.engines`.
+"""
+
+FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {
+    "pulp": PulpSolver,
+    "pyomo": PyomoSolver,
+}
+"""Families of solvers that have a name behind a colon."""
+
+
+ENTRY_POINTS = "milp_verix.solvers"
+"""The group of entry points by which an installed package adds solvers."""
+
+
+@cache
+def added_solvers() -> dict[str, Any]:
+    """Return the entry points of solvers that installed packages add, by their names."""
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+
+
+def solver_named(name: str) -> Solver:
+    """Return the solver called ``name``, installed or not; ``InputError`` for an unknown name."""
+    if name in SOLVERS or name in CHECKERS:
+        return {**SOLVERS, **CHECKERS}[name]
+    path, _, query = name.partition("?")
+    base, colon, native = path.partition(":")
+    if path in added_solvers() and not query:
+        return _added(path)
+    own = not colon and SHARED.keys() & {base}
+    if base not in FAMILIES and not own:
+        families = [f"{family}:NAME" for family in FAMILIES]
+        require_one_of(["auto", *SOLVERS, *CHECKERS, *added_solvers(), *families], name, "solver")
+        raise InputError("'auto' is a choice among solvers: name one of them")
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+    except ValueError as error:
+        raise InputError(
+            f"the options of solver {name!r} are not OPTION=VALUE, joined by '&'"
+        ) from error
+    if own:
+        return replace(_OWN[base], options=read_name_options(name, base, pairs))
+    default = FAMILIES[base]()
+    native = native or default.native
+    return FAMILIES[base](name, native, read_options(name, base, native, pairs))
+
+
+def _added(name: str) -> Solver:
+    """Return the solver that an installed package adds; ``InputError`` if it does not load."""
+    # whatever the package raises
+    with refusing(f"the solver {name!r} of an installed package fails", Exception):
+        found = added_solvers()[name].load()
+    lacking = [part for part in _PARTS_OF_A_SOLVER if not hasattr(found, part)]
+    if lacking or found.name != name:
+        why = f"has no {', '.join(lacking)}" if lacking else f"calls itself {found.name!r}"
+        raise InputError(f"the solver {name!r} of an installed package {why}")
+    return cast("Solver", found)
+
+
+_PARTS_OF_A_SOLVER = ("name", "licence", "capabilities", "unavailable", "open")
+
+
+AUTO_ORDER = ("phase", "highs", "cbc", "scip", "gurobi")
+"""Solvers that ``auto`` tries: in process before subprocess, open source before licences."""
+
+Opened = TypeVar("Opened")
+
+
+def first_of_auto(needed: frozenset[str], attempt: Callable[[Solver], Opened]) -> Opened:
+    """Return ``attempt`` of the first solver that has the capabilities ``needed`` and is installed.
+
+    A solver that raises ``SolverUnavailableError`` is passed over. If all do, the error lists the
+    reasons.
+    """
+    reasons = []
+    for name in AUTO_ORDER:
+        solver = SOLVERS[name]
+        if not needed <= solver.capabilities:
+            continue
+        try:
+            return attempt(available(solver, name))
+        except SolverUnavailableError as error:
+            reasons.append(str(error).removeprefix("solver "))
+    if not reasons:
+        raise lacking("what auto tries", AUTO_ORDER, needed)
+    raise SolverUnavailableError("\n".join(["no solver is available:", *reasons]))
+
+
+def why_auto(chosen: str, needed: frozenset[str]) -> tuple[str, ...]:
+    """Return the note on why ``auto`` began with ``chosen``: the solvers that it passed over.
+
+    None where it passed over none: results name their solver.
+    """
+    if chosen not in AUTO_ORDER:
+        return ()
+    passed: dict[str, list[str]] = {}
+    for name in AUTO_ORDER[: AUTO_ORDER.index(chosen)]:
+        beyond = needed - SOLVERS[name].capabilities
+        reason = f"no {in_words(beyond)}" if beyond else SOLVERS[name].unavailable()
+        passed.setdefault(reason or "does not open", []).append(name)
+    if not passed:
+        return ()
+    said = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in passed.items())
+    return (f"auto began with {chosen} ({said})",)
+
+
+def available(solver: Solver, name: str) -> Solver:
+    """Return ``solver``, or raise ``SolverUnavailableError`` with its reason."""
+    reason = solver.unavailable()
+    if reason is not None:
+        raise SolverUnavailableError(f"solver {name!r}: {reason}")
+    return solver
+
+
+def lacking(what: str, names: tuple[str, ...], needed: frozenset[str]) -> InputError:
+    """Return the error that none of ``names`` has the capabilities ``needed``."""
+    beyond = needed.difference(*(solver_named(name).capabilities for name in names))
+    taking = [name for name, solver in SOLVERS.items() if needed <= solver.capabilities]
+    who = f"solvers that do: {', '.join(taking)}" if taking else "no solver here does"
+    return InputError(f"{what} takes no {in_words(beyond)}; {who}")
+
 
 SIZE_LIMITED = frozenset({"gurobi"})
 LICENCE_FALLBACK = "highs"

@@ -15,18 +15,14 @@ class LicenceFallback:
     """
 
     def __init__(self, primary: Session, open_other: Callable[[], Session]) -> None:
-        self._primary = primary
+        self.name, self.version = primary.name, primary.version
+        self.capabilities = primary.capabilities
+        self._primary = self._current = primary
         self._open_other = open_other
         self._other: Session | None = None
-        self._current = primary
         self._program: Program | None = None
         self._reason = ""
         self.handed_over = 0
-
-    @property
-    def name(self) -> str:
-        """Name of the solver that was asked for."""
-        return self._primary.name
 
     @property
     def solving(self) -> str:
@@ -34,19 +30,9 @@ class LicenceFallback:
         return self._current.name
 
     @property
-    def version(self) -> str:
-        """Version of the solver that was asked for."""
-        return self._primary.version
-
-    @property
     def largest_big_m(self) -> float:
         """The limit of the solver that holds the current program."""
         return self._current.largest_big_m
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """Capabilities of the solver that was asked for."""
-        return self._primary.capabilities
 
     @property
     def notes(self) -> tuple[str, ...]:

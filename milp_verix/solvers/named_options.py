@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import meant
-from milp_verix.solvers.parameters import parameters_of
+from milp_verix.base.errors import InputError, meant
+from milp_verix.solvers.parameters import HIGHS_HEURISTICS, parameters_of
 
 Values = tuple[int, int] | tuple[float, float] | tuple[str, ...]
 """The values of an option: whole numbers or numbers between two ends, or words."""
@@ -31,10 +30,7 @@ _HIGHS: dict[str, Values] = {
     "random_seed": _COUNT,
     "simplex_strategy": (0, 4),
     "mip_heuristic_effort": (0.0, 1.0),
-    "mip_heuristic_run_feasibility_jump": _SWITCH,
-    "mip_heuristic_run_rins": _SWITCH,
-    "mip_heuristic_run_rens": _SWITCH,
-    "mip_heuristic_run_root_reduced_cost": _SWITCH,
+    **dict.fromkeys(HIGHS_HEURISTICS, _SWITCH),
     "mip_allow_cut_separation_at_nodes": _SWITCH,
     "mip_allow_restart": _SWITCH,
     "mip_detect_symmetry": _SWITCH,
@@ -99,7 +95,6 @@ OWN: dict[str, dict[str, Values]] = {
 """For each solver of ours, its own options that a string may set."""
 
 _Both = dict[str, dict[str, Any]]
-_HIGHS_HEURISTICS = [option for option in _HIGHS if option.startswith("mip_heuristic_run_")]
 
 WORDS: dict[str, dict[str, str | _Both]] = {
     "highs": {
@@ -112,8 +107,8 @@ WORDS: dict[str, dict[str, str | _Both]] = {
             "on": {"mip_allow_cut_separation_at_nodes": True},
         },
         "heuristics": {
-            "off": {"mip_heuristic_effort": 0.0, **dict.fromkeys(_HIGHS_HEURISTICS, False)},
-            "on": {"mip_heuristic_effort": 0.05, **dict.fromkeys(_HIGHS_HEURISTICS, True)},
+            "off": {"mip_heuristic_effort": 0.0, **dict.fromkeys(HIGHS_HEURISTICS, False)},
+            "on": {"mip_heuristic_effort": 0.05, **dict.fromkeys(HIGHS_HEURISTICS, True)},
         },
     },
     "gurobi": {

@@ -50,14 +50,15 @@ def highs_options(threads: int, tolerances: Tolerances) -> Options:
 
 
 HIGHS_DROPS = 1e-12
+HIGHS_HEURISTICS = tuple(
+    f"mip_heuristic_run_{name}"
+    for name in ("feasibility_jump", "rins", "rens", "root_reduced_cost")
+)
 HIGHS_LEAN: Options = {
     "presolve": "off",
     # an effort of zero alone leaves most of them running
     "mip_heuristic_effort": 0.0,
-    "mip_heuristic_run_feasibility_jump": False,
-    "mip_heuristic_run_rins": False,
-    "mip_heuristic_run_rens": False,
-    "mip_heuristic_run_root_reduced_cost": False,
+    **dict.fromkeys(HIGHS_HEURISTICS, False),
     "mip_allow_cut_separation_at_nodes": False,
     "mip_detect_symmetry": False,
     "mip_abs_gap": 0.0,

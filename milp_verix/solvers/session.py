@@ -4,27 +4,23 @@ A session keeps its program between solves, so that a check with nine rivals loa
 minimises nine costs; bounds of columns change without a new program. A solver's report becomes a
 :class:`SolveResult`; proofs may rest on its ``bound`` alone.
 
-The work of solvers in units of the clock of work: iterations times the size of the program.
-
-The constants were measured by ``benchmarks/work_clock.py`` on checks of MNIST 10×2 and the digits
-networks, and in explanations by ``phase`` of ten networks with 800 to 9,700 rows and columns. A
-solver that is off by a factor gets slices that are longer or shorter by it, and decides the same.
-
-A solver with a session class of our own, and what the options in its name change.
+The work of solvers is iterations times the size of the program. The constants were measured by
+``benchmarks/work_clock.py`` on checks of MNIST 10×2 and the digits networks, and in explanations by
+``phase`` of ten networks with 800 to 9,700 rows and columns. A solver that is off by a factor gets
+slices that are longer or shorter by it, and decides the same.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 
 from milp_verix.base.clock import Deadline
-from milp_verix.base.errors import SolverError, SolverUnavailableError
+from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.proofs.certificate import Leaf
@@ -130,23 +126,19 @@ class SolveResult:
 
 
 class Session(Protocol):
-    """An open solver. Sessions are cheap to open and hold at most one program."""
+    """An open solver. Sessions are cheap to open and hold at most one program.
 
-    @property
-    def name(self) -> str:
-        """Name of the solver."""
+    ``capabilities`` are kinds of rows that it takes and abilities that it has, see
+    ``CAPABILITIES``.
+    """
 
-    @property
-    def version(self) -> str:
-        """Version of the solver."""
+    name: str
+    version: str
+    capabilities: frozenset[str]
 
     @property
     def largest_big_m(self) -> float:
         """The big-M up to which the solver's proofs are trusted."""
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """Kinds of rows that the session takes and abilities that it has, see ``CAPABILITIES``."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -175,33 +167,18 @@ class Session(Protocol):
         """Release what the session holds: memory, files, licence."""
 
 
-class GrowingSession(Session, Protocol):
-    """A session with the capability ``growth``."""
-
-    def extend(self, program: Program) -> None:
-        """Replace the program; if it extends the old one, only new columns and rows are built."""
-
-
 def extend(session: Session, program: Program) -> None:
     """Replace the loaded program by its extension ``program``, in place if the solver can.
 
     As ``load`` would, it undoes changes by ``set_bounds``.
     """
     if "growth" in session.capabilities:
-        cast("GrowingSession", session).extend(program)
+        session.extend(program)  # type: ignore[attr-defined]
     else:
         session.load(program)
 
 
-def grown(old: Program, new: Program, dropped: float) -> bool:
-    """Return whether a model of ``old`` becomes one of ``new`` by adding columns and rows.
-
-    False if ``new`` has entries of at most ``dropped``, for which rows were widened.
-    """
-    return new.extends(old) and new.without_tiny(dropped) is new
-
-
-def refuse_beyond(session: Session, program: Program) -> None:
+def refuse_beyond(session: Any, program: Program) -> None:
     """Raise ``SolverError`` for a program whose needs the session lacks: never drop any."""
     if beyond := program.needs - session.capabilities:
         raise SolverError(f"{session.name} takes no {in_words(beyond)}")
@@ -217,6 +194,11 @@ def start_of(targets: Targets, columns: int) -> FloatArray | None:
     if targets.start.shape != (columns,):
         raise ValueError(f"a start has {columns} values, got shape {targets.start.shape}")
     return targets.start if np.isfinite(targets.start).all() else None
+
+
+def finite(value: float) -> float | None:
+    """Return ``value``, or None for an infinite one, as modelling packages say no bound."""
+    return float(value) if np.isfinite(value) else None
 
 
 def in_words(capabilities: frozenset[str]) -> str:
@@ -267,39 +249,3 @@ class Solver(Protocol):
 
     def open(self, *, threads: int, tolerances: Tolerances) -> Session:
         """Open a session. Raises ``SolverUnavailableError`` where that is impossible."""
-
-
-@dataclass(frozen=True, slots=True)
-class OwnSolver:
-    """The solver called ``base``, with the ``options`` of its name.
-
-    ``lacking`` returns why it cannot be used, or None; ``begin`` opens a session with a number of
-    threads, tolerances and options.
-    """
-
-    base: str
-    licence: str
-    capabilities: frozenset[str]
-    lacking: Callable[[], str | None]
-    begin: Callable[[int, Tolerances, NameOptions], Session]
-    options: NameOptions = NO_OPTIONS
-
-    @property
-    def name(self) -> str:
-        """The name with the options."""
-        return self.options.name or self.base
-
-    @property
-    def strict(self) -> bool:
-        """True if no other solver may take a program over."""
-        return self.options.strict
-
-    def unavailable(self) -> str | None:
-        """Return why the solver cannot be used, or None; no licence is looked for."""
-        return self.lacking()
-
-    def open(self, *, threads: int, tolerances: Tolerances) -> Session:
-        """Open a session; raises ``SolverUnavailableError`` where the solver cannot be used."""
-        if reason := self.unavailable():
-            raise SolverUnavailableError(reason)
-        return self.begin(threads, tolerances, self.options)

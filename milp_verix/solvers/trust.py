@@ -1,33 +1,31 @@
-"""Names of solvers behind PuLP and Pyomo whose "infeasible" is a proof.
+"""Solvers behind PuLP and Pyomo, whose word "infeasible" is their proof.
 
-A proof by cutoff (:mod:`~milp_verix.solvers.trust`) is the word "infeasible". PuLP and Pyomo
-translate what a solver said, and some of their classes say "infeasible" of a missing file, a time
-limit or a message about a licence. So each name is listed with what its class maps, as read in the
-sources of PuLP 3.3 and Pyomo 6.10; a solver that is not listed finds counterexamples alone.
+No dual bound of theirs reaches us, and a solution that they call optimal is only a point here. The
+proof that no point costs less than ``t`` is a row ``c·v ≤ t``: with it, the solver must say that
+the program is infeasible. So a claim costs one solve if a target is given, and an optimum two.
 
-A question with a known answer, which a solver answers before its word counts as a proof.
-
-The program ``min x₁ + x₂`` over ``x₁ + x₂ ≥ 1.5`` in binaries has the optimum 2, at (1, 1); its
-linear relaxation has 1.5.
-
-Proofs by cutoff, for solvers whose own dual bound does not reach us.
-
-A solution that such a solver calls optimal is only a point here. The proof that no point costs less
-than ``t`` is a row ``c·v ≤ t``: with it, the solver must say that the program is infeasible. So a
-claim costs one solve if a target is given, and an optimum at least two.
+PuLP and Pyomo translate what a solver said, and some of their classes say "infeasible" of a missing
+file, a time limit or a message about a licence. So each name is listed with what its class maps, as
+read in the sources of PuLP 3.3 and Pyomo 6.10; a solver that is not listed finds counterexamples
+alone. A solver answers a question with a known answer before its word counts: the program
+``min x₁ + x₂`` over ``x₁ + x₂ ≥ 1.5`` in binaries has the optimum 2, its relaxation 1.5.
 """
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cache
+from functools import cache, partial
+from typing import Any, ClassVar
 
 import numpy as np
 
 from milp_verix.base.arguments import LONGEST_CHECK
 from milp_verix.base.errors import SolverError, SolverUnavailableError
-from milp_verix.solvers.parameters import SolverParameters
+from milp_verix.base.tolerances import Tolerances
+from milp_verix.solvers.own_solver import OwnSession
+from milp_verix.solvers.parameters import SolverParameters, notes_on, parameters_of
+from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import Session, SolveResult, SolveStatus, Targets, spend_solve
 from verix_encodings import Program, ProgramBuilder
 from verix_encodings.arrays import FloatArray
@@ -177,11 +175,17 @@ def minimise_by_cutoff(
     if not program.columns:
         return SolveResult(SolveStatus.OPTIMAL, 0.0, np.zeros(0), detail="no columns")
     floor = _floor(program, cost, parameters)
-    lost = _lost(program, cost, parameters)
+    # the most that entries of the cutoff can contribute which the solver may drop
+    tiny = np.flatnonzero((cost != 0) & (np.abs(cost) <= parameters.dropped))
+    low, high = np.abs(program.column_lower[tiny]), np.abs(program.column_upper[tiny])
+    lost = float(np.abs(cost[tiny]) @ np.maximum(low, high))
     # they know no limit of work
     most = LONGEST_CHECK if targets.work < np.inf else np.inf
     deadline = time.monotonic() + min(targets.seconds, most)
-    cap, proves = _target(targets, parameters, lost)
+    cap = proves = np.inf
+    if np.isfinite(above := targets.holds_above):
+        # a little more is asked for, so that what is proven is all that is needed
+        cap, proves = above + _slack(parameters, above, lost), above
     best: FloatArray | None = None
     value = np.inf
     for _ in range(_MOST_ROUNDS):
@@ -218,24 +222,8 @@ def _floor(program: Program, cost: FloatArray, parameters: SolverParameters) -> 
     return floor - 1e-12 * float(np.sum(np.abs(ends)))
 
 
-def _lost(program: Program, cost: FloatArray, parameters: SolverParameters) -> float:
-    """Return the most that entries of the cutoff can contribute which the solver may drop."""
-    tiny = np.flatnonzero((cost != 0) & (np.abs(cost) <= parameters.dropped))
-    low, high = np.abs(program.column_lower[tiny]), np.abs(program.column_upper[tiny])
-    return float(np.abs(cost[tiny]) @ np.maximum(low, high))
-
-
 def _slack(parameters: SolverParameters, value: float, lost: float) -> float:
     return parameters.slack * max(1.0, abs(value)) + lost
-
-
-def _target(targets: Targets, parameters: SolverParameters, lost: float) -> tuple[float, float]:
-    """Return the first cutoff and the bound that it proves."""
-    above = targets.holds_above
-    if not np.isfinite(above):
-        return np.inf, np.inf
-    # a little more is asked for, so that what is proven is all that is needed
-    return above + _slack(parameters, above, lost), above
 
 
 def _ended(attempt: Attempt, cap: float, proves: float, best: FloatArray | None) -> SolveResult:
@@ -252,13 +240,6 @@ def _ended(attempt: Attempt, cap: float, proves: float, best: FloatArray | None)
     return SolveResult(status, bound, best, detail=attempt.detail)
 
 
-def filled(program: Program, values: Sequence[float | None]) -> FloatArray:
-    """Return ``values`` as a point; a column in no row or cost has None, and gets any value."""
-    anything = np.maximum(program.column_lower, np.minimum(program.column_upper, 0.0))
-    pairs = zip(values, anything.tolist(), strict=True)
-    return np.array([other if value is None else value for value, other in pairs], dtype=np.float64)
-
-
 def _is_point(program: Program, point: FloatArray | None) -> bool:
     """Return whether ``point`` satisfies ``program`` up to the digits that solvers print."""
     if point is None or point.shape != (program.columns,) or not np.isfinite(point).all():
@@ -273,3 +254,85 @@ def _is_point(program: Program, point: FloatArray | None) -> bool:
     )
     worst = max(float(np.max(gap, initial=0.0)) for gap in gaps)
     return worst <= _VIOLATION * float(np.max(np.abs(point), initial=1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class FamilySolver:
+    """The solver that a package of many calls ``native``, with the user's own ``options``."""
+
+    name: str
+    native: str
+    options: dict[str, Any] = field(default_factory=dict)
+    package: ClassVar[str]
+    """The name and the licence of the package."""
+
+    @property
+    def licence(self) -> str:
+        """The licences of the package and of the solver."""
+        return f"{self.package}, {parameters_of(self.native).licence}"
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Capabilities of the solver that the package can express."""
+        return parameters_of(self.native).capabilities
+
+    def unavailable(self) -> str | None:
+        """Return why the package or the solver behind it cannot be used, or None."""
+        raise NotImplementedError
+
+    def session(self, threads: int, tolerances: Tolerances) -> Session:
+        """Return a session in this process."""
+        raise NotImplementedError
+
+    def open(self, *, threads: int, tolerances: Tolerances) -> RemoteSession:
+        """Open a session; raises ``SolverUnavailableError`` for a solver that is not there."""
+        if reason := self.unavailable():
+            raise SolverUnavailableError(reason)
+        return RemoteSession(partial(self.session, threads, tolerances))
+
+
+class FamilySession(OwnSession):
+    """A session of a solver behind a package of many, which proves by cutoff.
+
+    ``family`` is the name of the package, ``version`` that of the solver.
+    """
+
+    def __init__(self, family: str, solver: FamilySolver, version: str, dropped: float = 0.0):
+        parameters = parameters_of(solver.native)
+        self._parameters = replace(parameters, dropped=max(parameters.dropped, dropped))
+        self._solver, self.name, self.version = solver, solver.name, version
+        self.capabilities, self.dropped = solver.capabilities, self._parameters.dropped
+        self.largest_big_m = parameters.largest_big_m
+        self._distrust = distrust(family, solver.native)
+        self.notes = notes_on(solver.name, solver.options, self._distrust)
+        self._kept: Program | None = None
+        self._variables: list[Any] = []
+        if self._distrust is None:
+            ask_control(self)
+
+    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
+        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
+        self._before("minimising")
+        assert self._kept is not None
+        return minimise_by_cutoff(self._kept, cost, targets, self._parameters, self._posed(cost))
+
+    def _posed(self, cost: FloatArray) -> Solve:
+        """Return what minimises ``cost`` with a cutoff."""
+        raise NotImplementedError
+
+    def _empty(self, detail: str) -> Attempt:
+        """Return what the word "infeasible" is worth."""
+        if self._distrust is not None:
+            return Attempt(Outcome.FAILED, detail=f"{detail}; {self._distrust}")
+        return Attempt(Outcome.EMPTY, detail=detail)
+
+    def _filled(self, values: Sequence[float | None]) -> FloatArray:
+        """Return ``values`` as a point; a column in no row or cost has None, and gets any value."""
+        assert self._kept is not None
+        anything = np.maximum(self._kept.column_lower, np.minimum(self._kept.column_upper, 0.0))
+        pairs = zip(values, anything.tolist(), strict=True)
+        return np.array([other if value is None else value for value, other in pairs], np.float64)
+
+    def close(self) -> None:
+        """Forget the program."""
+        self._program, self._kept, self._variables = None, None, []

@@ -18,7 +18,7 @@ from milp_verix.inputs.labelled import Labels
 from milp_verix.inputs.one_row import counts, row_of, several_rows
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
-from milp_verix.oracle.statistics import INTERRUPTED
+from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.problem.meeting import shaped_domain
 from milp_verix.results.records.comparison import Comparison
 from milp_verix.study.study_inputs import Inputs, described_inputs, indices_in, inputs_of, names_of

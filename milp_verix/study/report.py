@@ -5,8 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from milp_verix.base.argument_kinds import PATH, checked, instance_of
-from milp_verix.base.arguments import integer_of, path_of
+from milp_verix.base.arguments import PATH, checked, instance_of, integer_of, path_of
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.files import written
 from milp_verix.base.stored_numbers import json_in, parsed

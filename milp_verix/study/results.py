@@ -18,9 +18,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from milp_verix.base.argument_kinds import PATH, Kind, checked
+from milp_verix.base.arguments import PATH, Kind, checked
 from milp_verix.base.errors import InputError, refusing
-from milp_verix.base.files import Autosave, Pace, write_atomically
+from milp_verix.base.files import Autosave, write_atomically
 
 if TYPE_CHECKING:
     from milp_verix.results.records.contrast import ContrastiveExplanation
@@ -134,8 +134,7 @@ class Partial:
         if self._path is None:
             yield
             return
-        pace = Pace(first=FIRST_SECONDS, growth=_GROWTH)
-        with Autosave(self._write, self._warn, pace) as self.snapshots:
+        with Autosave(self._write, self._warn, FIRST_SECONDS, _GROWTH) as self.snapshots:
             yield
 
     def keep(self, result: Any) -> None:

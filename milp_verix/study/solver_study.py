@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from milp_verix.base.argument_kinds import TEXT, checked
-from milp_verix.base.arguments import path_of, seconds_of
+from milp_verix.base.arguments import TEXT, checked, path_of, seconds_of
 from milp_verix.base.comparable import Compared
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import require_one_of
+from milp_verix.base.errors import InputError, require_one_of
 from milp_verix.base.number_text import counted
 from milp_verix.inputs.frame import pandas
 from milp_verix.results.comparison_files import EACH_COLUMNS, written_as_csv

@@ -10,16 +10,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from milp_verix.base.argument_kinds import checked
-from milp_verix.base.arguments import path_of, radius_in
-from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.arguments import checked, path_of, radius_in
+from milp_verix.base.errors import InputError, meant, refusing
 from milp_verix.base.image_shape import image_shape_of
-from milp_verix.base.names import meant
 from milp_verix.base.tolerances import tolerances_of
 from milp_verix.inputs.input_files import read_numbers
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network
-from milp_verix.problem.options import rows_of
+from milp_verix.problem.search import rows_of
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.study_inputs import stored_inputs
 from milp_verix.study.study_run import Tally, run_parts

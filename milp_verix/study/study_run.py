@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.base.arguments import path_of
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import require_one_of
+from milp_verix.base.errors import InputError, require_one_of
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from milp_verix.base.argument_kinds import checked
-from milp_verix.base.arguments import path_of
+from milp_verix.base.arguments import checked, path_of
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import nearest
 from milp_verix.inputs.frame import pandas

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import InputError, refusing
-from milp_verix.base.names import listed, same_names, shown
+from milp_verix.base.errors import InputError, listed, refusing, same_names, shown
 from milp_verix.inputs.cells import number_in_cell, remedy_for
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.one_row import in_order

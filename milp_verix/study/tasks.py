@@ -22,14 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.api.calls import compare, contrastive, explain, minimum
-from milp_verix.base.errors import InputError, MilpVerixError
-from milp_verix.base.names import meant, require_one_of
+from milp_verix.base import version
+from milp_verix.base.errors import InputError, MilpVerixError, meant, require_one_of
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_kinds import Prediction
-from milp_verix.base.version import version
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.oracle.statistics import INTERRUPTED
+from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.results.comparison_files import compared_checks
 from milp_verix.results.earlier import EarlierResultError
 from milp_verix.results.records.base import array_hash

@@ -31,7 +31,7 @@ from uuid import uuid4
 from milp_verix.base.arguments import integer_of
 from milp_verix.base.errors import InputError, SolverError
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.solvers.remote.process import give_back, take
+from milp_verix.solvers.remote_session import give_back, take
 from milp_verix.study.tasks import Outcome, Task, failed, run_task
 
 Engine: TypeAlias = Callable[[Iterable[Task]], Generator[Outcome, None, None]]

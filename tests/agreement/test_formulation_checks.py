@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 import milp_verix
-from milp_verix import Answer, Explanation, InputError, OnnxNetwork
+from milp_verix import Answer, Explanation, InputError, OnnxNetwork, solvers
 from milp_verix.base.errors import LicenceLimitError, SolverError
 from milp_verix.cli.app import app
-from milp_verix.solvers import SOLVERS, auto, open_session
+from milp_verix.solvers import SOLVERS, open_session
 from milp_verix.views.words.any_result import facts_of
 from tests.support.brute_force_cases import Case, case, permutation
 from tests.support.installed_solvers import SLOW, needs, why_not
@@ -129,7 +129,7 @@ def test_auto_looks_for_a_solver_that_takes_it(
     assert small(tmp_path, solver="phase").notes == ()
     if why_not("scip") is None:
         assert small(tmp_path, formulation="indicator").solver == "scip"
-    monkeypatch.setattr(auto, "AUTO_ORDER", ("highs", "cbc"))
+    monkeypatch.setattr(solvers, "AUTO_ORDER", ("highs", "cbc"))
     with pytest.raises(InputError, match=r"auto tries takes no indicator.*: gurobi, scip"):
         small(tmp_path, formulation="indicator")
 

@@ -92,7 +92,7 @@ def task_processes() -> list[int]:
         try:
             stat = (file.parent / "stat").read_text().rpartition(")")[2].split()
             parent = Path(f"/proc/{stat[1]}/cmdline").read_bytes()
-            if b"solvers.remote.worker" in file.read_bytes() and b"spawn_main" in parent:
+            if b"solvers.remote_session" in file.read_bytes() and b"spawn_main" in parent:
                 found.append(int(file.parent.name))
         except OSError:
             continue  # ended meanwhile

@@ -16,7 +16,7 @@ import milp_verix
 from milp_verix import ContrastiveExplanation, Enumeration, Explanation, Problem
 from milp_verix.api.calls import explain
 from milp_verix.base.clock import Deadline, OutOfTimeError, deadline_in
-from milp_verix.oracle.whole_ball import whole_ball
+from milp_verix.oracle.ball_bounds import whole_ball
 from tests.support.clocks import wall_clock
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from verix_encodings import Bounds, interval_bounds

@@ -26,11 +26,11 @@ _TIMED = ("seconds", "check_seconds", "stages", "solvers")
 _CLOCKS = (
     "milp_verix.base.clock",
     "milp_verix.oracle.engines.portfolio",
-    "milp_verix.oracle.statistics",
+    "milp_verix.oracle.verdict",
     "milp_verix.problem.search",
     "milp_verix.solvers.session",
     "milp_verix.solvers.trust",
-    "milp_verix.solvers.remote.remote_session",
+    "milp_verix.solvers.remote_session",
     "milp_verix.searches.minimum.minimum_search",
     "milp_verix.searches.minimum.proposals",
     "milp_verix.searches.sweep",

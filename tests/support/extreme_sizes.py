@@ -13,8 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import milp_verix
 from milp_verix import Feature, continuous, integer
+from milp_verix.base.clock import resident
 from milp_verix.base.errors import MilpVerixError
-from milp_verix.base.memory import resident
 
 LIMIT = 1.0
 """Seconds that each question gets."""

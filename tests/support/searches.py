@@ -19,7 +19,7 @@ from milp_verix.searches.minimum.explainer import Explainer
 from milp_verix.searches.minimum.incumbent import Adversary, Incumbent
 from milp_verix.searches.minimum.minimum_search import MinimumSearch
 from milp_verix.searches.minimum.search_limits import SearchLimits
-from milp_verix.solvers.phase.warm_lp import WarmLp
+from milp_verix.solvers.warm_lp import WarmLp
 from tests.support.digits_example import images, network
 
 LIMITS = SearchLimits()

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from milp_verix.base.errors import InputError, ModelError
-from milp_verix.base.names import require_one_of
+from milp_verix.base.errors import InputError, ModelError, require_one_of
 from milp_verix.models.onnx.symbol import MAX_ELEMENTS, Shape
 
 _FLOAT_TYPES: dict[int, np.dtype[Any]] = {

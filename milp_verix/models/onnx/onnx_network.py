@@ -14,7 +14,7 @@ import onnx
 import onnxruntime
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.base.argument_kinds import TEXT, checked
+from milp_verix.base.arguments import TEXT, checked
 from milp_verix.base.errors import InputError, ModelError, first_line
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from milp_verix.oracle.engines.phase_split import PhaseSplit
 from milp_verix.oracle.engines.portfolio import Portfolio
 from milp_verix.oracle.engines.programs import Programs
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.search import Search, resolve_formulation
 from milp_verix.solvers import (
     CHECKERS,
     Solver,
@@ -23,7 +23,6 @@ from milp_verix.solvers import (
     solver_named,
     why_auto,
 )
-from verix_encodings import Formulation
 
 CHECKING: dict[str, Callable[[PosedProblem], Engine]] = {
     engine.name: engine for engine in (InputSplit, PhaseSplit, Leaves)
@@ -61,23 +60,15 @@ _NO_TREES = ("phase", InputSplit.name, PhaseSplit.name)
 _OTHERS = tuple(solver_named(name) for name in ("phase", "split", "beta", *_PROGRAM_SOLVERS))
 
 
-def portfolio_for(
-    problem: PosedProblem,
-    solver: str | Solver,
-    *,
-    formulation: Formulation,
-    threads: int,
-    lp_only: bool,
-    **options: Any,
-) -> Portfolio:
-    """Return the portfolio that decides the checks of ``problem`` by ``solver``.
+def portfolio_for(problem: PosedProblem, search: Search) -> Portfolio:
+    """Return the portfolio that decides the checks of ``problem`` by the solver of ``search``.
 
-    The options are those of :class:`~milp_verix.oracle.engines.programs.Programs`. For ``"auto"``,
-    the first solver that takes the programs opens at once, for L1 and L2 balls ``beta``, for
-    networks of smooth functions ``split``; the others open once it does not decide a check in a
-    short time. Linear relaxations are left to the first: their optimum is the same, whoever finds
-    it. Raises as :func:`~milp_verix.solvers.open_session` does.
+    For ``"auto"``, the first solver that takes the programs opens at once, for L1 and L2 balls
+    ``beta``, for networks of smooth functions ``split``; the others open once it does not decide a
+    check in a short time. Linear relaxations are left to the first: their optimum is the same,
+    whoever finds it. Raises as :func:`~milp_verix.solvers.open_session` does.
     """
+    solver = search.solver
     chosen = solver if isinstance(solver, str) else getattr(solver, "name", None)
     if problem.ball.mixed is not None and chosen == PhaseSplit.name:
         raise InputError(
@@ -86,52 +77,51 @@ def portfolio_for(
         )
     if unfit := misfit(chosen, problem):
         raise InputError(unfit)
-    options |= {"formulation": formulation, "threads": threads, "lp_only": lp_only}
     if solver == "auto":
-        auto = _Auto(problem, options)
-        if trees_of(problem.margins) is not None and not lp_only:
+        auto = _Auto(problem, search)
+        if trees_of(problem.margins) is not None and search.exactness != "relaxation":
             return auto.of_trees()
-        return first_of_auto(formulation.needs, auto.led_by)
+        return first_of_auto(auto.needed, auto.led_by)
     if not isinstance(chosen, str):
         raise InputError(f"a solver is named by a text, got {solver!r}")
-    opened = partial(_opened, problem, chosen, solver, options, deepens=True)
-    return Portfolio(Candidate(chosen, opened))
+    return Portfolio(Candidate(chosen, partial(_opened, problem, search, solver, deepens=True)))
 
 
 def _opened(
-    problem: PosedProblem,
-    name: str,
-    solver: str | Solver,
-    options: dict[str, Any],
-    *,
-    deepens: bool,
+    problem: PosedProblem, search: Search, solver: str | Solver, *, deepens: bool
 ) -> Engine:
     """Return the engine of a solver; ``NotInstalledError`` where it is not to be had."""
     # asked when it is needed: to look for a solver imports it
     if not isinstance(solver, str) and (reason := solver.unavailable()):
         raise NotInstalledError(reason)
+    name = solver if isinstance(solver, str) else solver.name
     if name in CHECKERS:
-        resolve_solver(solver, options["formulation"].needs)
+        resolve_solver(solver, resolve_formulation(search.formulation).needs)
         return CHECKING[name](problem)
-    return Programs(problem, solver, deepens=deepens, **options)
+    return Programs(problem, search, solver, deepens=deepens)
 
 
 @dataclass(frozen=True, slots=True)
 class _Auto:
-    """The portfolios of ``"auto"`` for one problem; ``options`` are those of ``Programs``."""
+    """The portfolios of ``"auto"`` for one problem."""
 
     problem: PosedProblem
-    options: dict[str, Any]
+    search: Search
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """What programs need of a solver."""
+        return resolve_formulation(self.search.formulation).needs
 
     def candidate(self, solver: Solver | str) -> Candidate:
         """Return a solver as a member of a portfolio, in which ``beta`` deepens the bounds."""
         name = solver if isinstance(solver, str) else solver.name
         exact, few = self.problem.margins.exact, name == InputSplit.name
         mixed = self.problem.ball.mixed is not None
-        dear = not (name in CHECKERS or mixed or self.options["lp_only"])
+        dear = not (name in CHECKERS or mixed or self.search.exactness == "relaxation")
         return Candidate(
             name,
-            partial(_opened, self.problem, name, solver, self.options, deepens=False),
+            partial(_opened, self.problem, self.search, solver, deepens=False),
             most_free=_MOST_FREE if few else np.inf,
             most_open=(MOST_OPEN if exact else _MOST_ENCLOSED) if dear else np.inf,
             group="programs" if name in _PROGRAM_SOLVERS else None,
@@ -139,41 +129,33 @@ class _Auto:
         )
 
     def of_trees(self) -> Portfolio:
-        """Return the portfolio for trees.
-
-        Leaves decide all but rules exactly, and far sooner than programs.
-        """
+        """Return the portfolio for trees: leaves decide all but rules, far sooner than programs."""
         mixed = self.problem.ball.mixed
         programs = map(solver_named, _PROGRAM_SOLVERS if mixed is not None and mixed.rules else ())
-        needed = self.options["formulation"].needs
+        needed = self.needed
         others = [self.candidate(other) for other in programs if needed <= other.capabilities]
         return Portfolio(self.candidate(Leaves.name), others)
 
     def led_by(self, first: Solver) -> Portfolio:
         """Return the portfolio for networks; ``first`` is the first that takes the programs."""
-        needed, mixed = self.options["formulation"].needs, self.problem.ball.mixed
+        needed, mixed = self.needed, self.problem.ball.mixed
         others = [
             # the solver itself: beyond its licence others take over, not its stand-in
             self.candidate(other)
-            for other in (() if self.options["lp_only"] else _OTHERS)
+            for other in (() if self.search.exactness == "relaxation" else _OTHERS)
             if other.name != first.name
             and needed <= other.capabilities
             and not (mixed is not None and other.name == PhaseSplit.name)
         ]
         members = [self.candidate(first.name), *others]
-        sooner = _sooner(self.problem)
-        members.sort(key=lambda member: member.name not in sooner)
+        # programs only enclose smooth functions: a normalised GELU network on Adult left 1 of 9
+        # features undecided in place of 10 of 11
+        sooner = None if self.problem.margins.exact else InputSplit.name
+        if self.problem.ball.norm != "linf":
+            # of 20 MNIST images, `mnist-10x2`, L1 ε = 5, the slowest took 8.0 s, not 12.2 s
+            sooner = PhaseSplit.name
+        members.sort(key=lambda member: member.name != sooner)
         return Portfolio(members[0], members[1:], why_auto(first.name, needed))
-
-
-def _sooner(problem: PosedProblem) -> tuple[str, ...]:
-    """Return the solvers that ``auto`` asks before the first that takes the programs."""
-    if problem.ball.norm != "linf":
-        # of 20 MNIST images, `mnist-10x2`, L1 ε = 5, the slowest took 8.0 s in place of 12.2 s
-        return (PhaseSplit.name,)
-    # programs only enclose smooth functions: a normalised GELU network on Adult left 1 of 9
-    # features undecided in place of 10 of 11
-    return () if problem.margins.exact else (InputSplit.name,)
 
 
 def misfit(solver: str | None, problem: PosedProblem) -> str | None:

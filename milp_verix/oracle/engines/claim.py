@@ -1,20 +1,26 @@
 """The claim that a check leaves to an engine, the engine's decision, and the protocol of engines.
 
 An engine decides margins that known points and bounds leave open. There is one for each solver of
-programs (:mod:`~milp_verix.oracle.engines.programs`).
+programs (:mod:`~milp_verix.oracle.engines.programs`); others search over bounds, and try points:
+the worst of each margin, climbs, and replays.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
+from milp_verix.base import version
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import SolverUnavailableError
-from milp_verix.oracle.verdict import Stage, Verdict
+from milp_verix.oracle.attacks import climbs
+from milp_verix.oracle.verdict import Answer, Effort, Stage, Verdict, replayed
+from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.bounds.interval import Late, never
+from verix_encodings.network.batch import batch_outputs
 
 
 def unwatched(_: Stage) -> None:
@@ -80,15 +86,10 @@ class Decision:
 
 
 class Engine(Protocol):
-    """A way to decide claims about one problem."""
+    """A way to decide claims about one problem, by the solver ``name``."""
 
-    @property
-    def name(self) -> str:
-        """Name of the solver."""
-
-    @property
-    def version(self) -> str:
-        """Version of the solver."""
+    name: str
+    version: str
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -98,10 +99,7 @@ class Engine(Protocol):
         """Prepare for claims about ``margins``, whose ``bounds`` hold over the whole ball."""
 
     def decide(self, claim: Claim) -> Decision:
-        """Decide ``claim`` by its deadline; UNKNOWN with ``TIME_LIMIT`` where that ended the work.
-
-        Raises ``SolverError`` where the solver fails in a way that leaves no result.
-        """
+        """Decide ``claim``, or UNKNOWN with ``TIME_LIMIT``; ``SolverError`` for no result."""
 
     def close(self) -> None:
         """Release what the engine holds; it can still decide claims afterwards."""
@@ -131,3 +129,99 @@ class Candidate:
     def takes(self, claim: Claim, undecided: int) -> bool:
         """Return whether the engine may be asked about ``claim``, with so many open neurons."""
         return claim.free.size <= self.most_free and undecided <= self.most_open
+
+
+_REPLAYS = 3  # points of a batch that onnxruntime runs; not measured
+
+
+@dataclass(slots=True, eq=False)
+class TriedPoints:
+    """Points of ``region`` where margins of ``network`` are high.
+
+    A margin holds once it is proven below ``-needed``, (m,). ``replays`` runs an input and returns
+    whether the prediction changes there; ``found`` says that one did. ``worst`` is the worst input
+    seen for each margin, (m, d), with the value ``reached``, (m,). Climbs end once ``late()``.
+    """
+
+    network: Network
+    region: Interval | NormBall
+    needed: FloatArray
+    replays: Callable[[FloatArray], bool]
+    worst: FloatArray = field(init=False)
+    reached: FloatArray = field(init=False)
+    found: bool = False
+    late: Late = never
+
+    def __post_init__(self) -> None:
+        size = self.needed.size
+        self.worst = np.zeros((size, self.network.input_size))
+        self.reached = np.full(size, -np.inf)
+
+    def seen(self, points: FloatArray) -> FloatArray:
+        """Keep the worst of ``points``, (k, d), and replay them; return their margins, (m, k)."""
+        values = batch_outputs(self.network, points.T, self.late)
+        best = np.argmax(values, axis=1)
+        reached = values[np.arange(best.size), best]
+        better = reached > self.reached
+        self.worst[better], self.reached[better] = points[best[better]], reached[better]
+        highest = (values + self.needed[:, None]).max(axis=0)
+        for place in np.argsort(-highest, kind="stable")[:_REPLAYS]:
+            if highest[place] >= 0 and not self.found:
+                self.found = self.replays(points[place])
+        return values
+
+    def climb(self, starts: FloatArray) -> None:
+        """Climb the margin that is closest to zero at each of ``starts``, shape (k, d)."""
+        margin = np.argmax(batch_outputs(self.network, starts.T, self.late), axis=0)
+        self.seen(climbs(self.network, self.region, starts.T, margin, self.late).T)
+
+
+@dataclass(slots=True, eq=False)
+class Replays:
+    """Runs points in onnxruntime; ``verdict`` is that of the first which changes the prediction."""
+
+    problem: PosedProblem
+    free: IntArray
+    verdict: Verdict | None = None
+
+    def __call__(self, point: FloatArray) -> bool:
+        """Return whether the prediction changes at ``point``, shape (d,)."""
+        self.verdict = replayed(self.problem, point, self.free)
+        return self.verdict is not None
+
+
+class BoundsEngine:
+    """An engine that decides claims by bounds and points alone, in batches until its deadline."""
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, problem: PosedProblem) -> None:
+        self._problem = problem
+        self.version = version()
+
+    def prepare(self, margins: Network, bounds: Bounds) -> None:
+        """Prepare nothing: each claim has bounds of its own."""
+
+    def close(self) -> None:
+        """Release nothing."""
+
+
+def decided(
+    claim: Claim,
+    upper: FloatArray,
+    points: dict[int, FloatArray],
+    counterfactual: Verdict | None,
+    reason: str | None,
+    *,
+    nodes: int,
+) -> Decision:
+    """Return the decision of a search: VIOLATED by ``counterfactual``, or UNKNOWN for ``reason``.
+
+    HOLDS if both are None. ``upper`` are the bounds found, (m,), in ``nodes`` nodes.
+    """
+    if counterfactual is not None:
+        verdict = counterfactual
+    else:
+        verdict = Verdict(Answer.HOLDS if reason is None else Answer.UNKNOWN, reason=reason)
+    verdict = replace(verdict, effort=Effort(solves=1, nodes=nodes))
+    return Decision(verdict, np.fmin(claim.upper, upper), points)

@@ -1,12 +1,9 @@
 """The engine ``split``: claims about few inputs with wide ranges, decided by branching on these.
 
-Boxes of a branch and bound on inputs, with the bounds proven on them.
-
-Branching on inputs: boxes of inputs, bounded in batches, split until each is decided.
-
-Few inputs with wide ranges favour this over branching on phases: half a range tightens every
-neuron at once (ReluVal: Wang, Pei, Whitehouse, Yang, Jana, USENIX Security 2018; nnenum: Bak, NFM
-2021; the input split of α,β-CROWN). A batch of open boxes goes through these steps:
+Boxes of inputs are bounded in batches, and split until each is decided. Few inputs with wide ranges
+favour this over branching on phases: half a range tightens every neuron at once (ReluVal: Wang,
+Pei, Whitehouse, Yang, Jana, USENIX Security 2018; nnenum: Bak, NFM 2021; the input split of
+α,β-CROWN). A batch of open boxes goes through these steps:
 
 1. Each is halved at its input with the largest ``(|a_i| + r_i) · width_i``: ``a`` are the
    coefficients of the linear form above its worst margin, and ``r`` half the ranges of that
@@ -24,16 +21,20 @@ Open boxes with the worst bounds come first. The worst bound of all closed and o
 for the whole region at any moment.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from milp_verix.oracle.engines.claim import Claim, Decision
-from milp_verix.oracle.engines.phase_search import OpenNodes
-from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, TriedPoints, decided
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Answer, Verdict
+from milp_verix.oracle.engines.claim import (
+    BoundsEngine,
+    Claim,
+    Decision,
+    Replays,
+    decided,
+)
+from milp_verix.oracle.engines.phase_search import BoundSearch
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
@@ -45,10 +46,7 @@ from verix_encodings.propagation.batch_crown import BatchCrown, slope_ranges
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """Boxes with proven ``upper`` bounds on the margins, (N, m), and the input to split, (N,).
-
-    ``known`` are bounds of hidden values over each box, by the number of the value.
-    """
+    """Boxes with bounds on margins, (N, m), and on ``known`` values, and the axis to split."""
 
     boxes: Boxes
     upper: FloatArray
@@ -108,38 +106,21 @@ _CLIMBS = 8
 
 
 @dataclass(slots=True, eq=False)
-class BoxSearch:
-    """A search over ``region`` for a point where a margin of ``network`` is above zero.
+class BoxSearch(BoundSearch[Scored]):
+    """Branches on inputs: ``domain`` has the integers among these and their rules.
 
-    ``root`` are bounds on all values over the region, ``bounds`` those on the margins, (m,). A
-    margin holds once it is proven below ``-needed``, (m,). ``tried`` keeps the points seen.
-    ``domain`` has the integers among the inputs and their rules. ``boxes`` counts the boxes bounded
-    so far. Boxes are ``stuck`` if they are too small to be split, or a point of theirs is so close
-    to the bound that splitting cannot prove the margin. If ``proof`` is a mapping, each split is
-    added to it, by the key of the box.
+    ``boxes`` counts the boxes bounded so far. If ``proof`` is a mapping, each split is added to it,
+    by the key of the box.
     """
 
-    network: Network
-    region: Interval | NormBall
-    root: Bounds
-    bounds: FloatArray
-    needed: FloatArray
-    replays: Callable[[FloatArray], bool]
     domain: MixedDomain | None = None
     proof: dict[bytes, Split] | None = None
-    tried: TriedPoints = field(init=False)
     boxes: int = 0
-    stuck: int = 0
     _crown: BatchCrown = field(init=False)
-    _closed: FloatArray = field(init=False)
-    _open: OpenNodes[Scored] = field(init=False)
 
     def __post_init__(self) -> None:
-        size = self.needed.size
+        BoundSearch.__post_init__(self)
         self._crown = BatchCrown(self.network, self.root)
-        self.tried = TriedPoints(self.network, self.region, self.needed, self.replays)
-        self._closed = np.full(size, -np.inf)
-        self._open = OpenNodes(self.needed)
 
     @property
     def upper(self) -> FloatArray:
@@ -227,9 +208,6 @@ class BoxSearch:
         self.stuck += int(stuck.sum())
         self._open.push(Scored(boxes, upper, axis, known)[~stuck])
 
-    def _close(self, upper: FloatArray) -> None:
-        self._closed = np.maximum(self._closed, upper.max(axis=0, initial=-np.inf))
-
     def _margins(
         self, boxes: Boxes, found: list[Range], upper: FloatArray, ways: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
@@ -250,8 +228,7 @@ class BoxSearch:
             points = np.where(self._integral, np.floor(points), points)
         values = self.tried.seen(points)
         if not (self.tried.found or (self._integral is not None and self._integral.all())):
-            highest = np.argsort(-(values + self.needed[:, None]).max(axis=0), kind="stable")
-            self.tried.climb(points[highest[:_CLIMBS]])
+            self._climb(points, values, _CLIMBS)
         if self.domain is not None:
             # a point that breaks the rules says nothing about those of its box
             values = np.where(self.domain.nearly(points), values, -np.inf)

@@ -8,24 +8,19 @@ is excluded, the answer is UNKNOWN.
 
 All inputs that reach the same leaves have the same prediction, so where rounding may decide, the
 library itself does: leaves whose sum is near zero are run one set after the other, and are left
-behind if the prediction stays.
-
-The inputs of a ball as leaves see them: boxes of cells, words of one-hot blocks, and distances.
-
-The inputs are the arrays of the model's own type in the ball: nothing else is ever classified.
+behind if the prediction stays. The inputs are the arrays of the model's own type in the ball:
+nothing else is ever classified.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 
 from milp_verix.inputs.nearest_point import nearest_point
-from milp_verix.oracle.engines.claim import Claim, Decision
+from milp_verix.oracle.engines.claim import BoundsEngine, Claim, Decision, Replays, decided
 from milp_verix.oracle.engines.leaf_search import Blocks, Clique, LeafSearch
-from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
-from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.problem.ball import Ball
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Interval
@@ -35,9 +30,6 @@ from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network.network import Network
 
 _ORDERS = {"l1": 1, "l2": 2}
-
-Moves: TypeAlias = Callable[[FloatArray], BoolArray]
-"""A function from the least moves of coordinates, (n, F), to whether they are possible, (n,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,11 +87,6 @@ class Reach:
         """The input explained, (d,)."""
         return self.ball.centre.astype(np.float64)
 
-    @property
-    def ruled(self) -> bool:
-        """True if there are rules beyond boxes and one-hot blocks."""
-        return self.ball.mixed is not None and bool(self.ball.mixed.rules)
-
     def ends(self, lo: IntArray, hi: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the inputs in cells, of the features of ``boxes``; all (…, F)."""
         places = self.starts - self.boxes.low
@@ -130,7 +117,10 @@ class Reach:
     @property
     def limit(self) -> Callable[[IntArray, IntArray, BoolArray | None], BoolArray] | None:
         """:meth:`near`, None where each box of cells holds an input."""
-        return self.near if self.ball.norm != "linf" or self.ruled else None
+        mixed = self.ball.mixed
+        # there may be rules beyond boxes and one-hot blocks
+        ruled = mixed is not None and bool(mixed.rules)
+        return self.near if self.ball.norm != "linf" or ruled else None
 
     def point(self, clique: Clique) -> tuple[FloatArray | None, bool]:
         """Return the input nearest to the one explained in the cells of ``clique``.
@@ -222,24 +212,24 @@ class Leaves(BoundsEngine):
         points: dict[int, FloatArray] = {}
         reason: str | None = None
         for margin in claim.open_.tolist():
-            asked = _Asked(reach, trees, margin, float(claim.needed[margin]), replays)
-            stopped = asked.search.run(claim.deadline.passed)
-            nodes += asked.search.nodes
-            if asked.tied:
-                asked = _Asked(reach, trees, margin, asked.needed, replays, every_tree=True)
-                stopped = asked.search.run(claim.deadline.passed)
-                nodes += asked.search.nodes
-            if asked.worst is not None:
-                points[margin] = asked.worst
+            query = _Query(reach, trees, margin, float(claim.needed[margin]), replays)
+            stopped = query.search.run(claim.deadline.passed)
+            nodes += query.search.nodes
+            if query.tied:
+                query = _Query(reach, trees, margin, query.needed, replays, every_tree=True)
+                stopped = query.search.run(claim.deadline.passed)
+                nodes += query.search.nodes
+            if query.worst is not None:
+                points[margin] = query.worst
             if stopped:
                 break
-            upper[margin] = min(upper[margin], asked.upper)
+            upper[margin] = min(upper[margin], query.upper)
             if stopped is None:
                 reason = TIME_LIMIT
                 if claim.deadline.passed():
                     break
             else:
-                reason = reason or asked.reason
+                reason = reason or query.reason
         return decided(claim, upper, points, replays.verdict, reason, nodes=nodes)
 
 
@@ -257,7 +247,7 @@ def cut_of(reach: Reach, trees: TreeEnsemble, margin: int, needed: float) -> tup
 
 
 @dataclass(slots=True, eq=False)
-class _Asked:
+class _Query:
     """The question whether margin ``margin`` of ``trees`` reaches ``-needed``.
 
     ``tied`` says that the search stopped at a sum near zero, to be asked again with ``every_tree``.

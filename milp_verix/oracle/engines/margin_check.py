@@ -10,34 +10,33 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import LicenceLimitError, SolverError
-from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.attacks import climb, pulled_in
-from milp_verix.oracle.engines.cell_points import point_of_cells
-from milp_verix.oracle.engines.leaves import trees_of
+from milp_verix.oracle.engines.claim import Claim, Decision
+from milp_verix.oracle.engines.leaf_search import Clique
+from milp_verix.oracle.engines.leaves import Reach, cells_for, trees_of
 from milp_verix.oracle.engines.warm_program import WarmProgram
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Answer, Effort, Verdict, replayed
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.search import Search
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.session import NODE_LIMIT
 from verix_encodings import (
-    Bounds,
     Encoding,
     Formulation,
-    Interval,
-    Network,
     NormBall,
+    Program,
     encode,
     tangent_gaps,
 )
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import FloatArray
+from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 
 _BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
 _OUTSIDE = 1e-6  # of an L2 ball, as a share: a point that a tangent cuts off
 _MOST_REFINEMENTS = 200  # tangents in all; not measured
 _COARSE = (1, 3)  # segments of a smooth activation, before those asked for; not measured
+_LATE = Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,119 +51,138 @@ class _Margin:
 
 @dataclass(slots=True)
 class MarginCheck:
-    """A check that ``margins`` stay below zero over ``region``, where coordinates ``free`` move.
+    """A check of the margins of ``claim``, and of others about the same ball with the same bounds.
 
-    ``bounds`` hold there. ``native`` says that the
-    session takes the quadratic row of an L2 ball as it is, ``lp_only`` that the linear relaxation
-    alone must prove the claim. ``segments`` is the final number of pieces around each smooth
-    activation. ``shared`` is a program that checks share, see ``warm_program``. ``worst`` holds,
-    for each margin asked about, its highest value seen and the input there.
+    ``native`` says that the session takes the quadratic row of an L2 ball as it is. ``shared`` is a
+    program that checks share, see ``warm_program``. With reuse, climbs go on from the optimum of a
+    margin that holds.
+    ``worst`` holds, for each margin asked about, its highest value seen and the input there;
+    ``found`` is what is decided of the claim so far, with ``points`` where margins are high.
     """
 
     problem: PosedProblem
-    margins: Network
-    session: Session
-    tolerances: Tolerances
+    search: Search
     formulation: Formulation
-    segments: int
-    free: IntArray
-    region: Interval | NormBall
-    bounds: Bounds
-    deadline: Deadline
+    session: Session
+    claim: Claim
     native: bool = False
     shared: WarmProgram | None = None
-    lp_only: bool = False
     worst: dict[int, tuple[float, FloatArray]] = field(default_factory=dict)
+    points: dict[int, FloatArray] = field(init=False)
+    found: Decision = field(init=False)
     _failed: bool = False
-    _points: list[FloatArray] = field(default_factory=list)
+    _tangents: list[FloatArray] = field(default_factory=list)
     _current: int = 1
     _encoding: Encoding | None = None
 
-    def decide(self, index: int, needed: float) -> Verdict:
-        """Decide margin ``index``; it holds if it is proven to stay below ``-needed``."""
-        effort = Effort()
-        finer = [k for k in _COARSE if k < self.segments and not self.margins.exact]
-        finer.append(self.segments)
+    def __post_init__(self) -> None:
+        self.begin(self.claim)
+
+    def begin(self, claim: Claim) -> None:
+        """Begin with ``claim``, of which nothing is decided."""
+        self.claim, self.points = claim, {}
+        self.found = Decision(Verdict(Answer.HOLDS), claim.upper.copy(), self.points)
+
+    def learn(self, index: int, verdict: Verdict) -> bool:
+        """Add the ``verdict`` on a margin to what is found; return whether it is violated."""
+        claim, kept = self.claim, self.found.verdict
+        effort = kept.effort + verdict.effort
+        _, worst = self.worst.get(index, (0.0, None))
+        if self.shared and worst is not None and verdict.answer is not Answer.UNKNOWN:
+            self.shared.points[index] = worst
+        if verdict.violated or (kept.holds and not verdict.holds):
+            kept = verdict
+        self.found = replace(self.found, verdict=replace(kept, effort=effort))
+        if verdict.bound is not None:
+            self.found.upper[index] = min(self.found.upper[index], verdict.bound)
+            if self.search.reuse and worst is not None:
+                late = claim.deadline.passed
+                worst = climb(claim.margins, claim.region, worst, index, late)
+        if worst is not None and not verdict.violated and (self.search.reuse or not verdict.holds):
+            self.points[index] = worst
+        return verdict.violated
+
+    def decide(self, index: int) -> Verdict:
+        """Decide margin ``index``; it holds if it is proven to stay below its ``needed``.
+
+        Solves stop early at a target; if that leaves the margin open, the next one does not.
+        """
+        effort, deadline, optimum = Effort(), self.claim.deadline, False
+        needed = float(self.claim.needed[index])
+        verdict: Verdict = _LATE
+        point: FloatArray | None = None
+        finer = [k for k in _COARSE if k < self.search.segments and not self.claim.margins.exact]
+        finer.append(self.search.segments)
         self._enclose(finer.pop(0))
         while True:
-            try:
-                encoding = self._loaded()
-            except TimeoutError:
-                return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT, effort=effort)
-            row, constant = encoding.output.row(index, encoding.program.columns)
-            margin = _Margin(index, row, constant, needed)
-            try:
-                verdict, point = self._maximise(encoding, margin)
-            except LicenceLimitError:
-                if not self.native:
-                    raise
-                # the licence is smaller for quadratic programs
-                self._approximate()
-                continue
-            effort += verdict.effort
+            if not optimum:
+                verdict, point = _LATE, None
+                try:
+                    encoding = self._loaded()
+                except TimeoutError:
+                    return replace(verdict, effort=effort)
+                margin = _Margin(
+                    index, *encoding.output.row(index, encoding.program.columns), needed
+                )
+            if not deadline.passed():
+                targets = Targets() if optimum else self._early(encoding, margin)
+                try:
+                    result = self.session.minimise(-margin.row, targets.by(deadline))
+                except LicenceLimitError:
+                    if not self.native:
+                        raise
+                    # the licence is smaller for quadratic programs
+                    self.native, self._encoding, optimum = False, None, False
+                    continue
+                effort += Effort(1, nodes=result.nodes or 0, iterations=result.iterations or 0)
+                self._failed = result.status is SolveStatus.FAILED
+                point = self._input_at(encoding, result)
+                verdict = self._judge(encoding, margin, result, point)
+                if verdict.answer is Answer.UNKNOWN and result.status is SolveStatus.TARGET:
+                    # a finer enclosure follows a coarse one, a tangent a loose approximation
+                    last = self._current == self.search.segments
+                    optimum = last and not optimum and not self._outside(point)
+                    if optimum:
+                        continue
+            optimum = False
             if verdict.answer is Answer.UNKNOWN and self.native and self._failed:
-                self._approximate()
+                self.native, self._encoding = False, None
+            elif verdict.answer is Answer.UNKNOWN and point is not None and self._refine(point):
                 continue
-            if verdict.answer is Answer.UNKNOWN and point is not None and self._refine(point):
-                continue
-            if verdict.answer is not Answer.UNKNOWN or self.deadline.passed() or not finer:
+            elif verdict.answer is not Answer.UNKNOWN or deadline.passed() or not finer:
                 return replace(verdict, effort=effort)
-            self._enclose(finer.pop(0))
+            else:
+                self._enclose(finer.pop(0))
 
     def _loaded(self) -> Encoding:
         """Return the encoding of the claim, loaded into the session."""
         if self._encoding is None and self.shared is not None:
-            self._encoding = self.shared.load(self.session, self.bounds)
+            self._encoding = self.shared.load(self.session, self.claim.bounds)
         elif self._encoding is None:
-            self._encoding = self._encoded()
+            ball = self.problem.ball.encoding(
+                self.claim.region, quadratic=self.native, points=self._tangents
+            )
+            self._encoding = encode(
+                self.claim.margins,
+                self.claim.bounds,
+                relu=self.formulation.relu,
+                ball=ball,
+                segments=self._current,
+                late=self.claim.deadline.passed,
+            )
             program = self._encoding.program
-            self.session.load(program.relaxed if self.lp_only else program)
+            self.session.load(program.relaxed if self._lp_only else program)
         return self._encoding
 
-    def _encoded(self) -> Encoding:
-        return encode(
-            self.margins,
-            self.bounds,
-            relu=self.formulation.relu,
-            ball=self.problem.ball.encoding(
-                self.region, quadratic=self.native, points=self._points
-            ),
-            segments=self._current,
-            late=self.deadline.passed,
-        )
-
-    def _maximise(self, encoding: Encoding, margin: _Margin) -> tuple[Verdict, FloatArray | None]:
-        """Decide one margin with early stops; if these leave it open, without.
-
-        Also returns the input that the solver ended at, if any.
-        """
-        goal = Targets(
-            violated_below=margin.constant - self.tolerances.early_violation,
+    def _early(self, encoding: Encoding, margin: _Margin) -> Targets:
+        """Return the targets at which a solve for ``margin`` may stop."""
+        return Targets(
+            violated_below=margin.constant - self.search.tolerances.early_violation,
             # a little more than is needed: what the solver reports is rounded
             holds_above=margin.constant + 1.5 * margin.needed,
             probe=lambda v: self._seen(encoding.input.at(v), margin.index),
-            start=None if self.shared is None else self.shared.start(margin.index, self.region),
+            start=self.shared.start(margin.index, self.claim.region) if self.shared else None,
         )
-        effort = Effort()
-        verdict = Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
-        point: FloatArray | None = None
-        # a coarse enclosure need not be solved to its optimum: a finer one follows
-        last = self._current == self.segments
-        for targets in (goal, Targets()) if last else (goal,):
-            if self.deadline.passed():
-                break
-            result = self.session.minimise(-margin.row, targets.by(self.deadline))
-            effort += Effort(solves=1, nodes=result.nodes or 0, iterations=result.iterations or 0)
-            self._failed = result.status is SolveStatus.FAILED
-            point = self._input_at(encoding, result)
-            if point is not None:
-                self._seen(point, margin.index)
-            verdict = self._judge(encoding, margin, result, point)
-            if verdict.answer is not Answer.UNKNOWN or result.status is not SolveStatus.TARGET:
-                break
-            if point is not None and self._outside(point):
-                break  # a tangent first: the optimum of a loose approximation says little
-        return replace(verdict, effort=effort), point
 
     def _input_at(self, encoding: Encoding, result: SolveResult) -> FloatArray | None:
         """Return the input at the point of ``result``; ``SolverError`` if it is not finite."""
@@ -174,19 +192,52 @@ class MarginCheck:
         if point.shape != (columns,):
             raise SolverError(f"a point of shape {point.shape} for a program of {columns} columns")
         found, mixed = encoding.input.at(point), self.problem.ball.mixed
-        trees = trees_of(self.margins)
+        trees = trees_of(self.claim.margins)
         if trees is not None:
-            return point_of_cells(
-                self.problem,
-                self.free,
-                point,
-                program=encoding.program,
-                trees=trees,
-                box=self.bounds[0],
-                found=found,
-            )
+            return self._point_of_cells(point, encoding.program, trees, found)
         # a solver's whole numbers are whole up to its tolerance
         return found if mixed is None else mixed.snapped(found)
+
+    def _point_of_cells(
+        self, point: FloatArray, program: Program, trees: TreeEnsemble, found: FloatArray
+    ) -> FloatArray:
+        """Return the input in the cells that the binaries of ``point`` name, (d,).
+
+        In a program cells are closed: at a threshold ``x`` is on both sides of it, up to
+        tolerances. So the input is the nearest one in the cells that the binaries name; ``found``
+        where these hold no input.
+        """
+        cells = cells_for(self.problem)
+        reach = Reach.of(self.problem, cells, self.claim.free)
+        lower, upper = reach.lower.copy(), reach.upper.copy()
+        box = self.claim.bounds[0]
+        thresholds = trees.open_thresholds(box.lower, box.upper)
+        start = 0
+        for prefix, numbers in program.column_labels:
+            y = point[start : start + len(numbers)] > 0.5
+            start += len(numbers)
+            head, _, feature = prefix.rpartition("_")
+            if not head.startswith("y_"):
+                continue
+            own = thresholds[f := int(feature)]
+            side = int(np.argmax(y)) if y.any() else y.size
+            if side > 0:
+                lower[f] = max(lower[f], np.nextafter(own[side - 1], np.inf))
+            if side < y.size:
+                upper[f] = min(upper[f], own[side])
+        mixed = self.problem.ball.mixed
+        if mixed is not None:
+            lower = np.where(mixed.integral, np.ceil(lower), lower)
+            upper = np.where(mixed.integral, np.floor(upper), upper)
+        if np.any(lower > upper):
+            return found
+        features = reach.boxes.features
+        lo, hi = cells.cell(lower)[features], cells.cell(upper)[features]
+        words = None
+        if reach.blocks is not None and mixed is not None:
+            words = mixed.snapped(found)[reach.words] >= 1
+        inside, _ = reach.point(Clique(0.0, lo, hi, words))
+        return found if inside is None else inside
 
     def _judge(
         self,
@@ -196,78 +247,81 @@ class MarginCheck:
         point: FloatArray | None,
     ) -> Verdict:
         """Turn the solver's result on ``margin`` into a verdict; ``point`` is its input."""
+        if point is not None:
+            self._seen(point, margin.index)
         # the centre is always feasible, so a bound of +∞ is as broken as no number at all
         broken = result.status in _BROKEN or not result.bound < np.inf
         proven = np.inf if broken else margin.constant - result.bound
         if proven < -margin.needed:
-            limit = min(self.session.largest_big_m, self.tolerances.largest_big_m)
-            if encoding.largest_big_m > limit and not self.lp_only:
+            limit = min(self.session.largest_big_m, self.search.tolerances.largest_big_m)
+            if encoding.largest_big_m > limit and not self._lp_only:
                 reason = (
                     f"a big-M of {encoding.largest_big_m:.3g} is beyond the {limit:g} up to which "
                     f"proofs by {self.session.name} are trusted"
                 )
                 return Verdict(Answer.UNKNOWN, reason=reason)
             if point is not None:
-                reached = self.margins.evaluate(point)[margin.index]
+                reached = self.claim.margins.evaluate(point)[margin.index]
                 if not reached <= proven + margin.needed:
                     reason = f"{self.session.name} claims a bound that a point of its own exceeds"
                     return Verdict(Answer.UNKNOWN, reason=reason)
             return Verdict(Answer.HOLDS, bound=proven)
-        counterfactual = None if point is None else self._replayed(point)
-        if counterfactual is None and point is not None and not self.margins.exact:
+        counterfactual = None if point is None else replayed(self.problem, point, self.claim.free)
+        if counterfactual is None and point is not None and not self.claim.margins.exact:
             # the optimum of the enclosure is only near that of the network
-            point = climb(self.margins, self.region, point, margin.index)
-            counterfactual = self._replayed(point)
+            point = climb(self.claim.margins, self.claim.region, point, margin.index)
+            counterfactual = replayed(self.problem, point, self.claim.free)
         if counterfactual is not None:
             return counterfactual
-        if self.lp_only and result.status is SolveStatus.OPTIMAL:
+        if self._lp_only and result.status is SolveStatus.OPTIMAL:
             return Verdict(Answer.UNKNOWN, reason="the linear relaxation does not decide it")
-        reason = _reason(result, proven, margin.needed, exact=self.margins.exact)
+        reason = _reason(result, proven, margin.needed, exact=self.claim.margins.exact)
         return Verdict(Answer.UNKNOWN, reason=reason)
 
     def _seen(self, point: FloatArray, index: int) -> bool:
         """Keep ``point`` if it is the worst so far; return whether it changes the prediction."""
-        point = pulled_in(self.region, point)
-        value = float(self.margins.evaluate(point)[index])
+        point = pulled_in(self.claim.region, point)
+        value = float(self.claim.margins.evaluate(point)[index])
         if index not in self.worst or value > self.worst[index][0]:
             self.worst[index] = value, point
-        return value > 0 and self._replayed(point) is not None
+        return value > 0 and replayed(self.problem, point, self.claim.free) is not None
 
-    def _replayed(self, point: FloatArray) -> Verdict | None:
-        return replayed(self.problem, point, self.free)
+    @property
+    def _lp_only(self) -> bool:
+        """True if the linear relaxation alone must prove the claim."""
+        return self.search.exactness == "relaxation"
 
     def _enclose(self, segments: int) -> None:
         """Encode smooth activations with another number of segments from here on."""
         if segments != self._current:
             self._current, self._encoding = segments, None
 
-    def _approximate(self) -> None:
-        """Use tangents from here on if the session does not manage the quadratic row."""
-        self.native, self._encoding = False, None
-
-    def _outside(self, point: FloatArray) -> bool:
+    def _outside(self, point: FloatArray | None) -> bool:
         """Return whether ``point`` is within the tangents of an L2 ball, but not in the ball."""
         ball = self._approximated
-        return ball is not None and tangent_gaps(ball, self._points, point)[0] > _OUTSIDE
+        if ball is None or point is None:
+            return False
+        return tangent_gaps(ball, self._tangents, point)[0] > _OUTSIDE
 
     def _refine(self, point: FloatArray) -> bool:
         """Add the tangents that cut ``point`` off; return whether there are any."""
         ball = self._approximated
-        if ball is None or len(self._points) >= _MOST_REFINEMENTS:
+        if ball is None or len(self._tangents) >= _MOST_REFINEMENTS:
             return False
-        excess, gaps = tangent_gaps(ball, self._points, point)
+        excess, gaps = tangent_gaps(ball, self._tangents, point)
         needed = gaps > 0.1 * excess / gaps.size
         if excess <= _OUTSIDE or not needed.any():
             return False
-        self._points.append(np.where(needed, point, ball.centre))
+        self._tangents.append(np.where(needed, point, ball.centre))
         self._encoding = None
         return True
 
     @property
     def _approximated(self) -> NormBall | None:
         """The L2 ball that tangents approximate; None if there are no tangents."""
-        if isinstance(self.region, NormBall) and self.region.norm == 2 and not self.native:
-            return self.region
+        region = self.claim.region
+        if isinstance(region, NormBall) and region.norm == 2 and not self.native:
+            return region
         return None
 
 

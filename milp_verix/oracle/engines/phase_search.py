@@ -19,19 +19,17 @@ The children of a node cover it, so the worst bound of all closed and open nodes
 proven for the whole region at any moment. Open nodes with the worst bounds come first. (Branch and
 bound on bounds: Bunel, Lu, Turkaslan, Torr, Kohli, Kumar, JMLR 2020; β-CROWN: Wang et al., NeurIPS
 2021.)
-
-Open nodes of a branch and bound: the worst first, within a cap on memory.
 """
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.oracle.engines.tried_points import TriedPoints
+from milp_verix.oracle.engines.claim import TriedPoints
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
@@ -163,15 +161,7 @@ class PhaseNodes:
         return self.margin.size
 
     def __getitem__(self, chosen: IntArray | BoolArray | slice) -> "PhaseNodes":
-        return PhaseNodes(
-            self.margin[chosen],
-            self.upper[chosen],
-            self.signs[chosen],
-            self.dials[chosen],
-            self.ends[chosen],
-            self.split[chosen],
-            self.point[chosen],
-        )
+        return PhaseNodes(*(getattr(self, one.name)[chosen] for one in fields(self)))
 
     @property
     def bytes(self) -> int:
@@ -182,27 +172,19 @@ class PhaseNodes:
     def joined(cls, groups: Sequence["PhaseNodes"]) -> "PhaseNodes":
         """Return the nodes of several groups, at least one, as one group."""
         return cls(
-            np.concatenate([group.margin for group in groups]),
-            np.concatenate([group.upper for group in groups]),
-            np.concatenate([group.signs for group in groups]),
-            np.concatenate([group.dials for group in groups]),
-            np.concatenate([group.ends for group in groups]),
-            np.concatenate([group.split for group in groups]),
-            np.concatenate([group.point for group in groups]),
+            *(np.concatenate([getattr(group, one.name) for group in groups]) for one in fields(cls))
         )
 
 
 @dataclass(slots=True, eq=False)
-class PhaseSearch:
+class BoundSearch(Generic[N]):
     """A search over ``region`` for a point where a margin of ``network`` is above zero.
 
     ``root`` are bounds on all values over the region, ``bounds`` those on the margins, (m,). A
     margin holds once it is proven below ``-needed``, (m,). ``replays`` runs an input and returns
-    whether the prediction changes there. Only margins that are ``wanted``, (m,), are searched on.
-
-    ``nodes`` counts the nodes bounded so far. Nodes are ``stuck`` if no neuron is left to split, or
-    a point is so close to their bound that splitting cannot prove the margin. If ``proof`` is a
-    list, nodes that are closed by their bounds are appended to it, with the dials that prove it.
+    whether the prediction changes there; ``tried`` keeps the points seen. Nodes are ``stuck`` if
+    nothing is left to split, or a point of theirs is so close to the bound that splitting cannot
+    prove the margin.
     """
 
     network: Network
@@ -211,21 +193,43 @@ class PhaseSearch:
     bounds: FloatArray
     needed: FloatArray
     replays: Callable[[FloatArray], bool]
-    proof: list[PhaseNodes] | None = None
     tried: TriedPoints = field(init=False)
-    wanted: BoolArray = field(init=False)
-    nodes: int = 0
-    stuck: int = 0
-    _relaxed: Relaxed = field(init=False)
+    stuck: int = field(init=False, default=0)
     _closed: FloatArray = field(init=False)
-    _open: OpenNodes[PhaseNodes] = field(init=False)
+    _open: OpenNodes[N] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._relaxed = Relaxed.of(self.network, self.root)
         self.tried = TriedPoints(self.network, self.region, self.needed, self.replays)
+        self._closed = np.full(self.needed.size, -np.inf)
+        self._open = OpenNodes(self.needed)
+
+    def _close(self, upper: FloatArray) -> None:
+        self._closed = np.maximum(self._closed, upper.max(axis=0, initial=-np.inf))
+
+    def _climb(self, points: FloatArray, values: FloatArray, most: int) -> None:
+        """Climb from the ``most`` highest of ``points``, (k, d), where margins are ``values``."""
+        highest = np.argsort(-(values + self.needed[:, None]).max(axis=0), kind="stable")
+        self.tried.climb(points[highest[:most]])
+
+
+@dataclass(slots=True, eq=False)
+class PhaseSearch(BoundSearch[PhaseNodes]):
+    """Branches on phases; only margins that are ``wanted``, (m,), are searched on.
+
+    ``nodes`` counts the nodes bounded so far. If ``proof`` is a list, nodes that are closed by
+    their bounds are appended to it, with the dials that prove it.
+    """
+
+    proof: list[PhaseNodes] | None = None
+    wanted: BoolArray = field(init=False)
+    nodes: int = 0
+    _relaxed: Relaxed = field(init=False)
+
+    def __post_init__(self) -> None:
+        BoundSearch.__post_init__(self)
+        self._relaxed = Relaxed.of(self.network, self.root)
         # margins that hold from the start have no node
         self._closed = np.where(self.bounds < -self.needed, self.bounds, -np.inf)
-        self._open = OpenNodes(self.needed)
         self.wanted = np.ones(self.needed.size, dtype=bool)
 
     @property
@@ -236,10 +240,7 @@ class PhaseSearch:
         return np.maximum(self._closed, self._open.upper())
 
     def run(self, late: Late = never) -> bool:
-        """Search on until an input replays, no node is open, or ``late()``.
-
-        Returns whether all margins hold.
-        """
+        """Search on until an input replays, no node is open, or late; return if all hold."""
         self.tried.late = late
         if not self.nodes and not late():
             margins = np.flatnonzero(~(self.bounds < -self.needed))
@@ -284,7 +285,9 @@ class PhaseSearch:
             self.proof.append(replace(nodes[closed], dials=best[closed]))
         if not left.size:
             return
-        self._try(rows.points)
+        values = self.tried.seen(rows.points)
+        if not self.tried.found:
+            self._climb(rows.points, values, _CLIMBS)
         margin, upper, (split, point) = margin[left], upper[left], rows.best_splits()
         ends = nodes.ends[left]
         nodes = PhaseNodes(margin, upper, nodes.signs[left], best[left], ends, split, point)
@@ -306,13 +309,3 @@ class PhaseSearch:
         self._close(upper[stuck])
         self.stuck += int(stuck.sum())
         self._open.push(nodes[~(stuck | spent)])
-
-    def _try(self, points: FloatArray) -> None:
-        """Look at ``points``, (k, d), and climb from the worst of them."""
-        values = self.tried.seen(points)
-        if not self.tried.found:
-            highest = np.argsort(-(values + self.needed[:, None]).max(axis=0), kind="stable")
-            self.tried.climb(points[highest[:_CLIMBS]])
-
-    def _close(self, upper: FloatArray) -> None:
-        self._closed = np.maximum(self._closed, upper.max(axis=0, initial=-np.inf))

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from milp_verix.base.clock import Deadline, elapsed_work
-from milp_verix.oracle.engines.claim import Claim, Decision, Deeper
+from milp_verix.oracle.engines.claim import BoundsEngine, Claim, Decision, Deeper, Replays, decided
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.programs import MANY, stage_of, staged
-from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Stage
+from milp_verix.oracle.verdict import TIME_LIMIT, Stage
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray, IntArray
@@ -34,10 +32,7 @@ _RECENT = 2  # searches that are kept
 
 
 class PhaseSplit(BoundsEngine):
-    """Decides claims by a :class:`~milp_verix.oracle.engines.phase_search.PhaseSearch`.
-
-    The searches for the last claims go on where they stopped if they are asked again.
-    """
+    """Decides claims by phase searches; the last ones go on where they stopped if asked again."""
 
     name = "beta"
 
@@ -133,7 +128,9 @@ class _Turns:
             if np.all(search.upper < -search.needed):
                 return True
             deepens = self._deepens(deadline)
-            until = deadline.within(max(self._turn - self._searched, 0.0)) if deepens else ending
+            # no work on margins within a stage
+            turn = 0.0 if self.deepening.begun else max(_FIRST, _PART * self._expected)
+            until = deadline.within(max(turn - self._searched, 0.0)) if deepens else ending
             holds = search.run(until.passed)
             self._searched += elapsed_work(began)
             if holds or search.tried.found or deadline.passed() or not deepens:
@@ -158,11 +155,6 @@ class _Turns:
         depth = self.deepening.depth
         before = self.costs.get(depth - 1, 0.0) * (_TREES if depth == 1 else _DEEPER)
         return self.costs.get(depth, before)
-
-    @property
-    def _turn(self) -> float:
-        """The work on margins before the next stage, in seconds; none within a stage."""
-        return 0.0 if self.deepening.begun else max(_FIRST, _PART * self._expected)
 
     def _deepen(self, deadline: Deadline, on_stage: Callable[[Stage], None]) -> None:
         """Go on with the next stage; once it is finished, begin the search anew."""

@@ -27,8 +27,7 @@ import numpy as np
 from milp_verix.base.clock import elapsed_work
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.oracle.engines.claim import Candidate, Claim, Decision, Engine, NotInstalledError
-from milp_verix.oracle.statistics import TIME_LIMIT, SolverStatistics
-from milp_verix.oracle.verdict import Answer, Effort, Verdict
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, SolverStatistics, Verdict
 from verix_encodings import Bounds, Network
 from verix_encodings.arrays import FloatArray
 from verix_encodings.propagation.alpha import beyond_input
@@ -45,7 +44,8 @@ class _Member:
     """A candidate, its engine once it is open, and its record: for each slice ``k``.
 
     ``asked`` counts claims, ``decided`` slices that decided one, and ``spent`` has the seconds of
-    work of slices; ``seconds`` are those of the wall clock, for readers.
+    work of slices; ``seconds`` are those of the wall clock, for readers. The last slice ``began``
+    at these readings of both clocks.
     """
 
     candidate: Candidate
@@ -54,6 +54,7 @@ class _Member:
     spent: dict[int, float] = field(default_factory=dict)
     decided: Counter[int] = field(default_factory=Counter)
     seconds: float = 0.0
+    began: tuple[float, int] = (0.0, 0)
     failures: int = 0
     given_up: bool = False
 
@@ -66,8 +67,11 @@ class _Member:
         """Return the slice of the highest value among those from ``least`` on."""
         return max(range(least, max(least, *self.decided, 0) + 1), key=self.value)
 
-    def record(self, work: float, k: int, *, decided: bool) -> None:
-        """Count a slice ``k`` that took ``work``; one that decided counts as the shortest."""
+    def record(self, k: int, *, decided: bool) -> None:
+        """Count a slice ``k`` that ends now; one that decided counts as the shortest."""
+        started, reading = self.began
+        work = elapsed_work(reading)
+        self.seconds += time.monotonic() - started
         if decided:
             k = max(int(np.ceil(np.log2(max(work, 1e-9) / _FIRST_SLICE))), 0)
             self.decided[k] += 1
@@ -75,10 +79,7 @@ class _Member:
 
 
 class Portfolio:
-    """Decides claims by ``first``, which opens at once, and by ``others``, opened when needed.
-
-    With no others it does what ``first`` does, without slices. ``notes`` are for readers.
-    """
+    """Decides claims by ``first``, which opens at once, and by ``others``, opened when needed."""
 
     def __init__(
         self,
@@ -140,19 +141,21 @@ class Portfolio:
             alone = len(least) == 1 and tied is None
             until = claim.deadline if alone else claim.deadline.within(_slice(k))
             member.asked += least[member] == member.candidate.patience
-            outcome = self._asked(member, k, replace(claim, deadline=until))
-            if isinstance(outcome, SolverError):
-                failures.append(outcome)
+            try:
+                decision = self._opened(member).decide(replace(claim, deadline=until))
+            except SolverError as error:
+                if member.engine is not None:
+                    member.record(k, decided=False)
+                failures.append(error)
                 del least[member]
-                if member.given_up:
-                    # the next of its group takes its place
-                    joined = [m for m in self._playing(claim) if not m.asked]
-                    least |= dict.fromkeys(joined, 0)
+                least |= dict.fromkeys(self._failed(member, error, claim), 0)
                 continue
-            verdict, claim = outcome.verdict, claim.after(outcome)
+            verdict, claim = decision.verdict, claim.after(decision)
+            decided = bool(verdict.violated or verdict.holds or not claim.open_.size)
+            member.record(k, decided=decided)
             effort += verdict.effort
-            points |= outcome.points
-            if verdict.violated or verdict.holds or not claim.open_.size:
+            points |= decision.points
+            if decided:
                 found = replace(verdict, answer=Answer.HOLDS, reason=None)
                 found = replace(verdict if verdict.violated else found, effort=effort)
                 return Decision(found, claim.upper, points, claim.deeper_than(given))
@@ -186,48 +189,28 @@ class Portfolio:
             playing.append(member)
         return playing
 
-    def _asked(self, member: _Member, k: int, claim: Claim) -> Decision | SolverError:
-        """Return the decision of ``member`` in a slice ``k``, or its error."""
-        try:
-            engine = self._opened(member)
-        except SolverError as error:
-            return self._failed(member, error)
-        started, reading = time.monotonic(), worked()
-        outcome: Decision | SolverError
-        try:
-            outcome = engine.decide(claim)
-        except SolverError as error:
-            outcome = self._failed(member, error)
-        member.seconds += time.monotonic() - started
-        member.record(elapsed_work(reading), k, decided=_decides(claim, outcome))
-        return outcome
-
-    def _failed(self, member: _Member, error: SolverError) -> SolverError:
-        """Close the engine of ``member``, and give it up if the error will last; return it."""
+    def _failed(self, member: _Member, error: SolverError, claim: Claim) -> list[_Member]:
+        """Close the engine of ``member``; return who takes its place if the error will last."""
         if member.engine is not None:
             member.engine.close()
         member.failures += 1
         lasting = isinstance(error, LicenceLimitError | SolverUnavailableError)
-        if len(self._members) > 1 and (lasting or member.failures == _MOST_FAILURES):
-            member.given_up = True
-            if not isinstance(error, NotInstalledError):
-                self._notes += (f"auto gave {member.candidate.name} up: {error}",)
-        return error
+        if len(self._members) == 1 or not (lasting or member.failures == _MOST_FAILURES):
+            return []
+        member.given_up = True
+        if not isinstance(error, NotInstalledError):
+            self._notes += (f"auto gave {member.candidate.name} up: {error}",)
+        return [one for one in self._playing(claim) if not one.asked]
 
     def _opened(self, member: _Member) -> Engine:
+        """Return the engine of ``member``, whose slice begins now."""
         if member.engine is None:
             engine = member.candidate.open()
             if self._prepared is not None:
                 engine.prepare(*self._prepared)
             member.engine = engine
+        member.began = time.monotonic(), worked()
         return member.engine
-
-
-def _decides(claim: Claim, outcome: Decision | SolverError) -> bool:
-    if isinstance(outcome, SolverError):
-        return False
-    verdict = outcome.verdict
-    return verdict.violated or verdict.holds or not claim.after(outcome).open_.size
 
 
 def _slice(k: int) -> float:

@@ -21,8 +21,9 @@ import numpy as np
 
 from milp_verix.base.errors import InputError
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.search import Search, resolve_formulation
 from milp_verix.solvers import Session
-from verix_encodings import Bounds, Encoding, Formulation, Interval, Network, NormBall, encode
+from verix_encodings import Bounds, Encoding, Interval, Network, NormBall, encode
 from verix_encodings.arrays import FloatArray
 from verix_encodings.blocks.formulations import BIG_M
 from verix_encodings.models.scenario import Columns, fill
@@ -56,10 +57,7 @@ class WarmProgram:
         return replace(self.encoding, program=program.with_bounds(columns, *ends))
 
     def ends(self, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds of all columns over the smaller box ``bounds[0]``.
-
-        Raises ``ValueError`` for a box that is not inside the whole one.
-        """
+        """Return the columns' bounds over the box ``bounds[0]``; ``ValueError`` for one outside."""
         outer, box = self.bounds[0], bounds[0]
         if np.any(box.lower < outer.lower) or np.any(box.upper > outer.upper):
             raise ValueError("the program of a ball is narrowed to boxes inside of it alone")
@@ -92,13 +90,10 @@ class WarmProgram:
 
 def warm_program(
     problem: PosedProblem,
-    margins: Network,
-    formulation: Formulation,
+    search: Search,
     session: Session,
+    margins: Network,
     bounds: Bounds,
-    *,
-    warm: str = "auto",
-    lp_only: bool = False,
 ) -> WarmProgram | None:
     """Return the program that the checks of a traversal share; None if each has its own.
 
@@ -107,6 +102,7 @@ def warm_program(
     measured (``docs/warm_starts.md``). Raises ``InputError`` for a way of ``warm`` that the
     question or the solver does not have.
     """
+    warm = search.warm
     if warm in ("auto", "rebuilt"):
         return None
     needed = "start" if warm == "start" else "in_place_bounds"
@@ -115,9 +111,10 @@ def warm_program(
     box = problem.ball.region(np.arange(problem.x.size))
     boxed = isinstance(box, Interval) and problem.ball.mixed is None
     phased = margins.exact and not any(node.stepped for node in margins.nodes)
-    if not (boxed and formulation is BIG_M and phased):
+    if not (boxed and resolve_formulation(search.formulation) is BIG_M and phased):
         raise InputError(
             f"warm={warm!r} needs an L∞ ball of real numbers, ReLUs or maxima, and the "
             "formulation big_m: use 'rebuilt'"
         )
+    lp_only = search.exactness == "relaxation"
     return WarmProgram(margins, bounds, encode(margins, bounds), warm, lp_only)

@@ -29,7 +29,7 @@ from milp_verix.base.stored_kinds import (
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import still_features
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.oracle.statistics import Statistics
+from milp_verix.oracle.verdict import Statistics
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, cast
 
-from milp_verix.base.names import require_one_of
+from milp_verix.base.errors import require_one_of
 from milp_verix.base.stored_kinds import FeatureSet, Index
 from milp_verix.results.power_indices.indices import INDICES, brackets
 from milp_verix.results.power_indices.known_game import KnownGame

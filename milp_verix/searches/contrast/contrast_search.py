@@ -17,8 +17,8 @@ import numpy as np
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.oracle.attacks import climb
+from milp_verix.oracle.ball_bounds import SmallerBalls
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.smaller_balls import SmallerBalls
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Effort, Verdict, replayed
 from milp_verix.problem.objective import attainable

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.arguments import costs_of, integer_of
-from milp_verix.base.names import require_one_of
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Verdict
+from milp_verix.base.errors import require_one_of
+from milp_verix.oracle.verdict import TIME_LIMIT, Verdict
 from milp_verix.problem.features import CostsLike
 from milp_verix.problem.objective import unit_of
 from milp_verix.problem.problem import PosedProblem

@@ -18,13 +18,11 @@ import numpy as np
 
 from milp_verix.base.clock import Deadline, Limit, OutOfTimeError, elapsed_work
 from milp_verix.base.number_text import counted
+from milp_verix.oracle.ball_bounds import WholeBall
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import StageStatistics
-from milp_verix.oracle.verdict import Stage, Verdict
-from milp_verix.oracle.whole_ball import WholeBall
-from milp_verix.problem.options import OrderLike
+from milp_verix.oracle.verdict import Stage, StageStatistics, Verdict
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.search import USUAL, Request, Search
+from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.check import Check
 from milp_verix.results.earlier import Earlier, EarlierResult, earlier_explanation

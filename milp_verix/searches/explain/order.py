@@ -33,13 +33,12 @@ import numpy as np
 
 from milp_verix.base.arguments import integer_of
 from milp_verix.base.clock import NO_LIMIT, Deadline, OutOfTimeError
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import require_one_of
+from milp_verix.base.errors import InputError, require_one_of
 from milp_verix.oracle.attacks import climb, gradient, only
-from milp_verix.oracle.whole_ball import WholeBall, whole_ball
+from milp_verix.oracle.ball_bounds import WholeBall, whole_ball
 from milp_verix.problem.features import Features
-from milp_verix.problem.options import OrderLike
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.search import OrderLike
 from verix_encodings import Network, crown_bounds, interval_bounds
 from verix_encodings.arrays import FloatArray, dense
 from verix_encodings.propagation.linear_form import upper_form

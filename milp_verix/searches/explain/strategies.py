@@ -19,9 +19,8 @@ question, since ``u_j`` does not fall as ``B`` grows. (FAME, ICLR 2026, frees a 
 form over the ball of all features, which in deep networks is too loose to prove the empty set.)
 """
 
-from milp_verix.base.names import require_one_of
-from milp_verix.oracle.statistics import BOUNDS_ALONE
-from milp_verix.oracle.verdict import Answer, Verdict
+from milp_verix.base.errors import require_one_of
+from milp_verix.oracle.verdict import BOUNDS_ALONE, Answer, Verdict
 from milp_verix.searches.explain.traversal import Strategy, Walk
 
 

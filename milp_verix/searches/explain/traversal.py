@@ -19,8 +19,7 @@ from milp_verix.base.clock import Deadline, Limit, OutOfTimeError
 from milp_verix.base.number_text import counted
 from milp_verix.oracle.engines.claim import unwatched
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Stage, Verdict
+from milp_verix.oracle.verdict import TIME_LIMIT, Stage, Verdict
 
 # shares of the work left, and seconds of work; a tenth for a block and a quarter for a feature came
 # instead of 2 % that doubles (`59c5582` in benchmarks/history.md), the others are not measured

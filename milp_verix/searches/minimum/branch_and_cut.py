@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from milp_verix.base.clock import Deadline
-from milp_verix.oracle.statistics import SearchEffort
+from milp_verix.oracle.verdict import SearchEffort
 from milp_verix.searches.minimum.enumeration import NodeEnumeration, NodeRemainder
 from milp_verix.searches.minimum.minimum_search import MinimumSearch
 from milp_verix.searches.minimum.relaxation import (
@@ -31,7 +31,7 @@ from milp_verix.searches.minimum.relaxation import (
     Relaxation,
     Restriction,
 )
-from milp_verix.solvers.phase.warm_lp import WarmLp
+from milp_verix.solvers.warm_lp import WarmLp
 
 
 @dataclass(frozen=True, slots=True, order=True)

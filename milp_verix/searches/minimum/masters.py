@@ -25,8 +25,8 @@ import numpy as np
 
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import SolverError
-from milp_verix.oracle.statistics import SearchEffort
 from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.oracle.verdict import SearchEffort
 from milp_verix.searches.minimum.minimum_search import MinimumSearch
 from milp_verix.searches.set_search import Candidates
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend

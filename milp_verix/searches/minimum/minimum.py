@@ -11,8 +11,7 @@ to cross-check the first; the two share no bound.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import require_one_of
+from milp_verix.base.errors import InputError, require_one_of
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.features import CostsLike
 from milp_verix.problem.objective import make_objective
@@ -26,7 +25,7 @@ from milp_verix.searches.minimum.masters import HittingSets, mip_master
 from milp_verix.searches.minimum.minimum_search import MinimumProgress, MinimumSearch
 from milp_verix.searches.minimum.search_limits import Master, SearchLimits
 from milp_verix.solvers.backends import highs
-from milp_verix.solvers.phase.warm_lp import WarmLp
+from milp_verix.solvers.warm_lp import WarmLp
 
 METHODS = ("scenarios", "hitting_sets")
 MASTERS = ("auto", "tree", "program")

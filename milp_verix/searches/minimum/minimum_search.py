@@ -12,7 +12,7 @@ from milp_verix.base.clock import Limit, elapsed_work
 from milp_verix.base.errors import InputError, SolverError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.perturbation_set import perturbation_set
-from milp_verix.oracle.statistics import INTERRUPTED, SearchEffort, Statistics
+from milp_verix.oracle.verdict import INTERRUPTED, SearchEffort, Statistics
 from milp_verix.problem.objective import Objective
 from milp_verix.problem.search import Request
 from milp_verix.results.earlier import Earlier

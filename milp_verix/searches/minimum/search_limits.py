@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from milp_verix.base.clock import Deadline
-from milp_verix.base.names import require_one_of
-from milp_verix.oracle.statistics import SearchEffort
+from milp_verix.base.errors import require_one_of
+from milp_verix.oracle.verdict import SearchEffort
 
 TECHNIQUES = {
     "budget bound": "a first lower bound from one perturbation, by backward bounds",

@@ -17,9 +17,8 @@ from milp_verix.inputs.inputs import Inputs, inputs_of
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
-from milp_verix.problem.options import Given
 from milp_verix.problem.problem import PosedProblem, pose
-from milp_verix.problem.search import USUAL, Request, Search
+from milp_verix.problem.search import USUAL, Given, Request, Search
 from milp_verix.results.records.ranges import Ranges
 from milp_verix.results.rules import Rules
 from milp_verix.searches.explain.explain import explain_problem

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Verdict
+from milp_verix.oracle.verdict import TIME_LIMIT, Verdict
 from milp_verix.problem.search import Request
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.records.ranges import Beyond, FeatureRange, Ranges

@@ -26,9 +26,9 @@ from milp_verix.base.errors import SolverError, SolverUnavailableError, refusing
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.interrupt import LONGEST_WAIT, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.parameters import CBC, cbc_options, notes_on
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver
+from milp_verix.solvers.parameters import CBC, cbc_options
 from milp_verix.solvers.session import (
-    OwnSolver,
     SolveResult,
     SolveStatus,
     Targets,
@@ -81,7 +81,7 @@ def version_of(path: str) -> str:
     return found.group(1) if found else "unknown"
 
 
-class CbcSession:
+class CbcSession(OwnSession):
     """A program in memory; each solve is a process, with files in a temporary folder."""
 
     name = name
@@ -91,14 +91,12 @@ class CbcSession:
     def __init__(
         self, path: str, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
     ) -> None:
-        self.name, self._given = given.name or name, given
+        super().__init__(given)
         # not of the question with a known answer
         self.longest = np.inf
-        self.notes = notes_on(self.name, given.settings, None)
         self._path = path
         self._threads = threads
         self._tolerances = tolerances
-        self._program: Program | None = None
         try:
             self.version = version_of(path)
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -111,21 +109,17 @@ class CbcSession:
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of some columns of the program in memory."""
-        if self._program is None:
-            raise SolverError("load a program before its bounds")
-        self._program = self._program.with_bounds(columns, lower, upper)
+        self._program = self._before("its bounds").with_bounds(columns, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
-        if self._program is None:
-            raise SolverError("load a program before minimising")
-        targets = targets.within(self.longest)
-        numbers = (self._program.matrix.data, cost)
+        program, targets = self._before("minimising"), targets.within(self.longest)
+        numbers = (program.matrix.data, cost)
         largest = float(max(np.max(np.abs(values), initial=0.0) for values in numbers))
         if largest > CBC.largest_coefficient:
             raise SolverError(f"CBC is not trusted with a coefficient of {largest:.3g}")
         with tempfile.TemporaryDirectory(prefix="milp-verix-") as folder:
-            return self._solve(self._program, cost, targets, Path(folder))
+            return self._solve(program, cost, targets, Path(folder))
 
     def _solve(
         self, program: Program, cost: FloatArray, targets: Targets, folder: Path
@@ -135,7 +129,11 @@ class CbcSession:
         command = self._command(model, solution, program, targets)
         start = start_of(targets, cost.size)
         if start is not None and program.binaries:
-            _write_start(program, start, folder / "check.start")
+            # as one of its solutions, behind a line without meaning
+            values = enumerate(zip(program.column_names, start, strict=True))
+            lines = [f"{j} {name} {value:.17g} 0\n" for j, (name, value) in values]
+            text = "".join(["Optimal - objective value 0\n", *lines])
+            (folder / "check.start").write_text(text, encoding="ascii")
             command[2:2] = ["-mipstart", str(folder / "check.start")]
         deadline, log = targets.deadline(), self._run(command, targets.seconds)
         if log is None:
@@ -209,7 +207,8 @@ class CbcSession:
             status = SolveStatus.FAILED
         nodes = _number(r"Enumerated nodes:\s+(\d+)", log)
         iterations = _number(r"Total iterations:\s+(\d+)", log)
-        first = _seconds_of_the_first_point(log)
+        found = re.search(r"Integer solution of .*\(([\d.]+) seconds\)", log)
+        first = float(found.group(1)) if found else None
         cutoff = targets.holds_above
         if status is SolveStatus.INFEASIBLE and np.isfinite(cutoff):
             bound = cutoff - _CUTOFF_SLACK - _PRINTED / 100 * abs(cutoff)
@@ -233,21 +232,9 @@ class CbcSession:
         self._program = None
 
 
-def _write_start(program: Program, start: FloatArray, path: Path) -> None:
-    """Write a start as CBC reads it: like one of its solutions, behind a line without meaning."""
-    values = zip(program.column_names, start, strict=True)
-    lines = [f"{j} {name} {value:.17g} 0" for j, (name, value) in enumerate(values)]
-    path.write_text("\n".join(["Optimal - objective value 0", *lines]) + "\n", encoding="ascii")
-
-
 def _number(pattern: str, log: str) -> int:
     found = re.search(pattern, log)
     return int(found.group(1)) if found else 0
-
-
-def _seconds_of_the_first_point(log: str) -> float | None:
-    found = re.search(r"Integer solution of .*\(([\d.]+) seconds\)", log)
-    return float(found.group(1)) if found else None
 
 
 def _point(lines: list[str], size: int) -> FloatArray:
@@ -259,12 +246,6 @@ def _point(lines: list[str], size: int) -> FloatArray:
     return point
 
 
-def _lacking() -> str | None:
-    if binary() is None:
-        return "no CBC binary found: pip install 'pulp<4', or put cbc on the PATH"
-    return None
-
-
 def _begin(threads: int, tolerances: Tolerances, given: NameOptions) -> CbcSession:
     session = CbcSession(str(binary()), threads, tolerances, given)
     ask_control(session)
@@ -272,4 +253,5 @@ def _begin(threads: int, tolerances: Tolerances, given: NameOptions) -> CbcSessi
     return session
 
 
-SOLVER = OwnSolver(name, "EPL-2.0", capabilities, _lacking, _begin)
+_NONE = "no CBC binary found: pip install 'pulp<4', or put cbc on the PATH"
+SOLVER = OwnSolver(name, "EPL-2.0", capabilities, lambda: None if binary() else _NONE, _begin)

@@ -13,18 +13,15 @@ import numpy as np
 
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.parameters import GUROBI, gurobi_options, notes_on
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
+from milp_verix.solvers.parameters import GUROBI, gurobi_options
 from milp_verix.solvers.session import (
     NODE_LIMIT,
-    OwnSolver,
     SolveResult,
     SolveStatus,
     Targets,
-    grown,
-    refuse_beyond,
     spend_solve,
     start_of,
 )
@@ -44,11 +41,11 @@ capabilities = frozenset(
 _SIZE_LIMIT_ERROR = 10010
 
 
-class GurobiSession:
+class GurobiSession(OwnSession):
     """One environment and one model in it, kept between solves."""
 
     name = name
-    largest_big_m = GUROBI.largest_big_m
+    dropped = GUROBI.dropped
     capabilities = capabilities
 
     def __init__(
@@ -56,6 +53,7 @@ class GurobiSession:
     ) -> None:
         import gurobipy
 
+        super().__init__(given)
         self._gp: Any = gurobipy
         self.version = ".".join(map(str, gurobipy.gurobi.version()))
         try:
@@ -65,47 +63,31 @@ class GurobiSession:
                 f"Gurobi {self.version} gives no licence ({error}): "
                 "renew it, or use another solver, such as highs"
             ) from error
-        self.name, self._given = given.name or name, given
-        self.notes = notes_on(self.name, given.settings, None)
         log = {"OutputFlag": 1, "LogFile": given.log} if given.log else {}
         options = {**gurobi_options(threads, tolerances), **given.settings, **log}
         for option, value in options.items():
             self._env.setParam(option, value)
         self._model: Any = None
         self._variables: Any = None
-        self._program: Program | None = None
-        self._widened: Program | None = None
 
-    def load(self, program: Program) -> None:
-        """Replace the model by ``program``."""
-        refuse_beyond(self, program)
-        # it ignores what is smaller; rows widened for that hold for these bounds only
-        kept = program.without_tiny(GUROBI.dropped)
-        self._widened = None if kept is program else program
-        self._program, program = program, kept
+    def _build(self, kept: Program) -> None:
         gp, grb = self._gp, self._gp.GRB
         if self._model is not None:
             self._model.dispose()
             self._model = None
         try:
             model = gp.Model(env=self._env)
-            self._variables = added_columns(gp, model, program, 0)
-            add_rows(model, self._variables, program, 0)
-            add_logic(gp, model, self._variables, program)
-            if program.quadratic_rows and not program.integer.any():
+            self._variables = added_columns(gp, model, kept, 0)
+            add_rows(model, self._variables, kept, 0)
+            add_logic(gp, model, self._variables, kept)
+            if kept.quadratic_rows and not kept.integer.any():
                 # without integers it would use its barrier method, whose objective is no bound
                 model.addVar(vtype=grb.BINARY)
             self._model = model
         except gp.GurobiError as error:
-            raise self._translated(error) from error
+            raise self._translated(error, kept) from error
 
-    def extend(self, program: Program) -> None:
-        """Replace the program; if it extends the loaded one, only add its new columns and rows."""
-        old = self._program
-        if old is None or self._model is None or not grown(old, program, GUROBI.dropped):
-            self.load(program)
-            return
-        self._program = program
+    def _grow(self, program: Program, old: Program) -> None:
         try:
             self._variables.LB = program.column_lower[: old.columns]
             self._variables.UB = program.column_upper[: old.columns]
@@ -115,21 +97,16 @@ class GurobiSession:
                 self._variables = self._gp.MVar.fromlist(both)
             add_rows(self._model, self._variables, program, old.rows)
         except self._gp.GurobiError as error:
-            raise self._translated(error) from error
+            raise self._translated(error, program) from error
 
-    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Change the bounds of some columns of the model loaded."""
-        if self._widened is not None:
-            self.load(self._widened.with_bounds(columns, lower, upper))
-            return
+    def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         changed = self._variables[columns]
         changed.LB, changed.UB = lower, upper
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         gp, grb, model = self._gp, self._gp.GRB, self._model
-        if model is None:
-            raise SolverError("load a program before minimising")
+        program = self._before("minimising")
         self._variables.Obj = cost
         start = start_of(targets, cost.size)
         self._variables.Start = grb.UNDEFINED if start is None else start
@@ -159,7 +136,7 @@ class GurobiSession:
             with deferred_interrupt() as interrupt:
                 model.optimize(watch)
         except gp.GurobiError as error:
-            raise self._translated(error) from error
+            raise self._translated(error, program) from error
         if model.Status == grb.INTERRUPTED:
             raise KeyboardInterrupt  # Gurobi's own handler was faster, and swallowed the signal
         status = {
@@ -170,8 +147,7 @@ class GurobiSession:
             grb.NODE_LIMIT: SolveStatus.TIME_LIMIT,
             grb.INFEASIBLE: SolveStatus.INFEASIBLE,
         }.get(model.Status, SolveStatus.FAILED)
-        if self._program is not None:
-            spend_solve(self._program, 0)
+        spend_solve(program, 0)
         spend(int(model.Work * UNITS_PER_SECOND))
         if model.Status == grb.WORK_LIMIT:
             deadline.use_up()
@@ -191,9 +167,9 @@ class GurobiSession:
             first_seconds=seen.get("first"),
         )
 
-    def _translated(self, error: Any) -> SolverError:
-        if error.errno == _SIZE_LIMIT_ERROR and self._program is not None:
-            size = f"{self._program.rows} rows and {self._program.columns} columns"
+    def _translated(self, error: Any, program: Program) -> SolverError:
+        if error.errno == _SIZE_LIMIT_ERROR:
+            size = f"{program.rows} rows and {program.columns} columns"
             return LicenceLimitError(
                 f"Gurobi's licence does not cover {size} (error {error.errno}; the licence "
                 "that comes with gurobipy ends at 2000 of either): get a full licence, or use highs"
@@ -209,10 +185,7 @@ class GurobiSession:
 
 
 def added_columns(gp: Any, model: Any, program: Program, first: int) -> Any:
-    """Add the columns of ``program`` from ``first`` on to ``model``; return them, an ``MVar``.
-
-    ``gp`` is the package gurobipy.
-    """
+    """Add columns from ``first`` on; return them, an ``MVar`` of gurobipy, which is ``gp``."""
     return model.addMVar(
         program.columns - first,
         lb=program.column_lower[first:],
@@ -224,12 +197,16 @@ def added_columns(gp: Any, model: Any, program: Program, first: int) -> Any:
 def add_rows(
     model: Any, variables: Any, program: Program, first: int
 ) -> list[tuple[IntArray, Any]]:
-    """Add the rows of ``program`` from ``first`` on, over the columns ``variables``, an ``MVar``.
-
-    Return the blocks of constraints, each with the numbers of its rows.
-    """
+    """Add rows from ``first`` on; return the constraints' blocks with the rows' numbers."""
     blocks = []
-    for sense, rows, rhs in _senses(program):
+    low, high = program.row_lower, program.row_upper
+    equal = low == high
+    senses = (
+        ("=", np.flatnonzero(equal), low),
+        (">", np.flatnonzero(~equal & np.isfinite(low)), low),
+        ("<", np.flatnonzero(~equal & np.isfinite(high)), high),
+    )
+    for sense, rows, rhs in senses:
         new = rows[rows >= first]
         if new.size:
             block = model.addMConstr(program.matrix[new, :], variables, sense, rhs[new])
@@ -256,17 +233,6 @@ def add_logic(gp: Any, model: Any, variables: Any, program: Program) -> list[Any
         added.append(model.addGenConstrMax(listed[one.result], members, one.constant))
     sets = [[listed[j] for j in chosen.columns] for chosen in program.sos1]
     return [*added, *(model.addSOS(gp.GRB.SOS_TYPE1, members) for members in sets)]
-
-
-def _senses(program: Program) -> list[tuple[str, Any, FloatArray]]:
-    """Split the rows by sense; a two-sided row appears as two."""
-    low, high = program.row_lower, program.row_upper
-    equal = low == high
-    return [
-        ("=", np.flatnonzero(equal), low),
-        (">", np.flatnonzero(~equal & np.isfinite(low)), low),
-        ("<", np.flatnonzero(~equal & np.isfinite(high)), high),
-    ]
 
 
 SOLVER = OwnSolver(

@@ -16,24 +16,21 @@ import numpy as np
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
 from milp_verix.solvers.parameters import (
     HIGHS_DROPS,
+    HIGHS_HEURISTICS,
     HIGHS_LEAN,
     Options,
     highs_options,
-    notes_on,
 )
 from milp_verix.solvers.session import (
     NODE_LIMIT,
-    OwnSolver,
     SolveResult,
     SolveStatus,
     Targets,
-    grown,
-    refuse_beyond,
     spend_solve,
     start_of,
     units_of_iteration,
@@ -52,11 +49,11 @@ capabilities = frozenset(
 _ITERATIONS_OF_A_ROOT, _ITERATIONS_OF_A_STEP = 500, 45
 
 
-class HighsSession:
+class HighsSession(OwnSession):
     """One ``Highs`` object, kept between solves."""
 
     name = name
-    largest_big_m = 1e4
+    dropped = HIGHS_DROPS
     capabilities = capabilities
 
     def __init__(
@@ -64,20 +61,16 @@ class HighsSession:
     ) -> None:
         import highspy
 
+        super().__init__(given)
         self._highspy: Any = highspy
         self._highs: Any = self._highspy.Highs()
         self._integer = False
-        self._program: Program | None = None
-        self._widened: Program | None = None
-        self._columns = np.zeros(0, dtype=np.int32)
         self._holds_above = np.inf
         self._deadline: Deadline = NO_LIMIT
         self._per_iteration = 0
         self._late = False
         self._interrupt = Interrupt()
         self.version = self._highs.version()
-        self.name, self._given = given.name or name, given
-        self.notes = notes_on(self.name, given.settings, None)
         log = {"output_flag": True, "log_to_console": False, "log_file": given.log}
         own = {**given.settings, **(log if given.log else {})}
         set_options(self._highs, {**highs_options(threads, tolerances), **own})
@@ -106,61 +99,38 @@ class HighsSession:
         self._late = self._deadline.passed()
         return self._late or self._interrupt.pending
 
-    def load(self, program: Program) -> None:
-        """Replace the model by ``program``."""
-        refuse_beyond(self, program)
-        kept, self._program = program.without_tiny(HIGHS_DROPS), None
-        # rows widened for what is dropped hold for these bounds only
-        self._widened = None if kept is program else program
+    def _build(self, kept: Program) -> None:
         pass_program(self._highs, kept)
-        self._know(program)
 
-    def extend(self, program: Program) -> None:
-        """Replace the program; if it extends the loaded one, only add its new columns and rows."""
-        old = self._program
-        if old is None or not grown(old, program, HIGHS_DROPS):
-            self.load(program)
-            return
-        self._program = None
+    def _grow(self, program: Program, old: Program) -> None:
         ends = program.column_lower[: old.columns], program.column_upper[: old.columns]
-        self._highs.changeColsBounds(old.columns, self._columns, *ends)
+        self._change(np.arange(old.columns), *ends)
         add_rest(self._highs, program, old.columns, old.rows)
         for j in np.flatnonzero(program.integer[old.columns :]).tolist():
             kind = self._highspy.HighsVarType.kInteger
             self._highs.changeColIntegrality(old.columns + j, kind)
-        self._know(program)
 
-    def _know(self, program: Program) -> None:
-        self._program = program
-        self._integer = bool(program.integer.any())
-        self._per_iteration = units_of_iteration(program)
-        self._columns = np.arange(program.columns, dtype=np.int32)
-
-    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Change the bounds of some columns of the model loaded; the basis stays."""
-        if self._widened is not None:
-            self.load(self._widened.with_bounds(columns, lower, upper))
-            return
-        indices = columns.astype(np.int32)
-        self._highs.changeColsBounds(indices.size, indices, lower, upper)
+    def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        self._highs.changeColsBounds(columns.size, columns.astype(np.int32), lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
-        highs = self._highs
-        if self._program is None:
-            raise SolverError("load a program before minimising")
+        highs, program = self._highs, self._before("minimising")
+        self._integer = bool(program.integer.any())
+        self._per_iteration = units_of_iteration(program)
         targets = targets.within(self._given.seconds)
         usual = _GENERAL if targets.whole else HIGHS_LEAN
         for option, value in {**usual, **self._given.settings}.items():
             highs.setOptionValue(option, value)
-        highs.changeColsCost(self._columns.size, self._columns, cost)
-        start = start_of(targets, self._columns.size)
+        columns = np.arange(program.columns, dtype=np.int32)
+        highs.changeColsCost(columns.size, columns, cost)
+        start = start_of(targets, columns.size)
         if start is not None and self._integer:
             solution = self._highspy.HighsSolution()
             solution.col_value = start.tolist()
             highs.setSolution(solution)
         self._deadline = targets.deadline()
-        spend_solve(self._program, _ITERATIONS_OF_A_ROOT if self._integer else 0)
+        spend_solve(program, _ITERATIONS_OF_A_ROOT if self._integer else 0)
         highs.setOptionValue("time_limit", max(targets.seconds, 0.0))
         highs.setOptionValue("objective_target", targets.violated_below)
         self._holds_above = targets.holds_above
@@ -271,11 +241,7 @@ def pass_program(model: Any, program: Program) -> None:
 
 
 def add_rest(model: Any, program: Program, columns: int, rows: int) -> None:
-    """Add the columns and rows of ``program`` after its first ``columns`` and ``rows``.
-
-    The new columns are continuous and have no cost; the basis stays. Raises ``SolverError`` if
-    HiGHS refuses.
-    """
+    """Add continuous columns without a cost and rows behind the first ones; the basis stays."""
     import highspy
 
     new, matrix = program.columns - columns, program.matrix[rows:, :]
@@ -301,10 +267,7 @@ def add_rest(model: Any, program: Program, columns: int, rows: int) -> None:
 _GENERAL: Options = {
     "presolve": "choose",
     "mip_heuristic_effort": 0.05,
-    "mip_heuristic_run_feasibility_jump": True,
-    "mip_heuristic_run_rins": True,
-    "mip_heuristic_run_rens": True,
-    "mip_heuristic_run_root_reduced_cost": True,
+    **dict.fromkeys(HIGHS_HEURISTICS, True),
     "mip_allow_cut_separation_at_nodes": True,
     "mip_detect_symmetry": True,
     "mip_abs_gap": 0.99,

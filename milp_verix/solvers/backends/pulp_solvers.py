@@ -10,26 +10,23 @@ import subprocess
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import cbc
-from milp_verix.solvers.parameters import SolverParameters, notes_on, parameters_of
-from milp_verix.solvers.remote.remote_session import RemoteSession
-from milp_verix.solvers.session import SolveResult, Targets, refuse_beyond
+from milp_verix.solvers.parameters import SolverParameters, parameters_of
+from milp_verix.solvers.session import finite
 from milp_verix.solvers.trust import (
     Attempt,
+    FamilySession,
+    FamilySolver,
     Outcome,
-    ask_control,
-    distrust,
-    filled,
-    minimise_by_cutoff,
+    Solve,
 )
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
@@ -39,22 +36,12 @@ _MOST_OF_IT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class PulpSolver:
+class PulpSolver(FamilySolver):
     """The solver that PuLP calls ``native``, with the user's own ``options`` for PuLP."""
 
     name: str = "pulp"
     native: str = _BUNDLED
-    options: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def licence(self) -> str:
-        """The licences of PuLP and of the solver."""
-        return f"PuLP MIT, {parameters_of(self.native).licence}"
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """Capabilities of the solver that PuLP can express."""
-        return parameters_of(self.native).capabilities
+    package = "PuLP MIT"
 
     def unavailable(self) -> str | None:
         """Return why PuLP or the solver behind it cannot be used, or None."""
@@ -72,11 +59,9 @@ class PulpSolver:
             found = ", ".join(pulp.listSolvers(onlyAvailable=True))
         return f"{self.native}: {problem}; what it finds: {found or 'no solver'}"
 
-    def open(self, *, threads: int, tolerances: Tolerances) -> RemoteSession:
-        """Open a session; raises ``SolverUnavailableError`` for a solver that PuLP lacks."""
-        if reason := self.unavailable():
-            raise SolverUnavailableError(reason)
-        return RemoteSession(partial(PulpSession, self, threads, tolerances))
+    def session(self, threads: int, tolerances: Tolerances) -> "PulpSession":
+        """Return a session in this process."""
+        return PulpSession(self, threads, tolerances)
 
 
 _PACKAGES = {"HiGHS": "highspy", "GUROBI": "gurobipy", "SCIP_PY": "pyscipopt"}
@@ -94,7 +79,7 @@ def _version_of(pulp: Any, solver: PulpSolver) -> str:
     return "unknown version"
 
 
-class PulpSession:
+class PulpSession(FamilySession):
     """A PuLP problem with a row for the cutoff; each solve hands the solver the whole problem."""
 
     def __init__(self, solver: PulpSolver, threads: int, tolerances: Tolerances) -> None:
@@ -102,51 +87,27 @@ class PulpSession:
 
         warnings.simplefilter("ignore")
         self._pulp: Any = pulp
-        self._solver = solver
-        self._parameters = parameters_of(solver.native)
-        self.name = solver.name
-        self.version = f"{_version_of(pulp, solver)} (PuLP {pulp.__version__})"
-        self.capabilities = solver.capabilities
-        self.largest_big_m = self._parameters.largest_big_m
-        self._distrust = distrust("pulp", solver.native)
-        self.notes = notes_on(solver.name, solver.options, self._distrust)
+        self._rows: list[Any] = []
+        parameters = parameters_of(solver.native)
         self._arguments = {
-            **_arguments(pulp, solver.native, self._parameters, threads, tolerances),
+            **_arguments(pulp, solver.native, parameters, threads, tolerances),
             **solver.options,
         }
-        self._program: Program | None = None
-        self._kept: Program | None = None
-        self._variables: list[Any] = []
-        self._rows: list[Any] = []
-        if self._distrust is None:
-            ask_control(self)
+        version = f"{_version_of(pulp, solver)} (PuLP {pulp.__version__})"
+        super().__init__("pulp", solver, version)
 
-    def load(self, program: Program) -> None:
-        """Replace the problem by ``program``."""
-        refuse_beyond(self, program)
-        self._program = program
-        self._build()
-
-    def _build(self) -> None:
-        assert self._program is not None
-        pulp, program = self._pulp, self._program.without_tiny(self._parameters.dropped)
-        self._kept = program
-        self._variables = added_columns(pulp, program, [f"x{j}" for j in range(program.columns)])
-        self._rows = [row for _, row in rows_of(pulp, program, self._variables)]
+    def _build(self, kept: Program) -> None:
+        self._kept, names = kept, [f"x{j}" for j in range(kept.columns)]
+        self._variables = added_columns(self._pulp, kept, names)
+        self._rows = [row for _, row in rows_of(self._pulp, kept, self._variables)]
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of some columns; the problem is built again."""
-        assert self._program is not None
-        self._program = self._program.with_bounds(columns, lower, upper)
-        self._build()
+        self.load(self._before("its bounds").with_bounds(columns, lower, upper))
 
-    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
-        if self._kept is None:
-            raise SolverError("load a program before minimising")
+    def _posed(self, cost: FloatArray) -> Solve:
         used = np.flatnonzero(cost)
-        attempt = partial(self._attempt, _sum(self._pulp, cost[used], used, self._variables))
-        return minimise_by_cutoff(self._kept, cost, targets, self._parameters, attempt)
+        return partial(self._attempt, _sum(self._pulp, cost[used], used, self._variables))
 
     def _attempt(self, cost: Any, cap: float, seconds: float) -> Attempt:
         pulp = self._pulp
@@ -164,11 +125,8 @@ class PulpSession:
         detail = f"PuLP: {pulp.LpStatus[problem.status]}, {pulp.LpSolution[problem.sol_status]}"
         if problem.status == pulp.LpStatusInfeasible:
             # what is left in the variables is no point
-            if self._distrust is not None:
-                return Attempt(Outcome.FAILED, detail=f"{detail}; {self._distrust}")
-            return Attempt(Outcome.EMPTY, detail=detail)
-        assert self._kept is not None
-        point = filled(self._kept, [variable.varValue for variable in self._variables])
+            return self._empty(detail)
+        point = self._filled([variable.varValue for variable in self._variables])
         if problem.sol_status == pulp.LpSolutionOptimal:
             return Attempt(Outcome.POINT, point, detail)
         stopped = problem.sol_status == pulp.LpSolutionIntegerFeasible
@@ -177,10 +135,6 @@ class PulpSession:
         if late and (stopped or problem.status == pulp.LpStatusNotSolved):
             return Attempt(Outcome.LATE, point if stopped else None, detail)
         return Attempt(Outcome.FAILED, point if stopped else None, detail)
-
-    def close(self) -> None:
-        """Forget the problem."""
-        self._program, self._kept, self._variables, self._rows = None, None, [], []
 
 
 def added_columns(pulp: Any, program: Program, names: Sequence[str], first: int = 0) -> list[Any]:
@@ -194,16 +148,13 @@ def added_columns(pulp: Any, program: Program, names: Sequence[str], first: int 
     )
     kinds = {True: pulp.LpInteger, False: pulp.LpContinuous}
     return [
-        pulp.LpVariable(name, _limit(low), _limit(high), kinds[whole])
+        pulp.LpVariable(name, finite(low), finite(high), kinds[whole])
         for name, low, high, whole in columns
     ]
 
 
 def rows_of(pulp: Any, program: Program, variables: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield each row of ``program`` over the columns ``variables`` with its number.
-
-    A row with two different sides is two constraints.
-    """
+    """Yield constraints, two for a row with two sides, with the number of the row."""
     matrix = program.matrix
     for i in range(program.rows):
         entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
@@ -241,15 +192,6 @@ def _arguments(
     if native in ("HiGHS", "GUROBI"):
         settings.pop("output_flag", None)
         return arguments | settings
-    known = inspect.signature(dict(_classes(pulp))[native]).parameters
+    known = inspect.signature(type(pulp.getSolver(native, msg=False))).parameters
     wishes = {"gapRel": 0.0, "threads": threads, "keepFiles": False}
     return arguments | {key: value for key, value in wishes.items() if key in known}
-
-
-def _classes(pulp: Any) -> list[tuple[str, Any]]:
-    names = pulp.listSolvers()
-    return [(name, type(pulp.getSolver(name, msg=False))) for name in names]
-
-
-def _limit(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

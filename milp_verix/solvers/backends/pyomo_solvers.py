@@ -2,35 +2,29 @@
 
 ``NAME`` is its name in ``pyomo.environ.SolverFactory``. The model is kept: costs and cutoff are
 mutable parameters, which Pyomo's persistent interfaces update in place. The bounds that interfaces
-report differ in meaning, so proofs are by cutoff (:mod:`~milp_verix.solvers.trust`).
-
-Encodings as Pyomo blocks, to be put into a bigger model.
-
-Pyomo is imported only when it is asked for.
+report differ in meaning, so proofs are by cutoff (:mod:`~milp_verix.solvers.trust`). Encodings
+become Pyomo blocks for bigger models, too. Pyomo is imported only when it is asked for.
 """
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from milp_verix.base.argument_kinds import checked, instance_of
-from milp_verix.base.errors import InputError, SolverError, SolverUnavailableError
+from milp_verix.base.arguments import checked, instance_of
+from milp_verix.base.errors import InputError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.parameters import notes_on, parameters_of
-from milp_verix.solvers.remote.remote_session import RemoteSession
-from milp_verix.solvers.session import SolveResult, Targets, in_words, refuse_beyond
+from milp_verix.solvers.parameters import parameters_of
+from milp_verix.solvers.session import finite, in_words
 from milp_verix.solvers.trust import (
     TRUSTED,
     Attempt,
+    FamilySession,
+    FamilySolver,
     Outcome,
-    ask_control,
-    distrust,
-    filled,
-    minimise_by_cutoff,
+    Solve,
 )
 from verix_encodings import Encoding, Expressions, Program
 from verix_encodings.arrays import FloatArray, IntArray, dense
@@ -65,32 +59,22 @@ def to_pyomo(encoding: Encoding) -> Any:
 
 
 def program_block(pyo: Any, program: Program, own: Sequence[Any] = ()) -> tuple[Any, list[Any]]:
-    """Return ``program`` as a block of ``pyo``, which is ``pyomo.environ``, and its variables.
-
-    ``own`` are variables of another block that stand for the first columns. Raises ``InputError``
-    for indicator and general constraints.
-    """
+    """Return a block of ``pyo``, ``pyomo.environ``, and its variables, ``own`` ones first."""
     if lacking := program.needs & {"indicator", "general"}:
         raise InputError(
             f"Pyomo has no {in_words(lacking)}: choose the formulation big_m, sos1 or partition"
         )
     block = pyo.Block(concrete=True)
-    variables = [*own, *_add_variables(pyo, block, program, len(own))]
-    _add_constraints(pyo, block, program, variables)
-    return block, variables
-
-
-def _add_variables(pyo: Any, block: Any, program: Program, first: int) -> list[Any]:
-    variables = []
-    for j, name in enumerate(program.column_names[first:], first):
-        bounds = _limit(program.column_lower[j]), _limit(program.column_upper[j])
+    variables = [*own]
+    for j, name in enumerate(program.column_names[len(own) :], len(own)):
+        bounds = finite(program.column_lower[j]), finite(program.column_upper[j])
         domain = pyo.Reals
         if program.integer[j]:
             domain = pyo.Binary if bounds == (0.0, 1.0) else pyo.Integers
-        variable = pyo.Var(domain=domain, bounds=bounds)
-        block.add_component(name, variable)
-        variables.append(variable)
-    return variables
+        variables.append(pyo.Var(domain=domain, bounds=bounds))
+        block.add_component(name, variables[-1])
+    _add_constraints(pyo, block, program, variables)
+    return block, variables
 
 
 def _add_constraints(pyo: Any, block: Any, program: Program, variables: list[Any]) -> None:
@@ -98,7 +82,7 @@ def _add_constraints(pyo: Any, block: Any, program: Program, variables: list[Any
     for i, name in enumerate(program.row_names):
         entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
         body = _sum(matrix.data[entries], matrix.indices[entries], 0.0, variables)
-        low, high = _limit(program.row_lower[i]), _limit(program.row_upper[i])
+        low, high = finite(program.row_lower[i]), finite(program.row_upper[i])
         block.add_component(name, pyo.Constraint(expr=(low, body, high)))
     for number, row in enumerate(program.quadratic_rows):
         squares = sum(variables[j] ** 2 for j in row.columns)
@@ -129,25 +113,16 @@ def _sum(coefficients: Any, columns: Any, constant: float, variables: list[Any])
     )
 
 
-def _limit(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
 _HIGHS = "appsi_highs"
 
 
 @dataclass(frozen=True, slots=True)
-class PyomoSolver:
+class PyomoSolver(FamilySolver):
     """The solver that Pyomo calls ``native``, with the user's own ``options`` for it."""
 
     name: str = "pyomo"
     native: str = _HIGHS
-    options: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def licence(self) -> str:
-        """The licences of Pyomo and of the solver."""
-        return f"Pyomo BSD-3-Clause, {parameters_of(self.native).licence}"
+    package = "Pyomo BSD-3-Clause"
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -166,11 +141,9 @@ class PyomoSolver:
         found = ", ".join(name for name in TRUSTED["pyomo"] if _is_available(pyo, name))
         return f"Pyomo does not find {self.native!r} here; some that it finds: {found or 'none'}"
 
-    def open(self, *, threads: int, tolerances: Tolerances) -> RemoteSession:
-        """Open a session; raises ``SolverUnavailableError`` for a solver that Pyomo lacks."""
-        if reason := self.unavailable():
-            raise SolverUnavailableError(reason)
-        return RemoteSession(partial(PyomoSession, self, threads, tolerances))
+    def session(self, threads: int, tolerances: Tolerances) -> "PyomoSession":
+        """Return a session in this process."""
+        return PyomoSession(self, threads, tolerances)
 
 
 def _is_available(pyo: Any, native: str) -> bool:
@@ -191,7 +164,7 @@ def _version_of(pyo: Any, native: str) -> str:
         return "unknown version"
 
 
-class PyomoSession:
+class PyomoSession(FamilySession):
     """One Pyomo model, and one solver object, both kept between solves."""
 
     def __init__(self, solver: PyomoSolver, threads: int, tolerances: Tolerances) -> None:
@@ -201,34 +174,17 @@ class PyomoSession:
 
         logging.getLogger("pyomo").setLevel(logging.CRITICAL)
         self._pyo: Any = pyo
-        # options reach the solver after the model, too late for what it then dropped
-        parameters = parameters_of(solver.native)
-        self._parameters = replace(parameters, dropped=max(parameters.dropped, 1e-9))
-        self._native = solver.native
-        self._options = {**self._parameters.options(threads, tolerances), **solver.options}
-        self.name, self.capabilities = solver.name, solver.capabilities
-        self.largest_big_m = self._parameters.largest_big_m
-        self.version = f"{_version_of(pyo, solver.native)} (Pyomo {version})"
-        self._distrust = distrust("pyomo", solver.native)
-        self.notes = notes_on(solver.name, solver.options, self._distrust)
-        self._solver: Any = None
+        options = parameters_of(solver.native).options(threads, tolerances)
+        self._options = {**options, **solver.options}
+        self._interface: Any = None
         self._model: Any = None
-        self._variables: list[Any] = []
-        self._program: Program | None = None
-        self._kept: Program | None = None
-        if self._distrust is None:
-            ask_control(self)
+        told = f"{_version_of(pyo, solver.native)} (Pyomo {version})"
+        # options reach the solver after the model, too late for what it then dropped
+        super().__init__("pyomo", solver, told, dropped=1e-9)
 
-    def load(self, program: Program) -> None:
-        """Replace the model by ``program``."""
-        refuse_beyond(self, program)
-        self._program = program
-        self._build()
-
-    def _build(self) -> None:
-        assert self._program is not None
-        pyo, program = self._pyo, self._program.without_tiny(self._parameters.dropped)
-        self._kept = program
+    def _build(self, kept: Program) -> None:
+        pyo, program = self._pyo, kept
+        self._kept = kept
         model = self._model = pyo.ConcreteModel()
         block, self._variables = program_block(pyo, program)
         model.program = block
@@ -238,32 +194,23 @@ class PyomoSession:
         if self._variables:
             model.objective = pyo.Objective(expr=total)
             model.cutoff = pyo.Constraint(expr=total <= model.cap)
-        self._solver = pyo.SolverFactory(self._native)
+        self._interface = pyo.SolverFactory(self._solver.native)
 
-    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Change the bounds of some columns of the model."""
-        assert self._program is not None
-        widened = self._kept is not self._program
-        self._program = self._program.with_bounds(columns, lower, upper)
-        if widened:
-            # rows widened for what is dropped hold for the old bounds only
-            self._build()
-            return
-        self._kept = self._program
+    def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        self._kept = self._program = self._before("its bounds").with_bounds(columns, lower, upper)
         for j, low, high in zip(columns, lower, upper, strict=True):
-            self._variables[j].setlb(float(low) if np.isfinite(low) else None)
-            self._variables[j].setub(float(high) if np.isfinite(high) else None)
+            self._variables[j].setlb(finite(low))
+            self._variables[j].setub(finite(high))
 
-    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
-        if self._kept is None:
-            raise SolverError("load a program before minimising")
+    def _posed(self, cost: FloatArray) -> Solve:
         for j, value in enumerate(cost.tolist()):
             self._model.cost[j] = value
-        return minimise_by_cutoff(self._kept, cost, targets, self._parameters, self._attempt)
+        return self._attempt
 
     def _attempt(self, cap: float, seconds: float) -> Attempt:
-        model, solver = self._model, self._solver
+        from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
+
+        model, solver = self._model, self._interface
         if np.isfinite(cap):
             model.cap = cap
             model.cutoff.activate()
@@ -272,7 +219,7 @@ class PyomoSession:
         arguments: dict[str, Any] = {"load_solutions": False, "options": self._options}
         if np.isfinite(seconds):
             arguments["timelimit"] = max(seconds, 0.001)
-        if self._is_persistent():
+        if isinstance(solver, PersistentSolver):
             # these do not notice what changed
             solver.set_instance(model)
             results = solver.solve(**arguments)
@@ -282,30 +229,23 @@ class PyomoSession:
         condition = results.solver.termination_condition
         detail = f"Pyomo: {condition}"
         if condition in (ended.infeasible, ended.infeasibleOrUnbounded):
-            if self._distrust is not None:
-                return Attempt(Outcome.FAILED, detail=f"{detail}; {self._distrust}")
-            return Attempt(Outcome.EMPTY, detail=detail)
+            return self._empty(detail)
         if condition == ended.optimal:
             return Attempt(Outcome.POINT, self._point(results), detail)
         if condition == ended.maxTimeLimit:
             return Attempt(Outcome.LATE, detail=detail)
         return Attempt(Outcome.FAILED, detail=detail)
 
-    def _is_persistent(self) -> bool:
-        from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
-
-        return isinstance(self._solver, PersistentSolver)
-
     def _point(self, results: Any) -> FloatArray:
         for variable in self._variables:
             variable.set_value(None, skip_validation=True)
-        if hasattr(self._solver, "load_vars"):
-            self._solver.load_vars()
+        if hasattr(self._interface, "load_vars"):
+            self._interface.load_vars()
         else:
             self._model.solutions.load_from(results)
-        assert self._kept is not None
-        return filled(self._kept, [variable.value for variable in self._variables])
+        return self._filled([variable.value for variable in self._variables])
 
     def close(self) -> None:
         """Forget the model."""
-        self._program, self._kept, self._model, self._solver = None, None, None, None
+        super().close()
+        self._model, self._interface = None, None

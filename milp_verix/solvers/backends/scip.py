@@ -10,20 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.availability import missing
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.parameters import SCIP_DROPS, notes_on, scip_options
-from milp_verix.solvers.remote.remote_session import RemoteSession
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
+from milp_verix.solvers.parameters import SCIP_DROPS, scip_options
+from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import (
     NODE_LIMIT,
-    OwnSolver,
     SolveResult,
     SolveStatus,
     Targets,
-    grown,
-    refuse_beyond,
+    finite,
     spend_solve,
     start_of,
     units_of_iteration,
@@ -52,11 +49,11 @@ _STATUS = {
 }
 
 
-class ScipSession:
+class ScipSession(OwnSession):
     """One model; between solves it is in the stage in which it may be changed."""
 
     name = name
-    largest_big_m = 1e4
+    dropped = SCIP_DROPS
     capabilities = capabilities
 
     def __init__(
@@ -64,29 +61,20 @@ class ScipSession:
     ) -> None:
         import pyscipopt
 
+        super().__init__(given)
         self._scip: Any = pyscipopt
-        self.name, self._given = given.name or name, given
-        self.notes = notes_on(self.name, given.settings, None)
         self._options = {**scip_options(threads, tolerances), **given.settings}
         # no parameter of SCIP's, but a choice of many of them
         self._heuristics = bool(self._options.pop("heuristics", False))
         self._model: Any = None
         self._variables: list[Any] = []
         self._limit: Any = None
-        self._program: Program | None = None
-        self._widened: Program | None = None
         self._first = np.zeros(0, dtype=np.intp)
         empty = pyscipopt.Model()
         parts = empty.getMajorVersion(), empty.getMinorVersion(), empty.getTechVersion()
         self.version = ".".join(map(str, parts))
 
-    def load(self, program: Program) -> None:
-        """Replace the model by ``program``."""
-        refuse_beyond(self, program)
-        kept = program.without_tiny(SCIP_DROPS)
-        # rows widened for what is dropped hold for these bounds only
-        self._widened = None if kept is program else program
-        self._program, program = program, kept
+    def _build(self, kept: Program) -> None:
         self._first = np.zeros(0, dtype=np.intp)
         model = self._model = self._scip.Model()
         model.hideOutput()
@@ -97,33 +85,27 @@ class ScipSession:
         self._limit = _iteration_limit(self._scip)
         model.includeEventhdlr(self._limit, "work", "limit of work")
         self._variables = []
-        self._add_rest(program, 0, 0)
-        for row in program.quadratic_rows:
+        self._add_rest(kept, 0, 0)
+        for row in kept.quadratic_rows:
             squares = self._scip.quicksum(self._variables[j] ** 2 for j in row.columns)
             model.addCons(squares <= row.radius**2)
-        for rule in program.indicators:
+        for rule in kept.indicators:
             body = self._sum(rule.coefficients, rule.columns)
             binary, active = self._variables[rule.binary], bool(rule.value)
             model.addConsIndicator(body <= rule.upper, binary, activeone=active)
-        for chosen in program.sos1:
+        for chosen in kept.sos1:
             model.addConsSOS1([self._variables[j] for j in chosen.columns])
 
-    def extend(self, program: Program) -> None:
-        """Replace the program; if it extends the loaded one, only add its new columns and rows."""
-        old = self._program
-        if old is None or not grown(old, program, SCIP_DROPS):
-            self.load(program)
-            return
+    def _grow(self, program: Program, old: Program) -> None:
         ends = program.column_lower[: old.columns], program.column_upper[: old.columns]
-        self.set_bounds(np.arange(old.columns), *ends)
+        self._change(np.arange(old.columns), *ends)
         self._add_rest(program, old.columns, old.rows)
-        self._program = program
 
     def _add_rest(self, program: Program, columns: int, rows: int) -> None:
         ends = zip(program.column_lower, program.column_upper, program.integer, strict=True)
         for low, high, whole in list(ends)[columns:]:
             kind = "B" if whole else "C"
-            self._variables.append(self._model.addVar(vtype=kind, lb=_limit(low), ub=_limit(high)))
+            self._variables.append(self._model.addVar(vtype=kind, lb=finite(low), ub=finite(high)))
         for i in range(rows, program.rows):
             entries = slice(program.matrix.indptr[i], program.matrix.indptr[i + 1])
             body = self._sum(program.matrix.data[entries], program.matrix.indices[entries])
@@ -142,21 +124,14 @@ class ScipSession:
         if np.isfinite(high):
             self._model.addCons(body <= high)
 
-    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Change the bounds of some columns of the model loaded."""
-        if self._widened is not None:
-            self.load(self._widened.with_bounds(columns, lower, upper))
-            return
+    def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         for j, low, high in zip(columns, lower, upper, strict=True):
-            self._model.chgVarLb(self._variables[j], _limit(low))
-            self._model.chgVarUb(self._variables[j], _limit(high))
+            self._model.chgVarLb(self._variables[j], finite(low))
+            self._model.chgVarUb(self._variables[j], finite(high))
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
-        model = self._model
-        program = self._program
-        if model is None or program is None:
-            raise SolverError("load a program before minimising")
+        program, model = self._before("minimising"), self._model
         targets = targets.within(self._given.seconds)
         deadline, self._limit.most = targets.deadline(), targets.work / units_of_iteration(program)
         infinity = model.infinity()
@@ -165,7 +140,11 @@ class ScipSession:
         model.setParam("limits/time", min(max(targets.seconds, 0.0), 1e20))
         model.setParam("limits/primal", max(targets.violated_below, -infinity))
         model.setParam("limits/dual", min(targets.holds_above, infinity))
-        self._prefer(np.zeros(0, dtype=np.intp) if targets.first is None else targets.first)
+        first = np.zeros(0, dtype=np.intp) if targets.first is None else targets.first
+        for columns, priority in ((self._first, 0), (first, 1)):
+            for j in columns.tolist():
+                model.chgVarBranchPriority(self._variables[j], priority)
+        self._first = first
         start = start_of(targets, cost.size)
         if start is not None:
             given = model.createSol()
@@ -193,12 +172,6 @@ class ScipSession:
         with log.open("a", encoding="utf-8") as file:
             file.write(part.read_text(encoding="utf-8"))
         part.unlink()
-
-    def _prefer(self, first: IntArray) -> None:
-        for columns, priority in ((self._first, 0), (first, 1)):
-            for j in columns.tolist():
-                self._model.chgVarBranchPriority(self._variables[j], priority)
-        self._first = first
 
     def _result(self, cost: FloatArray) -> SolveResult:
         model = self._model
@@ -230,7 +203,7 @@ class ScipSession:
 
     def close(self) -> None:
         """Free the model."""
-        self._model = None
+        self._model = self._program = None
 
 
 def _iteration_limit(package: Any) -> Any:
@@ -260,10 +233,6 @@ def _iteration_limit(package: Any) -> Any:
                 self.model.interruptSolve()
 
     return IterationLimit()
-
-
-def _limit(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _begin(threads: int, tolerances: Tolerances, given: NameOptions) -> RemoteSession:

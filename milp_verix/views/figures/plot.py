@@ -4,9 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, meant
 from milp_verix.base.files import write_atomically
-from milp_verix.base.names import meant
 from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.contrast import ContrastiveExplanation
 from milp_verix.results.records.explanation import Explanation

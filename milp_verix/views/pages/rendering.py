@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.base import version
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted, exact, nearest
-from milp_verix.base.version import version
 from milp_verix.views.figures.feature_status import FREED, Status
 from milp_verix.views.figures.image_view import MARK
 from milp_verix.views.figures.style import INK, MUTED, Drawing, typeset

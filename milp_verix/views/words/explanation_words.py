@@ -1,7 +1,7 @@
 """Explanations in words, and the facts about them alone."""
 
 from milp_verix.base.number_text import counted, down, nearest, up
-from milp_verix.oracle.statistics import Statistics
+from milp_verix.oracle.verdict import Statistics
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.views.words.facts import Facts, features_facts, to_try
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of, message_claim

@@ -10,7 +10,7 @@ import pytest
 
 import milp_verix
 from milp_verix import InputError, MilpVerixError
-from milp_verix.base.argument_kinds import FEATURE, NUMBER, accepted, checked
+from milp_verix.base.arguments import FEATURE, NUMBER, accepted, checked
 from tests.support.onnx_models import FLOAT, build, node
 
 X = np.array([0.5, 0.25], dtype=np.float32)

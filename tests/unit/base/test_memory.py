@@ -7,10 +7,10 @@ import pytest
 
 import milp_verix
 from milp_verix import InputError, Search
-from milp_verix.base.memory import bytes_of, holds_more, resident
+from milp_verix.base.clock import bytes_of, holds_more, resident
 from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.engines.phase_split import PhaseSplit
-from milp_verix.oracle.statistics import MEMORY_LIMIT
+from milp_verix.oracle.verdict import MEMORY_LIMIT
 from tests.support.digits_example import images, network
 
 

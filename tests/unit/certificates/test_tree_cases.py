@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Problem, certify
-from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.verdict import TIME_LIMIT
 
 
 def problem(count: int = 20) -> Problem:

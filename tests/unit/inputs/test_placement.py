@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from milp_verix import InputError, Inputs, binary, category, continuous, integer
-from milp_verix.base.names import same_names
+from milp_verix.base.errors import same_names
 
 FEATURES = [
     integer("age", 18, 75),

@@ -10,12 +10,11 @@ import pytest
 from milp_verix import Problem, check, explain
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.oracle import smaller_balls
+from milp_verix.oracle import ball_bounds
 from milp_verix.oracle.attacks import pulled_in
+from milp_verix.oracle.ball_bounds import SmallerBalls, prepared
 from milp_verix.oracle.engines.claim import Deeper
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.smaller_balls import SmallerBalls
-from milp_verix.oracle.whole_ball import prepared
 from milp_verix.problem.search import Search
 from tests.support.brute_force_cases import case
 from tests.support.random_networks import dense_network, random_layers
@@ -72,7 +71,7 @@ def test_a_ceiling_serves_the_balls_inside_it(
 def test_a_ceiling_that_is_too_small_is_seen(
     radii: Sequence[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(smaller_balls, "_inside", lambda inner, outer: True)
+    monkeypatch.setattr(ball_bounds, "_inside", lambda inner, outer: True)
     # bounds that contradict each other are no interval
     with pytest.raises((AssertionError, ValueError)):
         _asked_of_many_balls(_problem(tmp_path, 0), 0, radii)
@@ -109,7 +108,7 @@ def test_checks_that_share_ceilings_at_several_radii_are_those_of_brute_force(
 def test_a_ceiling_over_too_small_a_radius_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(smaller_balls, "_inside", lambda inner, outer: True)
+    monkeypatch.setattr(ball_bounds, "_inside", lambda inner, outer: True)
     with pytest.raises((AssertionError, ValueError)):
         assert not sum(_wrong_at_radii(seed, tmp_path) for seed in range(4))
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from milp_verix.base.errors import InputError
-from milp_verix.problem.options import Given
 from milp_verix.problem.question import Classification, Regression, make_question
+from milp_verix.problem.search import Given
 from tests.support.onnx_models import FLOAT, build, loaded, node, weights
 from tests.support.random_networks import as_layers, dense_network, network_of, random_layers
 

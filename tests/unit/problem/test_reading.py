@@ -9,7 +9,7 @@ import pytest
 
 from milp_verix import contrastive, explain, load_network, minimum
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
-from milp_verix.problem.reading import reading_notes
+from milp_verix.problem.agreement import reading_notes
 from tests.support.digits_example import images, network as digits_network
 from tests.support.onnx_models import FLOAT, build, loaded, node
 from tests.support.published_data import shared_file

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, InputError, OnnxNetwork, check, explain
-from milp_verix.problem.options import Given
 from milp_verix.problem.question import Threshold, make_question
+from milp_verix.problem.search import Given
 from tests.support.brute_force import BruteForce
 from tests.support.onnx_models import FLOAT, build, loaded, node
 from tests.support.random_networks import Layer, network_of, random_layers

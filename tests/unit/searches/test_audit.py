@@ -11,8 +11,7 @@ import pytest
 import milp_verix
 from milp_verix import Audit, AuditProgress, Counterfactual, InputError, Verdict
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import INTERRUPTED, TIME_LIMIT
-from milp_verix.oracle.verdict import Answer
+from milp_verix.oracle.verdict import INTERRUPTED, TIME_LIMIT, Answer
 from milp_verix.searches.audit import ROUNDED
 from tests.support.brute_force_cases import Case, case
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball

@@ -10,8 +10,8 @@ import pytest
 from milp_verix import InputError, Inputs, Problem, category, continuous, fixed, integer
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.problem.ball import Ball, make_ball
-from milp_verix.problem.described import make_described_ball
 from milp_verix.problem.features import make_features
+from milp_verix.problem.meeting import make_described_ball
 from milp_verix.searches.brackets import Balls, scale_of
 
 _ORDER = {"l1": 1, "l2": 2, "linf": np.inf}

@@ -14,8 +14,7 @@ from milp_verix import Importance, InputError
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import INTERRUPTED
-from milp_verix.oracle.verdict import Answer, Verdict
+from milp_verix.oracle.verdict import INTERRUPTED, Answer, Verdict
 from milp_verix.results.earlier import EarlierResultError
 from milp_verix.results.power_indices.indices import INDICES
 from tests.support.command_line import run_here

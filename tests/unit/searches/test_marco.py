@@ -19,9 +19,8 @@ from milp_verix import (
 )
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.statistics import INTERRUPTED
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.oracle.verdict import Answer, Verdict
+from milp_verix.oracle.verdict import INTERRUPTED, Answer, Verdict
 from milp_verix.searches import set_search
 from milp_verix.solvers import SOLVERS
 from tests.support.brute_force_cases import case

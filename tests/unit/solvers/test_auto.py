@@ -20,9 +20,8 @@ from milp_verix.solvers import (
     resolve_solver,
     why_auto,
 )
-from milp_verix.solvers.backends import cbc, highs
+from milp_verix.solvers.backends import cbc, highs, phase
 from milp_verix.solvers.licence_fallback import LicenceFallback
-from milp_verix.solvers.phase import branch_and_bound
 from tests.support.installed_solvers import hide, needs, why_not
 from tests.support.random_networks import as_layers, cube, dense_network, network_of, random_layers
 from tests.support.scipy_reference import over
@@ -114,7 +113,7 @@ def test_auto_moves_on_from_a_solver_that_does_not_open(monkeypatch: pytest.Monk
     def refuse(*_options: object) -> Session:
         raise SolverUnavailableError("the binary does not run")
 
-    for solver in (branch_and_bound.SOLVER, highs.SOLVER):
+    for solver in (phase.SOLVER, highs.SOLVER):
         monkeypatch.setitem(SOLVERS, solver.name, replace(solver, begin=refuse))
     session = open_session("auto")
     assert session.name == "cbc"

@@ -20,8 +20,8 @@ from milp_verix.solvers import (
     solver_named,
 )
 from milp_verix.solvers.named_options import OWN, SHARED, WORDS, read_options
-from milp_verix.solvers.remote.remote_session import RemoteSession
-from milp_verix.solvers.session import OwnSolver
+from milp_verix.solvers.own_solver import OwnSolver
+from milp_verix.solvers.remote_session import RemoteSession
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import why_not
 from tests.support.random_networks import cube, network_of, random_layers

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import InputError
-from milp_verix.base.names import shown
+from milp_verix.base.errors import InputError, shown
 
 Place = tuple[int, int]
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix.solvers import SolveResult, SolveStatus, Targets, open_session
-from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
+from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
 from tests.support.unsolvable_problems import hard_cost, hard_program

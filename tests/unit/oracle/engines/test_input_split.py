@@ -14,7 +14,7 @@ from milp_verix.oracle.engines import input_split
 from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.engines.input_split import BoxSearch, InputSplit, Scored
 from milp_verix.oracle.engines.phase_search import OpenNodes
-from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.verdict import TIME_LIMIT
 from tests.support.known_radius_network import CRITICAL, checked, valley
 from tests.support.open_claims import open_claim
 from tests.support.random_networks import dense_network, network_of, random_layers, residual

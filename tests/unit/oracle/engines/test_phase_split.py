@@ -11,7 +11,7 @@ from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.phase_split import PhaseSplit
-from milp_verix.oracle.statistics import TIME_LIMIT
+from milp_verix.oracle.verdict import TIME_LIMIT
 from tests.support.known_radius_network import CRITICAL, checked, valley
 from tests.support.max_pool_cases import pooled
 from tests.support.open_claims import open_claim

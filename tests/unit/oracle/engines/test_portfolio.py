@@ -12,8 +12,7 @@ from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavail
 from milp_verix.oracle.engines import portfolio as module
 from milp_verix.oracle.engines.claim import Candidate, Claim, Decision, NotInstalledError
 from milp_verix.oracle.engines.portfolio import Portfolio
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Answer, Verdict
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
 from tests.support.clocks import WorkClock, slice_of, slice_seconds
 
 LATE = Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)

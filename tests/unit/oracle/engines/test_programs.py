@@ -6,31 +6,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix import Answer, Problem, Tolerances
+from milp_verix import Answer, Problem, Search
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.oracle.engines import programs
 from milp_verix.oracle.engines.claim import Claim
-from milp_verix.oracle.engines.programs import DeeperBounds, Programs
+from milp_verix.oracle.engines.programs import Programs, deepened
 from milp_verix.oracle.verdict import Stage
-from milp_verix.problem.search import resolve_formulation
 from tests.support.open_claims import open_claim
 from verix_encodings import NormBall, crown_bounds, encode
 from verix_encodings.propagation.deepening import Deepening
 
 
 def _programs(problem: Problem, *, deepens: bool = True) -> Programs:
-    return Programs(
-        problem,
-        "phase",
-        formulation=resolve_formulation("big_m"),
-        segments=3,
-        threads=1,
-        tolerances=Tolerances(),
-        lp_only=False,
-        keep_points=True,
-        warm="rebuilt",
-        deepens=deepens,
-    )
+    search = Search(segments=3, warm="rebuilt")
+    return Programs(problem, search, "phase", deepens=deepens)
 
 
 def _claim(folder: Path, depth: int | None = 0) -> tuple[Problem, Claim]:
@@ -97,7 +86,7 @@ def test_what_deeper_bounds_prove_is_left_out(tmp_path: Path) -> None:
     proven = deepening.bounds[-1].upper
     # one margin is asked for a little more than bounds prove, the other for less
     ways = np.array([1e-3, -1e-3])
-    found = DeeperBounds().deepened(replace(claim, needed=-(proven + ways)))
+    found, _ = deepened(replace(claim, needed=-(proven + ways)))
     assert found.open_.tolist() == [1]
     assert np.all(found.upper <= claim.upper)
     _assert_hold(found)

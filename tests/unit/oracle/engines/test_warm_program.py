@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from milp_verix import InputError, Problem, explain
+from milp_verix import InputError, Problem, Search, explain
 from milp_verix.base.clock import deadline_in
-from milp_verix.base.tolerances import Tolerances
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
+from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.warm_program import WarmProgram, warm_program
 from milp_verix.oracle.verdict import Answer
 from milp_verix.solvers import open_session
-from milp_verix.solvers.phase.warm_lp import WarmLp
+from milp_verix.solvers.warm_lp import WarmLp
 from tests.support import digits_example as digits
 from tests.support.random_networks import (
     convolutional,
@@ -190,26 +190,19 @@ def answers(problem: Problem, subsets: list[NDArray[np.intp]], way: str) -> list
     formulation, session = formulation_named("big_m"), open_session("phase")
     every = problem.ball.region(np.arange(problem.x.size))
     full = interval_bounds(margins, every)
-    shared = warm_program(problem, margins, formulation, session, full, warm=way)
+    search = Search(warm=way, segments=1)
+    shared = warm_program(problem, search, session, margins, full)
     assert (shared is not None) == (way == "in_place")
     found = []
     for free in subsets:
         region = problem.ball.region(free)
         bounds = interval_bounds(margins, region)
-        claim = MarginCheck(
-            problem,
-            margins,
-            session,
-            Tolerances(),
-            formulation,
-            1,
-            free,
-            region,
-            bounds,
-            deadline_in(60.0),
-            shared=shared,
+        claim = Claim(
+            *(margins, free, region, bounds, np.arange(margins.output_size)),
+            *(np.full(margins.output_size, 1e-6), bounds[-1].upper, deadline_in(60.0)),
         )
-        said = {claim.decide(k, 1e-6).answer for k in range(margins.output_size)}
+        check = MarginCheck(problem, search, formulation, session, claim, shared=shared)
+        said = {check.decide(k).answer for k in range(margins.output_size)}
         of_all = (Answer.VIOLATED, Answer.UNKNOWN, Answer.HOLDS)
         found.append(next(answer for answer in of_all if answer in said))
     session.close()
@@ -260,14 +253,14 @@ def test_where_programs_are_shared(tmp_path: Path) -> None:
     ):
         problem = Problem(network, x, epsilon=0.1, norm=norm)
         margins = smooth if name == "smooth" else problem.question.margins(network.ir)
-        formulation = formulation_named("big_m" if name == "smooth" else name)
+        search = Search(warm=asked, formulation="big_m" if name == "smooth" else name)
         bounds = crown_bounds(margins, problem.ball.region(np.arange(6)))
-        given = problem, margins, formulation, session, bounds
+        given = problem, search, session, margins, bounds
         if shared is None:
             with pytest.raises(InputError, match="needs an L∞ ball of real numbers, ReLUs"):
-                warm_program(*given, warm=asked)
+                warm_program(*given)
         else:
-            assert (warm_program(*given, warm=asked) is not None) == shared
+            assert (warm_program(*given) is not None) == shared
     session.close()
 
 

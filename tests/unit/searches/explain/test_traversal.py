@@ -10,8 +10,7 @@ import pytest
 
 from milp_verix import explain
 from milp_verix.base.clock import NO_CHECK_LIMIT, Deadline, Limit, deadline_in
-from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.oracle.verdict import Answer, Verdict
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
 from milp_verix.searches.explain.strategies import STRATEGIES
 from milp_verix.searches.explain.traversal import Traversal, Walk, traverse
 from milp_verix.searches.runner import stopping

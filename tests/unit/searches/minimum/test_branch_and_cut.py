@@ -15,7 +15,7 @@ from milp_verix.searches.minimum.branch_and_cut import BranchAndCut
 from milp_verix.searches.minimum.enumeration import NodeEnumeration
 from milp_verix.searches.minimum.relaxation import ConstraintPool, Relaxation
 from milp_verix.searches.minimum.search_limits import SearchLimits
-from milp_verix.solvers.phase.warm_lp import WarmLp
+from milp_verix.solvers.warm_lp import WarmLp
 from tests.support.searches import without
 from verix_encodings import Affine, Interval, Network, Relu, crown_bounds
 from verix_encodings.arrays import FloatArray

@@ -7,7 +7,7 @@ import pytest
 
 from milp_verix.searches.minimum.relaxation import PhaseBranching
 from milp_verix.solvers import SolveStatus
-from milp_verix.solvers.phase.warm_lp import LpResult
+from milp_verix.solvers.warm_lp import LpResult
 from tests.support.scenario_cases import drawn_constraints, drawn_perturbations, grown
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.models.scenario import ScenarioProgram

@@ -8,7 +8,7 @@ import pytest
 from milp_verix import minimum
 from milp_verix.searches.minimum.explainer import Explainer
 from milp_verix.searches.minimum.relaxation import Relaxation
-from milp_verix.solvers.phase.warm_lp import WarmLp
+from milp_verix.solvers.warm_lp import WarmLp
 from tests.support.exhaustive_explanations import wide_case
 from tests.support.interrupts import interrupting
 from tests.support.searches import begin_with_everything, without

@@ -12,7 +12,7 @@ from milp_verix.searches.minimum.relaxation import (
     relaxed_program,
 )
 from milp_verix.solvers import SolveStatus
-from milp_verix.solvers.phase.warm_lp import LpResult
+from milp_verix.solvers.warm_lp import LpResult
 from tests.support.scenario_cases import (
     COUNT,
     drawn_constraints,

@@ -12,7 +12,7 @@ from milp_verix.problem.objective import make_objective
 from milp_verix.searches.minimum.relaxation import NO_FIXINGS, ConstraintPool, Fixings, Relaxation
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.solvers import SolveStatus
-from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
+from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from tests.support.scenario_cases import (
     COUNT,
     assert_inside,

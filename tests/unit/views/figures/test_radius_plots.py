@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from milp_verix import EpsilonSweep, InputError, RobustnessRadii
-from milp_verix.oracle.statistics import Statistics
+from milp_verix.oracle.verdict import Statistics
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.radius import RadiusBracket
 from milp_verix.results.records.sweep import EpsilonSweep as PublicSweep

@@ -11,8 +11,7 @@ from PIL import Image
 import milp_verix
 from milp_verix import Audit, Counterfactual, InputError
 from milp_verix.base.stored_kinds import Prediction
-from milp_verix.oracle.statistics import Statistics
-from milp_verix.oracle.verdict import Answer
+from milp_verix.oracle.verdict import Answer, Statistics
 from milp_verix.results.records.audit import Minimum
 from milp_verix.results.records.base import ModelInfo
 from milp_verix.views.figures.feature_status import AuditStatus, audit_statuses

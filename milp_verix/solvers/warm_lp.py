@@ -3,10 +3,8 @@
 The dual simplex starts from the last basis, which stays dual feasible when bounds change. Presolve
 would lose it. Scaling costs more iterations here than it saves, and so do old factors of the basis.
 
-Rows given as differences from earlier ones, if these have fewer entries.
-
-Scenarios run one network on perturbations that are mostly equal, so the rows of their first layers
-are mostly equal, too. With ``r`` the row referred to, an equality,
+Scenarios run one network on perturbations that are mostly equal, and so are the rows of their first
+layers. With ``r`` the row referred to, an equality,
 
     a_i v − a_r v = b_i − b_r    instead of    a_i v = b_i,    y_r − Σ y_i    instead of    y_r
 
@@ -106,8 +104,8 @@ class LpResult:
 class WarmLp:
     """One ``Highs`` object with a linear program in it.
 
-    If it has many ``similar_rows``, HiGHS gets differences of these
-    (``phase.row_differences``). ``programs`` and ``iterations`` count what it solved so far.
+    If it has many ``similar_rows``, HiGHS gets differences of these. ``programs`` and
+    ``iterations`` count what it solved so far.
     """
 
     def __init__(self, threads: int, tolerances: Tolerances, *, similar_rows: bool = False) -> None:
@@ -173,10 +171,24 @@ class WarmLp:
         ``TARGET`` says that HiGHS found the cost to be above ``cutoff``; the multipliers may prove
         it.
         """
-        model = self._highs
+        model, program = self._highs, self._program
+        if program is None:
+            raise SolverError("load a program before solving")
         model.setOptionValue("objective_bound", cutoff)
         self._deadline, self._interrupt = deadline, interrupt
-        iterations = self._run()
+        # to ask after each iteration whether to stop costs a twentieth of a short solve, so only
+        # solves longer than a fraction of a second ask; a limit of work is one of iterations
+        most = max(deadline.units / units_of_iteration(program), 1)
+        unasked = int(max(min(_SHORT, _MOST_WORK / max(program.matrix.nnz, 1), most), 1))
+        model.setOptionValue("simplex_iteration_limit", unasked)
+        if model.run() == self._highspy.HighsStatus.kError:
+            # another session of this process had another number of threads, and left them
+            model.resetGlobalScheduler(True)
+            model.run()
+        iterations = self._continued(most)
+        spend_solve(program, iterations)
+        if model.getModelStatus() == self._highspy.HighsModelStatus.kIterationLimit:
+            deadline.use_up()
         self.programs += 1
         self.iterations += iterations
         native, status_of = model.getModelStatus(), self._highspy.HighsModelStatus
@@ -204,23 +216,10 @@ class WarmLp:
             multipliers = absolute(multipliers, self._references)
         return LpResult(status, point, multipliers, iterations, model.modelStatusToString(native))
 
-    def _run(self) -> int:
-        """Solve, and return the number of iterations.
-
-        Asking after each iteration whether to stop costs a twentieth of a short solve, so only
-        solves longer than a fraction of a second ask. A limit of work is one of iterations.
-        """
-        model, program = self._highs, self._program
-        if program is None:
-            raise SolverError("load a program before solving")
-        most = max(self._deadline.units / units_of_iteration(program), 1)
-        unasked = int(max(min(_SHORT, _MOST_WORK / max(program.matrix.nnz, 1), most), 1))
-        model.setOptionValue("simplex_iteration_limit", unasked)
-        if model.run() == self._highspy.HighsStatus.kError:
-            # another session of this process had another number of threads, and left them
-            model.resetGlobalScheduler(True)
-            model.run()
-        iterations, ended = self._iterations(), self._highspy.HighsModelStatus.kIterationLimit
+    def _continued(self, most: float) -> int:
+        """Go on to ``most`` iterations, asking after each one; return the number of all."""
+        model, ended = self._highs, self._highspy.HighsModelStatus.kIterationLimit
+        iterations = self._iterations()
         if model.getModelStatus() == ended and most - iterations >= 1:
             further = int(min(most - iterations, _UNLIMITED))
             model.setOptionValue("simplex_iteration_limit", further)
@@ -228,9 +227,6 @@ class WarmLp:
             model.run()
             model.cbSimplexInterrupt -= self._on_simplex
             iterations += self._iterations()
-        spend_solve(program, iterations)
-        if model.getModelStatus() == ended:
-            self._deadline.use_up()
         return iterations
 
     def _iterations(self) -> int:

@@ -9,38 +9,127 @@ split at the phase ``d_j`` with the greatest
 for the row duals ``y``: to first order, the gain of the bound if the phase is fixed.
 
 The bound of a node does not rest on the solver: it is evaluated from the row duals alone, with
-rounding errors accounted for (``proofs.safe_bound``), and so is the infeasibility of a
-node, from its dual ray. Phases are fixed exactly, so no integrality tolerance leaks, whatever the
-big-Ms.
+rounding errors accounted for (``proofs.safe_bound``), and so is the infeasibility of a node, from
+its dual ray. Phases are fixed exactly, so no integrality tolerance leaks, whatever the big-Ms. At
+every moment the closed nodes and the open ones cover all cases, so the least of their bounds is
+proven, and their multipliers are its certificate.
 """
 
+import heapq
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
-from milp_verix.base.clock import Deadline
-from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
 from milp_verix.solvers.parameters import HIGHS_DROPS
-from milp_verix.solvers.phase.search_tree import Node, Search
-from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
-from milp_verix.solvers.session import (
-    OwnSolver,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    grown,
-    refuse_beyond,
-)
+from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond
+from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, Matrix
+from verix_encodings.proofs.certificate import Case, Leaf
 from verix_encodings.proofs.safe_bound import SafeBound
+
+_GAP = 1e-9
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Node:
+    """A case with the ``bound`` and, for a certificate, the ``multipliers`` that prove it."""
+
+    bound: float
+    number: int
+    fixed: Case = field(compare=False, default=())
+    multipliers: FloatArray | None = field(compare=False, default=None)
+
+
+@dataclass(slots=True)
+class Search:
+    """The state of one minimisation of ``cost·v``.
+
+    A search that only has to reach a target goes depth first: every node below the target has to be
+    expanded anyway, and neighbours share most of a simplex basis. A search for the optimum takes
+    the node with the least bound: this expands the fewest nodes. ``root_bound`` is that of the root
+    node, ``first_at`` the reading of ``time.monotonic()`` at the first point.
+    """
+
+    cost: FloatArray
+    targets: Targets
+    open: list[Node] = field(default_factory=lambda: [Node(-np.inf, 0)])
+    closed: float = np.inf
+    leaves: list[Node] = field(default_factory=list)
+    best: float = np.inf
+    point: FloatArray | None = None
+    nodes: int = 0
+    iterations: int = 0
+    trouble: str = ""
+    root_bound: float = -np.inf
+    first_at: float | None = None
+
+    @property
+    def bound(self) -> float:
+        """The proven lower bound so far."""
+        return min(self.closed, min((node.bound for node in self.open), default=np.inf))
+
+    @property
+    def cutoff(self) -> float:
+        """The bound above which a node needs no more work."""
+        return min(self.targets.holds_above, self.best - _GAP, _LARGEST)
+
+    @property
+    def _depth_first(self) -> bool:
+        return self.targets.holds_above < np.inf
+
+    def take(self) -> Node | None:
+        """Return the node to expand next, or None; nodes above the cutoff are closed on the way."""
+        while self.open:
+            node = self.open.pop() if self._depth_first else heapq.heappop(self.open)
+            if node.bound <= self.cutoff:
+                return node
+            self.close(node)
+        return None
+
+    def put_back(self, node: Node) -> None:
+        """Leave ``node`` open, to be taken next."""
+        if self._depth_first:
+            self.open.append(node)
+        else:
+            heapq.heappush(self.open, node)
+
+    def answers(self, cost: FloatArray, targets: Targets) -> bool:
+        """Return whether this search for ``cost`` goes on to ``targets``, but for their limits."""
+        seconds, work, probe = targets.seconds, targets.work, targets.probe
+        own = replace(self.targets, seconds=seconds, work=work, probe=probe)
+        return own == targets and np.array_equal(self.cost, cost)
+
+    def close(self, node: Node) -> None:
+        """Count ``node`` as done."""
+        self.closed = min(self.closed, node.bound)
+        if self.targets.certify:
+            self.leaves.append(node)
+
+    def split(self, node: Node, column: int, first: int) -> None:
+        """Open the two cases of an integer ``column``, ``first`` to be expanded first."""
+        for order, end in enumerate((1 - first, first)):
+            number = 2 * self.nodes + order
+            self.put_back(Node(node.bound, number, (*node.fixed, (column, end)), node.multipliers))
+
+    def certificate(self, rows: int) -> tuple[Leaf, ...] | None:
+        """Return the certificate of :attr:`bound` over ``rows`` rows; None unless asked for."""
+        if not self.targets.certify:
+            return None
+        nothing = np.zeros(rows)
+        return tuple(
+            Leaf(node.fixed, nothing if node.multipliers is None else node.multipliers)
+            for node in (*self.leaves, *self.open)
+        )
+
 
 name = "phase"
 capabilities = frozenset({"partition", "in_place_bounds", "growth", "early_stop", "work_limit"})
@@ -49,9 +138,8 @@ _DECIDED = 1e-9
 
 @dataclass(slots=True, eq=False)
 class _Loaded:
-    """The loaded program, the current bounds of its columns, and a search that ran out of time."""
+    """Parts of the loaded program, the current bounds of its columns, and an unfinished search."""
 
-    program: Program
     safe: SafeBound
     phases: IntArray
     big_ms: Matrix
@@ -69,7 +157,7 @@ class _Loaded:
         numbers = np.searchsorted(phases, matrix.indices[entries])
         shape = phases.size, program.rows
         big_ms = sp.csr_array((np.abs(matrix.data[entries]), (numbers, rows)), shape=shape)
-        return cls(program, SafeBound(program.relaxed), phases, big_ms, *ends)
+        return cls(SafeBound(program.relaxed), phases, big_ms, *ends)
 
     def ends(self, node: Node) -> tuple[FloatArray, FloatArray]:
         """Return the column bounds of ``node``."""
@@ -79,46 +167,38 @@ class _Loaded:
         return lower, upper
 
 
-class PhaseSession:
+class PhaseSession(OwnSession):
     """One warm linear program; each minimisation is a search over phases."""
 
     name = name
     largest_big_m = np.inf
+    dropped = HIGHS_DROPS
     capabilities = capabilities
-    notes: tuple[str, ...] = ()
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
     ) -> None:
-        self.name, self._given = given.name or name, given
+        super().__init__(given)
         self._lp = WarmLp(threads, tolerances)
         self.version = self._lp.version
-        self._loaded: _Loaded | None = None
+        self._state: _Loaded
 
     def load(self, program: Program) -> None:
         """Replace the program: its relaxation becomes the warm one."""
         refuse_beyond(self, program)
+        self._program = None
         self._lp.load(program)
-        self._loaded = _Loaded.of(program)
+        self._program, self._state = program, _Loaded.of(program)
 
-    def extend(self, program: Program) -> None:
-        """Replace the program; if it extends the loaded one, only add its new columns and rows."""
-        loaded = self._loaded
-        if loaded is None or not grown(loaded.program, program, HIGHS_DROPS):
-            self.load(program)
-            return
-        self._loaded = None
+    def _grow(self, program: Program, _old: Program) -> None:
         self._lp.extend(program)
-        self._loaded = _Loaded.of(program)
+        self._state = _Loaded.of(program)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of some columns; within the loaded bounds, the basis stays."""
-        if self._loaded is None:
-            raise SolverError("load a program before its bounds")
-        loaded = self._loaded
+        program, loaded = self._before("its bounds"), self._state
         low, high = loaded.lower.copy(), loaded.upper.copy()
         low[columns], high[columns] = lower, upper
-        program = loaded.program
         if np.any(low < program.column_lower) or np.any(high > program.column_upper):
             # what was derived from the bounds loaded holds no longer
             self.load(program.with_bounds(np.arange(program.columns), low, high))
@@ -130,20 +210,19 @@ class PhaseSession:
 
         A search that ran out of time goes on if it is the next one asked for again.
         """
-        if self._loaded is None:
-            raise SolverError("load a program before minimising")
-        targets, began = targets.within(self._given.seconds), time.monotonic()
-        search, self._loaded.unfinished = self._loaded.unfinished, None
+        self._before("minimising")
+        loaded, targets, began = self._state, targets.within(self._given.seconds), time.monotonic()
+        search, loaded.unfinished = loaded.unfinished, None
         if search is None or not search.answers(cost, targets):
             search = Search(cost, targets)
         search.targets = targets
         nodes, iterations = search.nodes, search.iterations
         self._lp.set_cost(cost)
         with deferred_interrupt() as interrupt:
-            status, detail = self._run(self._loaded, search, interrupt)
+            status, detail = self._run(loaded, search, interrupt)
         if status is SolveStatus.TIME_LIMIT:
-            self._loaded.unfinished = search
-        certificate = search.certificate(self._loaded.safe.program.rows)
+            loaded.unfinished = search
+        certificate = search.certificate(loaded.safe.program.rows)
         bound = search.bound
         if bound == np.inf:
             status, bound, detail = SolveStatus.INFEASIBLE, -np.inf, "no phase is feasible"
@@ -167,7 +246,18 @@ class PhaseSession:
         while (node := search.take()) is not None:
             result = None
             if not (interrupt.pending or deadline.passed()):
-                node, result = self._solved(loaded, search, node, deadline, interrupt)
+                search.nodes += 1
+                ends = loaded.ends(node)
+                self._lp.set_bounds(*ends)
+                for cutoff in (search.cutoff, np.inf):
+                    result = self._lp.solve(cutoff, deadline, interrupt)
+                    search.iterations += result.iterations
+                    node = _tightened(loaded.safe, node, result, search.cost, ends)
+                    if not node.fixed:
+                        search.root_bound = node.bound
+                    # where the word of HiGHS is not good enough for arithmetic, to the optimum
+                    if result.status is not SolveStatus.TARGET or node.bound > search.cutoff:
+                        break
             if result is None or result.status is SolveStatus.TIME_LIMIT:
                 search.put_back(node)
                 return SolveStatus.TIME_LIMIT, "time limit"
@@ -178,29 +268,6 @@ class PhaseSession:
         if search.bound > search.targets.holds_above:
             return SolveStatus.TARGET, "proven up to the target"
         return SolveStatus.OPTIMAL, "optimal"
-
-    def _solved(
-        self,
-        loaded: _Loaded,
-        search: Search,
-        node: Node,
-        deadline: Deadline,
-        interrupt: Interrupt,
-    ) -> tuple[Node, LpResult]:
-        """Solve the linear program of ``node``; return the node with its bound, and the end."""
-        ends = loaded.ends(node)
-        self._lp.set_bounds(*ends)
-        search.nodes += 1
-        for cutoff in (search.cutoff, np.inf):
-            result = self._lp.solve(cutoff, deadline, interrupt)
-            search.iterations += result.iterations
-            node = _tightened(loaded.safe, node, result, search.cost, ends)
-            if not node.fixed:
-                search.root_bound = node.bound
-            # where the word of HiGHS is not good enough for arithmetic, on to the optimum
-            if result.status is not SolveStatus.TARGET or node.bound > search.cutoff:
-                break
-        return node, result
 
     def close(self) -> None:
         """Free the model."""

@@ -18,9 +18,8 @@ import pytest
 from milp_verix import Answer, Tolerances, check, explain
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.solvers import SolveStatus, Targets
-from milp_verix.solvers.remote import process, remote_session as remote
-from milp_verix.solvers.remote.remote_session import RemoteSession
+from milp_verix.solvers import SolveStatus, Targets, remote_session as remote
+from milp_verix.solvers.remote_session import RemoteSession
 from tests.support.misbehaving_processes import Odd
 from tests.support.random_networks import dense_network, random_layers
 from tests.support.repository import ROOT
@@ -178,7 +177,7 @@ import os, sys
 from functools import partial
 import numpy as np
 from milp_verix.solvers import Targets
-from milp_verix.solvers.remote.remote_session import RemoteSession
+from milp_verix.solvers.remote_session import RemoteSession
 from tests.support.misbehaving_processes import Odd
 from tests.support.small_programs import small_program
 
@@ -295,10 +294,10 @@ def test_a_licence_error_keeps_its_kind(odd: Callable[..., RemoteSession], tmp_p
 
 @pytest.mark.slow
 def test_idle_processes_end_with_this_one() -> None:
-    process.take(partial(Odd, "none")).kill()
-    kept = process.take(partial(Odd, "none"))
-    process.give_back(kept)
+    remote.take(partial(Odd, "none")).kill()
+    kept = remote.take(partial(Odd, "none"))
+    remote.give_back(kept)
     assert kept.usable
-    process._end()
+    remote._end()
     assert not kept.usable
-    assert not process._idle
+    assert not remote._idle

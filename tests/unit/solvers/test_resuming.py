@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import SolveResult, SolveStatus, Targets
-from milp_verix.solvers.phase.branch_and_bound import PhaseSession
+from milp_verix.solvers.backends.phase import PhaseSession
 from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
 from verix_encodings import Program

@@ -1,0 +1,122 @@
+"""A solver with a session class of our own, and what its sessions have in common."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from milp_verix.base.errors import SolverError, SolverUnavailableError
+from milp_verix.base.tolerances import Tolerances
+from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.parameters import notes_on
+from milp_verix.solvers.session import Session, refuse_beyond
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray, IntArray
+
+
+def missing(package: str) -> str | None:
+    """Return why ``package`` cannot be used and what to do, or None if it can."""
+    try:
+        import_module(package)
+    except ImportError as error:
+        return f"{package} does not import ({error}): pip install {package}"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSolver:
+    """The solver called ``base``, with the ``options`` of its name.
+
+    ``lacking`` returns why it cannot be used, or None; ``begin`` opens a session with a number of
+    threads, tolerances and options.
+    """
+
+    base: str
+    licence: str
+    capabilities: frozenset[str]
+    lacking: Callable[[], str | None]
+    begin: Callable[[int, Tolerances, NameOptions], Session]
+    options: NameOptions = NO_OPTIONS
+
+    @property
+    def name(self) -> str:
+        """The name with the options."""
+        return self.options.name or self.base
+
+    @property
+    def strict(self) -> bool:
+        """True if no other solver may take a program over."""
+        return self.options.strict
+
+    def unavailable(self) -> str | None:
+        """Return why the solver cannot be used, or None; no licence is looked for."""
+        return self.lacking()
+
+    def open(self, *, threads: int, tolerances: Tolerances) -> Session:
+        """Open a session; raises ``SolverUnavailableError`` where the solver cannot be used."""
+        if reason := self.unavailable():
+            raise SolverUnavailableError(reason)
+        return self.begin(threads, tolerances, self.options)
+
+
+class OwnSession:
+    """A session that keeps the program loaded, and builds a model of it by ``_build``.
+
+    The model is without entries of up to ``dropped``. ``_grow`` adds columns and rows to a model
+    of ``old``, ``_change`` changes bounds of columns.
+    """
+
+    name: str
+    capabilities: frozenset[str]
+    largest_big_m = 1e4
+    dropped = 0.0
+    notes: tuple[str, ...] = ()
+    _program: Program | None = None
+    _widened: Program | None = None
+
+    def __init__(self, given: NameOptions) -> None:
+        self.name, self._given = given.name or self.name, given
+        self.notes = notes_on(self.name, given.settings, None)
+
+    def _before(self, act: str) -> Program:
+        """Return the program loaded; ``SolverError`` without one, which ``act`` needs."""
+        if self._program is None:
+            raise SolverError(f"load a program before {act}")
+        return self._program
+
+    def load(self, program: Program) -> None:
+        """Replace the program."""
+        refuse_beyond(self, program)
+        kept, self._program = program.without_tiny(self.dropped), None
+        # rows widened for what is dropped hold for these bounds only
+        self._widened = None if kept is program else program
+        self._build(kept)
+        self._program = program
+
+    def extend(self, program: Program) -> None:
+        """Replace the program; if it extends the loaded one, only add its new columns and rows."""
+        old, self._program = self._program, None
+        if (
+            old is None
+            or not program.extends(old)
+            or program.without_tiny(self.dropped) is not program
+        ):
+            self.load(program)
+            return
+        self._grow(program, old)
+        self._program = program
+
+    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Change the bounds of some columns of the model loaded."""
+        if self._widened is not None:
+            self.load(self._widened.with_bounds(columns, lower, upper))
+        else:
+            self._change(columns, lower, upper)
+
+    def _build(self, kept: Program) -> None:
+        raise NotImplementedError
+
+    def _grow(self, program: Program, old: Program) -> None:
+        raise NotImplementedError
+
+    def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        raise NotImplementedError

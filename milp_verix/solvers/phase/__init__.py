@@ -1,1 +1,0 @@
-"""Our own branch and bound over ReLU phases, on one warm linear program."""

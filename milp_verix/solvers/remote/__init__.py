@@ -1,1 +1,0 @@
-"""Sessions in a process of their own."""
