@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.argument_kinds import (
-    FLAG,
-    INTEGER,
-    NUMBER,
-    SEVERAL,
-    TEXT,
-    checked,
-)
+from milp_verix.base.argument_kinds import FLAG, INTEGER, NUMBER, SEVERAL, TEXT, checked
 from milp_verix.base.arguments import refuse_surrogates
 from milp_verix.base.errors import InputError
 from milp_verix.base.names import listed, meant, require_one_of, shown

@@ -127,11 +127,7 @@ def rows_of(fitted: Any, frame: Any) -> FloatArray:
 
 
 def described_by(
-    pipeline: Any,
-    frame: Any,
-    ranges: Any = None,
-    units: Any = None,
-    missing: Iterable[str] = (),
+    pipeline: Any, frame: Any, ranges: Any = None, units: Any = None, missing: Iterable[str] = ()
 ) -> tuple[list[Feature], list[str]]:
     """Return a feature for each column, and the names of the classes if they are not 0, 1, ….
 

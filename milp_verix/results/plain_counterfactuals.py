@@ -64,10 +64,7 @@ _MOST_VALUES = 4_000_000
 
 
 def plain_counterfactual(
-    problem: PosedProblem,
-    found: Counterfactual,
-    deadline: Deadline,
-    allowed: Condition = _always,
+    problem: PosedProblem, found: Counterfactual, deadline: Deadline, allowed: Condition = _always
 ) -> Counterfactual:
     """Return a counterfactual that changes no other features than ``found``, and fewer if it can.
 

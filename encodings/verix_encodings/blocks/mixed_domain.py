@@ -15,9 +15,9 @@ half-space counts as closed. Coordinates whose ends coincide are constants.
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import FloatArray, IntArray, relative_error
+from verix_encodings.arrays import IntArray, relative_error
 from verix_encodings.blocks.input_ball import linf_ball
-from verix_encodings.bounds.interval import Interval
+from verix_encodings.bounds.interval import Interval, Range
 from verix_encodings.bounds.mixed_domain import HalfSpace, MixedDomain
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions
@@ -74,11 +74,7 @@ def _add_row(builder: ProgramBuilder, name: str, half: HalfSpace, x: Expressions
 
 
 def _add_choice(
-    builder: ProgramBuilder,
-    number: int,
-    clause: tuple[HalfSpace, ...],
-    x: Expressions,
-    ends: tuple[FloatArray, FloatArray],
+    builder: ProgramBuilder, number: int, clause: tuple[HalfSpace, ...], x: Expressions, ends: Range
 ) -> None:
     chosen = builder.add_columns(f"choice_{number}", np.arange(len(clause)), 0.0, 1.0, integer=True)
     for place, half in enumerate(clause):

@@ -30,7 +30,7 @@ import scipy.sparse as sp
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.blocks.affine import define
 from verix_encodings.blocks.relu_phases import activations, phases_of
-from verix_encodings.bounds.interval import Interval
+from verix_encodings.bounds.interval import Interval, Range
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import LEAST_BIG_M, Expressions
 
@@ -95,11 +95,7 @@ def partition_relu(
 
 
 def _add_part(
-    builder: ProgramBuilder,
-    label: str,
-    neurons: IntArray,
-    part: Expressions,
-    d_columns: IntArray,
+    builder: ProgramBuilder, label: str, neurons: IntArray, part: Expressions, d_columns: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Add ``t`` and ``s`` of one part and the rows about them; return their columns."""
     low, high = _partial_bounds(sp.csr_array(part.matrix), *builder.column_bounds(part.columns))
@@ -116,9 +112,7 @@ def _add_part(
     return t, s
 
 
-def _partial_bounds(
-    weights: sp.csr_array, lower: FloatArray, upper: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _partial_bounds(weights: sp.csr_array, lower: FloatArray, upper: FloatArray) -> Range:
     """Bound ``weights @ v`` over ``lower ≤ v ≤ upper``, rounded outward, but never across zero.
 
     A bound of 0 that rounding moved to 1e-15 would be an entry that solvers drop; a tiny bound that

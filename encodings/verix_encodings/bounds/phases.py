@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
-from verix_encodings.bounds.interval import Range
+from verix_encodings.bounds.interval import Pair, Range
 
 
 def by_phase(
@@ -61,9 +61,7 @@ class Phases:
     rows: IntArray
     neurons: IntArray
 
-    def below_alone(
-        self, positive: FloatArray, negative: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def below_alone(self, positive: FloatArray, negative: FloatArray) -> Pair:
         """Move all coefficients of these neurons to those that meet lower lines.
 
         The arguments, of shape (R, neurons), are changed and returned.

@@ -19,6 +19,7 @@ import numpy as np
 
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.curves import SmoothFunction
+from verix_encodings.bounds.interval import Range, TwoLines
 from verix_encodings.work import spend_entries
 
 _SLACK = 2.0**-44
@@ -36,7 +37,7 @@ def intercepts(
     upper: FloatArray,
     slope: FloatArray,
     touching: FloatArray | None = None,
-) -> tuple[FloatArray, FloatArray]:
+) -> Range:
     """Return ``b⁻`` and ``b⁺`` for each interval ``[lower, upper]`` and each slope.
 
     Tangents touch the function at the points ``touching``, near the best ones if None.
@@ -53,7 +54,7 @@ def _intercepts(
     upper: FloatArray,
     slope: FloatArray,
     touching: FloatArray | None,
-) -> tuple[FloatArray, FloatArray]:
+) -> Range:
     below, above = np.full(lower.shape, np.inf), np.full(lower.shape, -np.inf)
     value, steep = np.full(lower.shape, _SMALLEST), np.zeros(lower.shape)
     convex = function.convex_first
@@ -101,17 +102,13 @@ def _where_slope_is(
     return np.clip(t, P, Q)
 
 
-def value_range(
-    function: SmoothFunction, lower: FloatArray, upper: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def value_range(function: SmoothFunction, lower: FloatArray, upper: FloatArray) -> Range:
     """Return bounds on ``σ`` over each interval: the intercepts of lines with slope zero."""
     low, high = intercepts(function, lower, upper, np.zeros_like(lower))
     return np.maximum(low, function.least), np.minimum(high, function.most)
 
 
-def slope_range(
-    function: SmoothFunction, lower: FloatArray, upper: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def slope_range(function: SmoothFunction, lower: FloatArray, upper: FloatArray) -> Range:
     """Return bounds on ``σ'`` over each interval: it is monotone between inflections."""
     points = [np.clip(x, lower, upper) for x in function.inflections]
     slopes = np.stack([function.slope(x) for x in (lower, *points, upper)])
@@ -137,9 +134,7 @@ def chord_slope(function: SmoothFunction, lower: FloatArray, upper: FloatArray) 
     return clipped
 
 
-def best_lines(
-    function: SmoothFunction, lower: FloatArray, upper: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def best_lines(function: SmoothFunction, lower: FloatArray, upper: FloatArray) -> TwoLines:
     """Return ``s⁻``, ``b⁻``, ``s⁺``, ``b⁺`` with ``s⁻ x + b⁻ ≤ σ(x) ≤ s⁺ x + b⁺`` on each interval.
 
     The slopes are chosen from the chord's and those of ``σ`` at the ends and in the middle: the
@@ -162,7 +157,7 @@ def best_lines(
 
 def _on_piece(
     function: SmoothFunction, lower: FloatArray, upper: FloatArray, convex: bool
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+) -> TwoLines:
     """Return the best lines on intervals of a piece that is convex, or concave."""
     middle, chord = lower / 2 + upper / 2, chord_slope(function, lower, upper)
     tangent = function.slope(middle)
@@ -173,9 +168,7 @@ def _on_piece(
     return chord, of_chord[0], tangent, of_tangent[1]
 
 
-def _closest(
-    function: SmoothFunction, lower: FloatArray, upper: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _closest(function: SmoothFunction, lower: FloatArray, upper: FloatArray) -> TwoLines:
     """Return the lines that are closest to ``σ`` in the middle of each interval."""
     middle = lower / 2 + upper / 2
     candidates = [

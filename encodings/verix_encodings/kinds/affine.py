@@ -12,7 +12,7 @@ so that all of these hold in real arithmetic. Where large terms cancel it is far
 of the result.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -30,11 +30,21 @@ from verix_encodings.arrays import (
     relative_error,
 )
 from verix_encodings.blocks.affine import substitute
-from verix_encodings.bounds.interval import Bounds, Interval, Range, Region
-from verix_encodings.bounds.lines import Products, Replaced
+from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range, Region
+from verix_encodings.bounds.lines import ByValue, Products, Replaced
 from verix_encodings.bounds.patches import Coefficients, absolute, product, reached
 from verix_encodings.bounds.phases import Phases
-from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, Rounded
+from verix_encodings.kinds.node import (
+    Arrays,
+    BySource,
+    Cut,
+    EncodingContext,
+    Intervals,
+    Masks,
+    Node,
+    Ranges,
+    Rounded,
+)
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries, spend_product
 
@@ -124,7 +134,7 @@ class Affine(Node):
         """Return the map that reads the value ``number(k)`` for each source ``k``."""
         return replace(self, terms=tuple((number(source), matrix) for source, matrix in self.terms))
 
-    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+    def value(self, values: Arrays) -> FloatArray:
         """Evaluate the map in float64."""
         columns = values[0].shape[1:]
         for _, matrix in self.terms:
@@ -142,9 +152,7 @@ class Affine(Node):
             result += matrix @ values[source]
         return result
 
-    def add_gradients(
-        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
-    ) -> None:
+    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
         """Add ``Mᵀ`` times the gradient to that of each source."""
         for source, matrix in self.terms:
             spend_product(matrix, slope.shape[1])
@@ -160,7 +168,7 @@ class Affine(Node):
 
         return self.over_boxes(of, magnitude)
 
-    def interval(self, region: Region, bounds: Sequence[Interval]) -> Range:
+    def interval(self, region: Region, bounds: Intervals) -> Range:
         """Bound the map over ``region``: forms in the input over the region itself."""
         with np.errstate(over="ignore", invalid="ignore"):  # the caller reports these
             lower, upper, reach = self.bias.copy(), self.bias.copy(), np.abs(self.bias)
@@ -178,7 +186,7 @@ class Affine(Node):
                 lower[close[self._never_negative(close, bounds)]] = 0.0
             return np.maximum(lower, self.least), upper + error
 
-    def _never_negative(self, rows: IntArray, bounds: Sequence[Interval]) -> BoolArray:
+    def _never_negative(self, rows: IntArray, bounds: Intervals) -> BoolArray:
         """Return which of the ``rows`` add up terms that their signs keep from being negative."""
         *errors, last = (r[rows] for r in self.roundings)
         signed = self.bias[rows] >= np.where(last > _TINY, last, 0.0)
@@ -221,7 +229,7 @@ class Affine(Node):
                 return np.asarray(np.append(matrix.indices, 0)[matrix.indptr[:-1]])
         return None
 
-    def relaxation(self, bounds: Sequence[Interval]) -> "AffineForm":
+    def relaxation(self, bounds: Intervals) -> "AffineForm":
         """Return the map itself, and its rounding where ``bounds`` hold."""
         reach = np.abs(self.bias)
         for source, matrix in self.terms:
@@ -240,9 +248,7 @@ class Affine(Node):
             total = total + abs(matrix) @ magnitude(source)
         return np.asarray(gamma * total + self.deviation(magnitude))
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield each source with the slopes times its matrix, rounded outward."""
         middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
         most = np.abs(middle) + half
@@ -256,21 +262,19 @@ class Affine(Node):
                 radius += (most @ self.rounding[number])[:, None]
             yield source, (centre - radius, centre + radius)
 
-    def slope_ranges(
-        self, of: Ranges, middle: FloatArray, half: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
         """Yield each source with the slopes times its matrix."""
         for source, matrix in self.terms:
             spend_product(matrix, 2 * middle.shape[0])
             yield source, (middle @ matrix, half @ abs(matrix))
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the entries with weights in these rows that are not zero by their bounds."""
         for source, matrix in self.terms:
             read = np.asarray(abs(matrix[mask]).sum(axis=0)) > 0
             masks[source][:] |= read & (bounds[source].magnitude > 0)
 
-    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         """Return the entries that are needed."""
         return mask
 
@@ -300,9 +304,7 @@ class Affine(Node):
         off = self.deviation(lambda source: before[source][1])
         return (error + off + relative_error(terms) * reach) * (1 + 1e-9), reach + off
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: ``γ (|W| |v| + |b|)`` more than the errors that the map carries on."""
         gamma = relative_error(1 + sum(matrix.shape[1] for _, matrix in self.terms))
         error = gamma * np.abs(self.bias)
@@ -326,9 +328,7 @@ class AffineForm:
         c = reached(c)
         return c @ self.node.bias, absolute(c) @ self.error, products
 
-    def followed(
-        self, values: Mapping[int, FloatArray], met: FloatArray | None, slopes: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
+    def followed(self, values: ByValue, met: FloatArray | None, slopes: FloatArray | None) -> Pair:
         """Return the values of the map, shape (rows, size)."""
         result = np.tile(self.node.bias, (values[0].shape[0], 1))
         for source, matrix in self.node.terms:
@@ -370,7 +370,7 @@ class Difference(Affine):
         pairs = frozen_indices(first), frozen_indices(second)
         return cls(((entries, matrix),), np.zeros(first.size), (), *pairs)
 
-    def interval(self, region: Region, bounds: Sequence[Interval]) -> Range:
+    def interval(self, region: Region, bounds: Intervals) -> Range:
         """Bound the differences where ``bounds`` hold."""
         entries = bounds[self.sources[0]]
         return self._between(entries.lower, entries.upper)
@@ -394,7 +394,7 @@ class Difference(Affine):
         places = before(self.sources[0])
         return None if places is None else places[self.first]
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark both entries of these pairs."""
         for pairs in (self.first, self.second):
             masks[self.sources[0]][pairs[mask]] = True

@@ -7,7 +7,7 @@ slopes      z_q has that of max(d, 0), z_p one minus it
 program     ``blocks.maxpool``
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,12 +17,22 @@ import scipy.sparse as sp
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, frozen_indices, placed
 from verix_encodings.blocks.maxpool import big_m_max, general_max
 from verix_encodings.blocks.relu_general import general_relu
-from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.bounds.lines import Enclosing, Products, relu_lines
+from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range
+from verix_encodings.bounds.lines import ByValue, Enclosing, Products, relu_lines
 from verix_encodings.bounds.patches import Rows, product, total
 from verix_encodings.bounds.phases import by_phase, centred, entries_of
 from verix_encodings.kinds.affine import Difference, times
-from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, Rounded
+from verix_encodings.kinds.node import (
+    Arrays,
+    BySource,
+    Cut,
+    EncodingContext,
+    Intervals,
+    Masks,
+    Node,
+    Ranges,
+    Rounded,
+)
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries
 
@@ -100,7 +110,7 @@ class Max(Node):
         """Return the maxima that read these values instead."""
         return Max(number(self.source), number(self.entries), self.first, self.second)
 
-    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+    def value(self, values: Arrays) -> FloatArray:
         """Return the greater entry of each pair."""
         spend_entries(values[self.source].size)
         return self.greatest(values[self.entries])
@@ -110,9 +120,7 @@ class Max(Node):
         lower, upper = of(self.entries)
         return self.greatest(lower.T).T, self.greatest(upper.T).T
 
-    def add_gradients(
-        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
-    ) -> None:
+    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
         """Add the gradients to those of the greater entries."""
         second = values[self.entries][self.second] > values[self.entries][self.first]
         np.add.at(slopes[self.entries], self.first, np.where(second, 0.0, slope))
@@ -133,7 +141,7 @@ class Max(Node):
         places = before(self.entries)
         return None if places is None else places[self.first]
 
-    def relaxation(self, bounds: Sequence[Interval]) -> "PairLines":
+    def relaxation(self, bounds: Intervals) -> "PairLines":
         """Return the lines of :func:`max_lines` with matrices of two entries a row."""
         entries, difference = bounds[self.entries], bounds[self.source]
         ends = (entries.lower, entries.upper), (difference.lower, difference.upper)
@@ -162,9 +170,7 @@ class Max(Node):
         """Bound the rounding of its lines."""
         return gamma * 4.0 * self.greatest(magnitude(self.entries))
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield the entries with the slopes of the first of the pairs, and of the second."""
         difference, size = bounds[self.source], bounds[self.entries].lower.size
         ends = (
@@ -177,9 +183,7 @@ class Max(Node):
             spread = sp.csr_array(ones, shape=(entries.size, size))
             yield self.entries, (part[0] @ spread, part[1] @ spread)
 
-    def slope_ranges(
-        self, of: Ranges, middle: FloatArray, half: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
         """Yield the entries with their slopes on each box."""
         (lower, upper), size = of(self.source), of(self.entries)[0].shape
         least, most = (lower >= 0).astype(float), ((lower >= 0) | (upper > 0)).astype(float)
@@ -193,11 +197,11 @@ class Max(Node):
                 np.add.at(sum_.T, entries, part.T)
         yield self.entries, totals
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the differences of these pairs, which mark their entries."""
         masks[self.source][:] |= mask
 
-    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         """Return an entry for each difference, which other nodes may read as well."""
         return masks[self.source]
 
@@ -226,9 +230,7 @@ class Max(Node):
         """Return the errors of the entries: the node may hand on the expression of one."""
         return self.greatest(before[self.entries][0]), interval.magnitude
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Return the errors of the entries: a maximum adds none."""
         return self.greatest(errors[self.entries])
 
@@ -293,9 +295,7 @@ class PairLines(Enclosing):
         before = product(np.hstack([lower * (1.0 - slopes), lower * slopes]), shares)
         return [(self.node.entries, total(before, above))]
 
-    def _at(
-        self, values: Mapping[int, FloatArray], slopes: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
+    def _at(self, values: ByValue, slopes: FloatArray | None) -> Pair:
         z = values[self.node.entries]
         spend_entries(z.size, 8)
         if slopes is None:

@@ -29,16 +29,10 @@ from typing import Any, ClassVar, Self, TypeAlias, cast
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Matrix,
-    relative_error,
-)
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, relative_error
 from verix_encodings.blocks.affine import define
 from verix_encodings.blocks.formulations import ReluEncoding
-from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, Region
+from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, Region, TwoLines
 from verix_encodings.bounds.lines import (
     BatchLines,
     BatchRelaxation,
@@ -54,6 +48,16 @@ from verix_encodings.work import spend_entries
 
 Ranges: TypeAlias = Callable[[int], Range]
 """A function from the number of a value to bounds on it: arrays of shape (size,) or (N, size)."""
+
+Arrays: TypeAlias = Sequence[FloatArray]
+Intervals: TypeAlias = Sequence[Interval]
+"""An array, or bounds, for each value of a network, the input first."""
+
+Masks: TypeAlias = Mapping[int, BoolArray]
+"""Marks of the entries of a value, by its number."""
+
+BySource: TypeAlias = Iterator[tuple[int, Range]]
+"""Numbers of sources, and bounds on derivatives by them."""
 
 Rounded: TypeAlias = tuple[FloatArray, FloatArray]
 """Bounds, entry by entry, on the rounding in a value's expressions, and on its magnitude."""
@@ -121,7 +125,7 @@ class Evaluated(ABC):
         """
 
     @abstractmethod
-    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+    def value(self, values: Arrays) -> FloatArray:
         """Evaluate the node in float64, given all ``values`` before it: (size,), or (size, N)."""
 
     @abstractmethod
@@ -148,7 +152,7 @@ class Evaluated(ABC):
         return None
 
     def add_gradients(  # noqa: B027 - a function in steps has none
-        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
+        self, slopes: Arrays, slope: FloatArray, values: Arrays
     ) -> None:
         """Add the gradients by the sources to ``slopes``, in place, given that by the node.
 
@@ -177,7 +181,7 @@ class Bounded(Evaluated):
     mixes: ClassVar[bool] = False
     """True if neighbours among its entries may read entries of a source that are far apart."""
 
-    def interval(self, region: Region, bounds: Sequence[Interval]) -> Range:
+    def interval(self, region: Region, bounds: Intervals) -> Range:
         """Bound the value over inputs in ``region``, where ``bounds`` hold before it."""
         return self.enclosure(lambda k: (bounds[k].lower, bounds[k].upper))
 
@@ -205,7 +209,7 @@ class Bounded(Evaluated):
         """
         return None
 
-    def relaxation(self, bounds: Sequence[Interval]) -> Relaxation:
+    def relaxation(self, bounds: Intervals) -> Relaxation:
         """Return forms above and below the node where ``bounds`` hold before it."""
         low, high = self.enclosure(lambda k: (bounds[k].lower, bounds[k].upper))
         return Planes(high, low, np.maximum(np.abs(low), np.abs(high)), {}, {})
@@ -227,9 +231,7 @@ class Bounded(Evaluated):
         """
         return 0.0
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield each source with bounds on the outputs' derivatives by it, through this node.
 
         ``lower`` and ``upper``, shape (outputs, size), bound those by the node. Infinite bounds say
@@ -239,9 +241,7 @@ class Bounded(Evaluated):
             ends = np.full((lower.shape[0], bounds[source].lower.size), np.inf)
             yield source, (-ends, ends)
 
-    def slope_ranges(
-        self, of: Ranges, middle: FloatArray, half: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
         """Yield each source with the middle and half width of derivatives by it, on many boxes.
 
         Plain float64, for branching. By default the change of the node over a box is shared out
@@ -299,12 +299,12 @@ class Node(Bounded):
     exact: ClassVar[bool] = False
     """True if each point of its encoding is an evaluation of the node."""
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the entries of the sources that the entries in ``mask`` depend on, in ``masks``."""
         for source in self.sources:
             masks[source][:] |= mask.any()
 
-    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         """Return which entries stay in a part of the network that needs those in ``mask``."""
         return np.ones_like(mask)
 
@@ -323,9 +323,7 @@ class Node(Bounded):
         """
         return np.zeros(interval.lower.size), interval.magnitude
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error of :meth:`value`, given those of the values before it.
 
         By default, if a source has an error, the value may be anywhere in its enclosure. Its own
@@ -373,9 +371,7 @@ class Elementwise(OneSource):
     def range_of(self, lower: FloatArray, upper: FloatArray) -> Range:
         """Bound the function on each interval, rounded outward."""
 
-    def lines_of(
-        self, lower: FloatArray, upper: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def lines_of(self, lower: FloatArray, upper: FloatArray) -> TwoLines:
         """Return ``s⁻, b⁻, s⁺, b⁺`` with ``s⁻ z + b⁻ ≤ v ≤ s⁺ z + b⁺`` on each interval.
 
         They hold in real arithmetic. By default they are flat.
@@ -395,7 +391,7 @@ class Elementwise(OneSource):
         """Return the size of its value: that of its source."""
         return sizes[self.source]
 
-    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+    def value(self, values: Arrays) -> FloatArray:
         """Evaluate the node in float64."""
         z = values[self.source]
         spend_entries(z.size)
@@ -405,9 +401,7 @@ class Elementwise(OneSource):
         """Bound the value where its source lies in these bounds."""
         return self.range_of(*of(self.source))
 
-    def add_gradients(
-        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
-    ) -> None:
+    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
         """Add the gradient by the source."""
         slopes[self.source][:] += slope * self.derivative(values[self.source])
 
@@ -449,7 +443,7 @@ class Elementwise(OneSource):
         """Return the places of the source's entries."""
         return before(self.source)
 
-    def relaxation(self, bounds: Sequence[Interval]) -> Relaxation:
+    def relaxation(self, bounds: Intervals) -> Relaxation:
         """Return the lines on the bounds of its source."""
         z = bounds[self.source]
         s_low, b_low, s_high, b_high = self.lines_of(z.lower, z.upper)
@@ -465,16 +459,12 @@ class Elementwise(OneSource):
         reach = np.abs(b_low) + np.abs(b_high) + steep * np.maximum(np.abs(lower), np.abs(upper))
         return BatchLines(((self.source, s_high, s_low),), b_high, b_low, reach)
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield the source with the slopes, times those of the function."""
         z = bounds[self.source]
         yield self.source, outward(lower, upper, *self.slope_range(z.lower, z.upper))
 
-    def slope_ranges(
-        self, of: Ranges, middle: FloatArray, half: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
         """Yield the source with the slopes, times those of the function, or of its chords."""
         lower, upper = of(self.source)
         least, most = self.slope_range(lower, upper)
@@ -485,11 +475,11 @@ class Elementwise(OneSource):
             least = -most
         yield self.source, centred(middle, half, least, most)
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the same entries of the source."""
         masks[self.source][:] |= mask
 
-    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         """Return an entry for each of the source, which other nodes may read as well."""
         return masks[self.source]
 
@@ -510,9 +500,7 @@ class Elementwise(OneSource):
             context.builder.add_rows(f"line_{name}_{context.label}", every, terms, low, high)
         return result
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: that of the source, times the steepest slope, and the node's own.
 
         Where the slope has no bound, the value may be anywhere in the range of the function.

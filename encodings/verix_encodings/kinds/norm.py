@@ -13,7 +13,7 @@ the sign of ``c·z`` alone. ``w`` may be rounded, entry by entry, and so may ``�
 ``2⁻⁴⁶ (n + 4)`` for ``n`` entries, relative to the terms, which covers errors of ``2⁻⁴⁸ n``.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,13 +29,17 @@ from verix_encodings.arrays import (
     relative_error,
 )
 from verix_encodings.blocks.affine import define
-from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.bounds.lines import Planes, Products
+from verix_encodings.bounds.interval import Bounds, Range
+from verix_encodings.bounds.lines import ByValue, Planes, Products
 from verix_encodings.bounds.phases import centred, outward
 from verix_encodings.kinds.node import (
     OPERATIONS,
+    Arrays,
+    BySource,
     Cut,
     EncodingContext,
+    Intervals,
+    Masks,
     Node,
     OneSource,
     Ranges,
@@ -99,7 +103,7 @@ class Norm(OneSource):
         """Return the norms, given the sums of squares, whose last axis is that of groups."""
         return np.sqrt(self.epsilon + self.weight * squares)
 
-    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+    def value(self, values: Arrays) -> FloatArray:
         """Return the norms."""
         z = values[self.source][self.entries]
         spend_entries(z.size, 2)
@@ -115,9 +119,7 @@ class Norm(OneSource):
         low, high = (self._root(np.square(side).sum(axis=-1)) for side in (least, most))
         return low * (1.0 - error), high * (1.0 + error)
 
-    def add_gradients(
-        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
-    ) -> None:
+    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
         """Add ``w z / ρ`` times the slope."""
         z, length = values[self.source][self.entries], self.value(values)
         weight = self.weight.reshape(-1, *(1,) * (slope.ndim - 1))
@@ -145,7 +147,7 @@ class Norm(OneSource):
         lost = _SLACK * (n + 4) * total
         return _NormPlanes(above, below, ceiling + lost, floor - lost, total * (1.0 + n))
 
-    def relaxation(self, bounds: Sequence[Interval]) -> Planes:
+    def relaxation(self, bounds: Intervals) -> Planes:
         """Return the planes on the bounds of its source."""
         z = bounds[self.source]
         planes = self._planes(z.lower, z.upper)
@@ -177,9 +179,7 @@ class Norm(OneSource):
         greatest = np.where(greatest > 0, greatest * error, greatest / error)
         return np.maximum(smallest, -steepest * error), np.minimum(greatest, steepest * error)
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield the source with the slopes, times ``w z / ρ``."""
         z = bounds[self.source]
         found = np.zeros((2, lower.shape[0], z.lower.size))
@@ -189,9 +189,7 @@ class Norm(OneSource):
         error = relative_error(self.entries.shape[0]) * np.abs(found).max(axis=0)
         yield self.source, (found[0] - error, found[1] + error)
 
-    def slope_ranges(
-        self, of: Ranges, middle: FloatArray, half: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
         """Yield the source with its slopes on each box."""
         lower, upper = of(self.source)
         ends = centred(middle[..., None], half[..., None], *self._slope_range(lower, upper))
@@ -209,11 +207,11 @@ class Norm(OneSource):
         np.add.at(total.T, self.entries, np.repeat(steep.T[:, None], self.entries.shape[1], axis=1))
         yield self.source, total * half**2
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the entries of these groups."""
         masks[self.source][self.entries[mask].reshape(-1)] = True
 
-    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         """Return the groups that are needed."""
         return mask
 
@@ -238,9 +236,7 @@ class Norm(OneSource):
             builder.add_rows(f"norm_{name}_{label}", every, terms, low, high)
         return result
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: ``√w`` times the length of the errors, and the norm's own rounding."""
         off, most = errors[self.source][self.entries], bounds[self.source].magnitude[self.entries]
         carried = np.sqrt(self.weight * np.square(off).sum(axis=1)) * (1.0 + 1e-9)
@@ -270,9 +266,7 @@ class BatchNorms:
         np.add.at(result.T, self.node.entries, np.moveaxis(slopes, 0, -1))
         return shift, [(self.node.source, result)]
 
-    def followed(
-        self, values: Mapping[int, FloatArray], met: FloatArray | None, owner: IntArray
-    ) -> FloatArray:
+    def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
         """Return the values of the planes that each row takes."""
         z, planes = values[self.node.source][:, self.node.entries], self.planes
         spend_entries(z.size, 8)

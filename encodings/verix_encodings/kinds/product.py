@@ -14,7 +14,7 @@ slopes      ∂v/∂x_p += y_q,  ∂v/∂y_q += x_p
 program     ``blocks.product``: McCormick's envelope, on segments of one factor
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -31,11 +31,21 @@ from verix_encodings.arrays import (
     relative_error,
 )
 from verix_encodings.blocks.product import Factors, enclose_products
-from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.bounds.lines import Planes, Products
+from verix_encodings.bounds.interval import Bounds, Range
+from verix_encodings.bounds.lines import ByValue, Planes, Products
 from verix_encodings.bounds.phases import centred, outward
 from verix_encodings.kinds.affine import times
-from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, within_bounds
+from verix_encodings.kinds.node import (
+    Arrays,
+    BySource,
+    Cut,
+    EncodingContext,
+    Intervals,
+    Masks,
+    Node,
+    Ranges,
+    within_bounds,
+)
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries
 
@@ -91,7 +101,7 @@ class Product(Node):
         """Return the products that read these values instead."""
         return Product(number(self.one), number(self.other), self.first, self.second, self.limit)
 
-    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+    def value(self, values: Arrays) -> FloatArray:
         """Return the sums of products."""
         x, y = values[self.one], values[self.other]
         total = np.zeros((self.first.shape[0], *x.shape[1:]))
@@ -122,16 +132,14 @@ class Product(Node):
             low, high = np.maximum(low, -self.limit), np.minimum(high, self.limit)
         return low, high
 
-    def add_gradients(
-        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
-    ) -> None:
+    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
         """Add the slope times one factor to the gradient by the other."""
         x, y = values[self.one], values[self.other]
         for p, q in zip(self.first.T, self.second.T, strict=True):
             np.add.at(slopes[self.one], p, slope * y[q])
             np.add.at(slopes[self.other], q, slope * x[p])
 
-    def relaxation(self, bounds: Sequence[Interval]) -> Planes:
+    def relaxation(self, bounds: Intervals) -> Planes:
         """Return the parallel planes on the bounds of the sources."""
         x, y = bounds[self.one], bounds[self.other]
         m, n, constant, gap, reach = self._tangent((x.lower, x.upper), (y.lower, y.upper))
@@ -169,9 +177,7 @@ class Product(Node):
         error = relative_error(self.terms)
         return m, n, constant, gap * (1.0 + error) + error * reach, reach * (1.0 + self.terms)
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield each source with the slopes, times the range of the other factor."""
         for source, columns, other, places in self._sides():
             size, y = bounds[source].lower.size, bounds[other]
@@ -185,9 +191,7 @@ class Product(Node):
             error = relative_error(columns.size) * np.abs(total).max(axis=0)
             yield source, (total[0] - error, total[1] + error)
 
-    def slope_ranges(
-        self, of: Ranges, middle: FloatArray, half: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
         """Yield each source with its slopes on each box."""
         for source, columns, other, places in self._sides():
             lower, upper = of(other)
@@ -215,12 +219,12 @@ class Product(Node):
             (self.other, self.second, self.one, self.first),
         )
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the factors of these products."""
         masks[self.one][self.first[mask].reshape(-1)] = True
         masks[self.other][self.second[mask].reshape(-1)] = True
 
-    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         """Return the entries that are needed."""
         return mask
 
@@ -245,9 +249,7 @@ class Product(Node):
             late=context.late,
         )
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: each factor's times the other, and the rounding of the sum."""
         total = np.zeros(self.first.shape[0])
         x, y = (bounds[k].magnitude + errors[k] for k in (self.one, self.other))
@@ -300,9 +302,7 @@ class BatchProducts:
             found[source] = found[source] + before if source in found else before
         return shift, list(found.items())
 
-    def followed(
-        self, values: Mapping[int, FloatArray], met: FloatArray | None, owner: IntArray
-    ) -> FloatArray:
+    def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
         """Return the values of the planes that each row takes."""
         node = self.node
         side = -1.0 if met is None else np.where(met > 0, 1.0, -1.0)

@@ -7,17 +7,24 @@ slopes      [0, 0] if u ≤ 0, [1, 1] if l ≥ 0, [0, 1] else
 program     the formulations of ``blocks.relu`` and its neighbours
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.bounds.interval import Bounds, Interval, Range
+from verix_encodings.bounds.interval import Bounds, Range
 from verix_encodings.bounds.lines import BatchLines, Lines, relu_lines
 from verix_encodings.bounds.phases import by_phase
-from verix_encodings.kinds.node import Elementwise, EncodingContext, Ranges
+from verix_encodings.kinds.node import (
+    Arrays,
+    BySource,
+    Elementwise,
+    EncodingContext,
+    Intervals,
+    Ranges,
+)
 from verix_encodings.program.program import Expressions
 
 
@@ -62,7 +69,7 @@ class Relu(Elementwise):
         """Mark neurons with two phases."""
         return (lower < 0) & (upper > 0)
 
-    def relaxation(self, bounds: Sequence[Interval]) -> Lines:
+    def relaxation(self, bounds: Intervals) -> Lines:
         """Return the lines on the bounds of its source."""
         z = bounds[self.source]
         above, ceiling, below = relu_lines(z.lower, z.upper)
@@ -81,9 +88,7 @@ class Relu(Elementwise):
         """Bound the rounding of its lines: slopes are in [0, 1], and ``|β| ≤ |z|``."""
         return gamma * 3.0 * magnitude(self.source)
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield the source with the slopes, or zero, or both."""
         z = bounds[self.source]
         always = z.lower >= 0
@@ -94,8 +99,6 @@ class Relu(Elementwise):
         z, interval = context.values[self.source], context.bounds[self.source]
         return context.relu(context.builder, context.label, z, interval)
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Return the errors of the source: a maximum adds none."""
         return errors[self.source]

@@ -10,7 +10,7 @@ The functions are those of ``bounds.smooth_functions``; a curve is one of ``boun
 bounds of its own: its rounding follows from its lines.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,13 +19,15 @@ import numpy as np
 from verix_encodings.arrays import FloatArray, relative_error
 from verix_encodings.blocks.smooth_enclosure import enclose_smooth
 from verix_encodings.bounds.curves import SmoothFunction
-from verix_encodings.bounds.interval import Interval, Range
+from verix_encodings.bounds.interval import Range, TwoLines
 from verix_encodings.bounds.lines import BatchLines, Lines
 from verix_encodings.bounds.strips import best_lines, breakpoints, slope_range, value_range
 from verix_encodings.kinds.node import (
     OPERATIONS,
+    Arrays,
     Elementwise,
     EncodingContext,
+    Intervals,
     Ranges,
     own_rounding,
     within_bounds,
@@ -68,9 +70,7 @@ class Curve(Elementwise):
             np.where(known, high, self.function.most),
         )
 
-    def lines_of(
-        self, lower: FloatArray, upper: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def lines_of(self, lower: FloatArray, upper: FloatArray) -> TwoLines:
         """Return the best lines."""
         if self.function.defined is None:
             return best_lines(self.function, lower, upper)
@@ -105,9 +105,7 @@ class Curve(Elementwise):
             points = breakpoints(self.function, lower, upper, 2)[1]
         return np.where(np.isfinite(points), points, middle)
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error as for any function, or by the range next to the least argument."""
         usual = Elementwise.evaluation_error(self, errors, bounds)
         if np.all(usual < 1e-9):  # only roots are steep, at zero alone
@@ -147,7 +145,7 @@ class Smooth(Curve):
 
     plural: ClassVar[str] = "smooth activations"
 
-    def relaxation(self, bounds: Sequence[Interval]) -> Lines:
+    def relaxation(self, bounds: Intervals) -> Lines:
         """Return the lines on the bounds of its source."""
         z = bounds[self.source]
         s_low, b_low, s_high, b_high = best_lines(self.function, z.lower, z.upper)
@@ -164,9 +162,7 @@ class Smooth(Curve):
         """Bound the rounding of its lines."""
         return gamma * (3.0 + 12.0 * magnitude(self.source))
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: that of the source times the steepest slope, and the function's own."""
         z = bounds[self.source]
         steepest = np.abs(slope_range(self.function, z.lower, z.upper)).max(axis=0)

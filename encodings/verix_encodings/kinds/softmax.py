@@ -8,7 +8,7 @@ slopes      ∂p_i/∂s_j = p_i (δ_ij − p_j)
 program     p in its bounds, between the planes, with Σ_i p_i = 1: a relaxation
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,15 +24,19 @@ from verix_encodings.arrays import (
     relative_error,
 )
 from verix_encodings.blocks.affine import define
-from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.bounds.lines import Planes, Products, Replaced
+from verix_encodings.bounds.interval import Bounds, Range
+from verix_encodings.bounds.lines import ByValue, Planes, Products, Replaced
 from verix_encodings.bounds.patches import Coefficients, Patch, reached
 from verix_encodings.bounds.phases import Phases
 from verix_encodings.bounds.softmax_planes import SoftmaxPlanes, softmax_planes, softmax_range
 from verix_encodings.kinds.node import (
     OPERATIONS,
+    Arrays,
+    BySource,
     Cut,
     EncodingContext,
+    Intervals,
+    Masks,
     Node,
     OneSource,
     Ranges,
@@ -75,7 +79,7 @@ class Softmax(OneSource):
             )
         return self.entries.size
 
-    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+    def value(self, values: Arrays) -> FloatArray:
         """Return the probabilities."""
         scores = values[self.source]
         spend_entries(scores.size, 8)
@@ -94,15 +98,13 @@ class Softmax(OneSource):
         low, high = softmax_range(lower[..., self.entries], upper[..., self.entries])
         return self._flat(low), self._flat(high)
 
-    def add_gradients(
-        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
-    ) -> None:
+    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
         """Add ``p_j (g_j − Σ_i g_i p_i)`` to the gradient by the score ``j``."""
         p = self.value(values).reshape(-1, self.width, *slope.shape[1:])
         g = slope.reshape(p.shape)
         slopes[self.source][self.entries] += p * (g - (g * p).sum(axis=1, keepdims=True))
 
-    def relaxation(self, bounds: Sequence[Interval]) -> "SoftmaxForms":
+    def relaxation(self, bounds: Intervals) -> "SoftmaxForms":
         """Return the planes on the bounds of its source, as matrices of blocks, one a group."""
         z = bounds[self.source]
         planes = softmax_planes(z.lower[self.entries], z.upper[self.entries])
@@ -129,9 +131,7 @@ class Softmax(OneSource):
         planes = softmax_planes(lower[:, self.entries], upper[:, self.entries])
         return BatchSoftmax(self, planes, lower.shape[1])
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield the source with slopes by ``p_j (g_j − Σ_i p_i g_i)``, a mean of the ``g_i``."""
         z = bounds[self.source]
         low, high = softmax_range(z.lower[self.entries], z.upper[self.entries])
@@ -156,12 +156,12 @@ class Softmax(OneSource):
         gains[:, self.entries] = spread * (high - low).reshape(groups.shape)
         yield self.source, gains
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the whole groups of these entries."""
         groups = mask.reshape(self.entries.shape).any(axis=1)
         masks[self.source][self.entries[groups]] = True
 
-    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         """Return the whole groups of the entries that are needed."""
         return np.repeat(mask.reshape(self.entries.shape).any(axis=1), self.width)
 
@@ -193,9 +193,7 @@ class Softmax(OneSource):
         context.builder.add_rows(f"total_{label}", groups, [(total, p)], 1.0, 1.0)
         return result
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: a score's error moves each probability by half of it at most."""
         carried = np.repeat(errors[self.source][self.entries].max(axis=1), self.width)
         size = 1.0 + np.max(bounds[self.source].magnitude[self.entries])
@@ -256,9 +254,7 @@ class BatchSoftmax:
         result[:, self.node.entries] = before
         return shift, [(self.node.source, result)]
 
-    def followed(
-        self, values: Mapping[int, FloatArray], met: FloatArray | None, owner: IntArray
-    ) -> FloatArray:
+    def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
         """Return the values of the planes that each row takes."""
         s, planes = values[self.node.source][:, self.node.entries], self.planes
         spend_entries(s.size * self.node.width, 8)

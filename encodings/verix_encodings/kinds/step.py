@@ -14,7 +14,7 @@ program     above, reached:  b ∈ {0, 1},  z ≤ u b,  z ≥ l (1 − b),  v = 
 At a step itself the program holds both values. It is exact elsewhere.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,8 +22,14 @@ import numpy as np
 
 from verix_encodings.arrays import FloatArray
 from verix_encodings.blocks.affine import define
-from verix_encodings.bounds.interval import Interval, Range
-from verix_encodings.kinds.node import Elementwise, EncodingContext, within_bounds
+from verix_encodings.bounds.interval import Range, TwoLines
+from verix_encodings.kinds.node import (
+    Arrays,
+    Elementwise,
+    EncodingContext,
+    Intervals,
+    within_bounds,
+)
 from verix_encodings.program.program import Expressions
 
 
@@ -74,9 +80,7 @@ class Step(Elementwise):
         """Return the values at the ends."""
         return self.apply(lower), self.apply(upper)
 
-    def lines_of(
-        self, lower: FloatArray, upper: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def lines_of(self, lower: FloatArray, upper: FloatArray) -> TwoLines:
         """Return flat lines; for rounding, lines of slope one where these are closer."""
         low, high = self.range_of(lower, upper)
         zero = np.zeros_like(low)
@@ -129,9 +133,7 @@ class Step(Elementwise):
         builder.add_rows(f"over_{label}", open_, [(one, column), (l, whole)], l, none)
         return result
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Return the greatest jump that the errors of the source can make."""
         z, off = bounds[self.source], errors[self.source]
         low, high = self.range_of(z.lower - off, z.upper + off)

@@ -34,12 +34,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.relu import big_m_relu
 from verix_encodings.bounds.interval import Interval, Region
 from verix_encodings.bounds.norm_ball import NormBall
-from verix_encodings.models.encode import (
-    Constraint,
-    Cover,
-    Scenario,
-    encode_values,
-)
+from verix_encodings.models.encode import Constraint, Cover, Scenario, encode_values
 from verix_encodings.network.network import Network
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.data import blocks

@@ -28,7 +28,7 @@ from typing import TypeAlias
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, Matrix, relative_error
-from verix_encodings.bounds.interval import Bounds, Interval, Late, never
+from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, never
 from verix_encodings.network.network import Network
 from verix_encodings.program.program import Expressions, Program
 from verix_encodings.work import spend_entries, spend_product
@@ -88,7 +88,7 @@ class SafeBound:
         cost: FloatArray,
         multipliers: FloatArray,
         row_error: float = 0.0,
-        ends: tuple[FloatArray, FloatArray] | None = None,
+        ends: Range | None = None,
     ) -> float:
         """Bound ``cost·v`` from below by the multipliers ``y`` of any origin, shape (rows,).
 
@@ -103,7 +103,7 @@ class SafeBound:
         cost: FloatArray,
         multipliers: FloatArray,
         row_error: float = 0.0,
-        ends: tuple[FloatArray, FloatArray] | None = None,
+        ends: Range | None = None,
     ) -> tuple[float, FloatArray]:
         """Return the bound of :meth:`lower`, and the reduced costs ``d`` that it rests on.
 
@@ -128,12 +128,7 @@ class SafeBound:
         return self._least(y, reduced, (low, high), reach, row_error), reduced
 
     def _least(
-        self,
-        y: FloatArray,
-        d: FloatArray,
-        ends: tuple[FloatArray, FloatArray],
-        reach: float,
-        row_error: float,
+        self, y: FloatArray, d: FloatArray, ends: Range, reach: float, row_error: float
     ) -> float:
         """Return ``Σ_i min(y_i r⁻_i, y_i r⁺_i) + Σ_j min(d_j l_j, d_j u_j)``, less its rounding.
 

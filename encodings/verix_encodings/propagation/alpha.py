@@ -75,11 +75,7 @@ _NEIGHBOURS = 64
 
 
 def alpha_bounds(
-    network: Network,
-    region: Region,
-    late: Late = never,
-    *,
-    within: Bounds = (),
+    network: Network, region: Region, late: Late = never, *, within: Bounds = ()
 ) -> Bounds:
     """Bound every value of ``network`` over the inputs in ``region``, inside CROWN's bounds.
 

@@ -34,7 +34,7 @@ import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
 from verix_encodings.bounds.boxes import Boxes
-from verix_encodings.bounds.interval import Bounds, Late, Range, never
+from verix_encodings.bounds.interval import Bounds, Late, Pair, Range, never
 from verix_encodings.bounds.lines import BatchRelaxation
 from verix_encodings.kinds.node import Node
 from verix_encodings.network.network import Network
@@ -42,9 +42,7 @@ from verix_encodings.propagation.crown import readers_of
 from verix_encodings.work import spend_calls
 
 
-def slope_ranges(
-    network: Network, found: Sequence[Range], outputs: IntArray
-) -> tuple[FloatArray, FloatArray]:
+def slope_ranges(network: Network, found: Sequence[Range], outputs: IntArray) -> Pair:
     """Return the middle and half width of ``∂f_j/∂x`` over each box, j = ``outputs[n]``; (N, d).
 
     ``found`` are bounds on all values but the last over each box.
@@ -223,7 +221,7 @@ class BatchCrown:
 
     def _form(
         self, batch: _Batch, value: int, c: FloatArray, owner: IntArray, *, flat: bool
-    ) -> tuple[FloatArray, FloatArray]:
+    ) -> Pair:
         """Return the coefficients of ``c·v`` at the input, and the bound that they give."""
         at_input, constant = self._replaced(batch, value, c, owner, flat=flat)
         greatest = batch.boxes.greatest(at_input, owner)
@@ -232,7 +230,7 @@ class BatchCrown:
 
     def _replaced(
         self, batch: _Batch, value: int, c: FloatArray, owner: IntArray, *, flat: bool
-    ) -> tuple[FloatArray, FloatArray]:
+    ) -> Pair:
         """Replace ``c·v`` down to the input: coefficients there, and a constant with all errors."""
         constant = np.zeros(owner.size)
         pending = {value: c}

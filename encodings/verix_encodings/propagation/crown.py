@@ -14,13 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from verix_encodings.arrays import (
-    FloatArray,
-    IntArray,
-    Matrix,
-    count_of_entries,
-    placed,
-)
+from verix_encodings.arrays import FloatArray, IntArray, Matrix, count_of_entries, placed
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Region, never
 from verix_encodings.kinds.node import Node
 from verix_encodings.network.network import Network
@@ -37,12 +31,7 @@ Tighten: TypeAlias = Callable[[Network, Region, Bounds, IntArray, Late], Interva
 
 
 def crown_bounds(
-    network: Network,
-    region: Region,
-    known: Bounds = (),
-    late: Late = never,
-    *,
-    within: Bounds = (),
+    network: Network, region: Region, known: Bounds = (), late: Late = never, *, within: Bounds = ()
 ) -> Bounds:
     """Bound every value of ``network`` over the inputs in ``region``, inside interval arithmetic.
 

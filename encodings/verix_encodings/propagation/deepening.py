@@ -34,12 +34,7 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Bounds, Late, Region, never
 from verix_encodings.network.network import Network
 from verix_encodings.propagation.alpha import alpha_bounds
-from verix_encodings.propagation.crown import (
-    crown_bounds,
-    inside,
-    neurons_to_tighten,
-    readers_of,
-)
+from verix_encodings.propagation.crown import crown_bounds, inside, neurons_to_tighten, readers_of
 from verix_encodings.propagation.interval_bounds import cone
 from verix_encodings.propagation.row_ranges import suppose_both
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes

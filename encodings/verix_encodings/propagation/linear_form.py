@@ -17,7 +17,6 @@ error of at most ``|E|·|v|``, and ``|v|`` is at most the magnitude of the bound
 these errors are summed and added, so that the enclosures hold in real arithmetic.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -25,7 +24,7 @@ import numpy as np
 
 from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, Matrix, dense, relative_error
 from verix_encodings.bounds.interval import Bounds, Region
-from verix_encodings.bounds.lines import Relaxation
+from verix_encodings.bounds.lines import ByValue, Relaxation
 from verix_encodings.bounds.patches import Coefficients, Rows, absolute, reached, total
 from verix_encodings.bounds.phases import Splits
 from verix_encodings.network.network import Network
@@ -66,7 +65,7 @@ def upper_form(
     coefficients: Matrix,
     relaxation: Relaxations | None = None,
     *,
-    slopes: Mapping[int, FloatArray] | None = None,
+    slopes: ByValue | None = None,
     met: dict[int, Rows] | None = None,
     splits: Splits | None = None,
 ) -> LinearForm:

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verix_encodings.arrays import FloatArray, IntArray, dense, relative_error
-from verix_encodings.bounds.interval import Bounds, Range
-from verix_encodings.bounds.lines import FollowedForms, Replaced
+from verix_encodings.bounds.interval import Bounds, Pair, Range
+from verix_encodings.bounds.lines import ByValue, FollowedForms, Replaced
 from verix_encodings.bounds.patches import Coefficients, absolute, reached
 from verix_encodings.bounds.phases import Phases
 from verix_encodings.kinds.node import Node
@@ -92,10 +92,7 @@ def narrowed_ranges(
 
 
 def suppose_both(
-    signs: NDArray[Any],
-    dials: NDArray[Any],
-    ends: NDArray[Any],
-    split: tuple[IntArray, FloatArray],
+    signs: NDArray[Any], dials: NDArray[Any], ends: NDArray[Any], split: tuple[IntArray, FloatArray]
 ) -> None:
     """Let the first half of rows suppose one side of a split, and the second half the other.
 
@@ -134,9 +131,7 @@ class RowForms:
         lost = absolute(rows) @ np.broadcast_to(self.error, rows.shape[1:])
         return shift, lost, list(products)
 
-    def followed(
-        self, values: Mapping[int, FloatArray], met: FloatArray | None, slopes: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
+    def followed(self, values: ByValue, met: FloatArray | None, slopes: FloatArray | None) -> Pair:
         """Return the values of the forms that each row takes."""
         found = self.forms.followed(values, met, self.owner)
         return found, found
