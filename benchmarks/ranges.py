@@ -37,7 +37,7 @@ from milp_verix.searches.ranges.axes import axes_of
 from milp_verix.searches.ranges.regions import Regions, State
 from milp_verix.searches.ranges.search import End, RangesSearch
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network import batch_values
 
 _RESOLUTION = 0.01
 

@@ -41,8 +41,7 @@ from milp_verix.results.records.relevance import Relevance
 from verix_checker.claim import Claim
 from verix_checker.sets import MOST
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.network.batch import batch_values
-from verix_encodings.network.network import Network
+from verix_encodings.network import Network, batch_values
 
 # the rounding of float64 is a ten-billionth of that, in units of the largest value
 _FAR = 1e-6

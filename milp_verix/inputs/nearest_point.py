@@ -28,7 +28,7 @@ import numpy as np
 
 from verix_encodings import Interval, Program, ProgramBuilder
 from verix_encodings.arrays import FloatArray
-from verix_encodings.blocks.mixed_domain import mixed_box
+from verix_encodings.blocks.input_ball import mixed_box
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain
 
 _POLISH = 3

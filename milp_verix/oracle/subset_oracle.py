@@ -18,7 +18,7 @@ from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.verdict import Answer, Verdict, replayed
 from milp_verix.oracle.whole_ball import WholeBall, whole_ball
 from verix_encodings.arrays import FloatArray
-from verix_encodings.network.batch import batch_outputs
+from verix_encodings.network import batch_outputs
 
 _ONE_BY_ONE = 64  # features at most that are put back one by one; not measured
 _ROUNDS = 3  # of ranking and bisection; not measured

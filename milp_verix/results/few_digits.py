@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.number_text import rounder
 from milp_verix.problem.problem import PosedProblem
-from verix_encodings.network.batch import batch_outputs
+from verix_encodings.network import batch_outputs
 
 _CLOSE = 1e-4
 """A margin so far below zero, as a share of the largest, is no change in onnxruntime."""

@@ -11,7 +11,7 @@ from milp_verix.oracle.engines.leaves import cells_for
 from milp_verix.problem.ball import rounded_to
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.few_digits import Condition, Point, first_changed, replaced
-from verix_encodings.network.batch import batch_outputs
+from verix_encodings.network import batch_outputs
 
 _MOST_TRIED = 24
 """Values of a coordinate that are tried, the nearest first."""

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, IntArray, placed
 from verix_encodings.blocks.affine import define, single
-from verix_encodings.blocks.relu_phases import phases_of
+from verix_encodings.blocks.relu import phases_of
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import LEAST_BIG_M, Expressions
@@ -69,7 +69,7 @@ def general_max(
     """Encode the maxima as :func:`big_m_max` does, by ``a = max(z_p, z_q)`` as it stands.
 
     Every entry read has a column ``z_label_j``, and there are no binaries: the solver makes them,
-    see ``blocks.relu_general``.
+    see ``blocks.relu``.
     """
     order, size = _order(pairs, difference), z.constant.size
     unstable, read = order.unstable, order.read

@@ -1,21 +1,116 @@
-"""The ReLU ``a = max(z, 0)`` with ``z ∈ [l, u]``, big-M formulation, aware of phases.
+"""ReLUs ``a = max(z, 0)`` with ``z ∈ [l, u]``, aware of the phases that the bounds leave.
 
-    l ≥ 0 (active)        a = z                                            no binary
-    u ≤ 0 (inactive)      a = 0                                            no binary
-    l < 0 < u (unstable)  a ≥ z,   a ≤ z − l (1 − d),   a ≤ u d,   a ≥ 0,   d ∈ {0, 1}
+    l ≥ 0 (active)        a = z             z gets a column, a is the same one
+    u ≤ 0 (inactive)      a = 0             no column
+    l < 0 < u (unstable)  a = max(z, 0)     here formulations differ
+
+**Big-M.**
+
+    a ≥ z,   a ≤ z − l (1 − d),   a ≤ u d,   a ≥ 0,   d ∈ {0, 1}
 
 ``d = 1`` is the active phase: ``a = z``; ``d = 0`` the inactive one: ``a = 0``. The two big-Ms are
 ``−l`` and ``u``, the tightest that the bounds allow for each neuron (Tjeng, Xiao, Tedrake, ICLR
 2019, eqs. 6–7). They are at least ``10⁻⁷``, since solvers drop smaller coefficients, and with them
 the choice between the phases.
+
+**Indicator constraints.**
+
+    a ≥ z,   0 ≤ a ≤ u,   d = 1  ⇒  a ≤ z,   d = 0  ⇒  a ≤ 0,   d ∈ {0, 1}
+
+(Bonami, Lodi, Tramontani, Wiese, *On mathematical programming with indicator constraints*,
+Mathematical Programming 151, 2015; for ReLUs Fischetti, Jo, *Constraints* 23, 2018, §2.) No
+constant multiplies a binary: with ``d`` within the integrality tolerance of 0 or 1 the implication
+holds in full. A solver may still turn an implication into a row, with a big-M from the bounds of
+the columns: then the integrality tolerance leaks as it does with big-Ms. So ``z`` and ``a`` have
+the same bounds here as there.
+
+**Complementarity.**
+
+    a − s = z,   0 ≤ a ≤ u,   0 ≤ s ≤ −l,   {a, s} SOS1
+
+``a`` is the positive and ``s`` the negative part of ``z``, and at most one of them is not zero:
+``a s = 0`` (Fischetti, Jo, as above, with the set in place of the implications). There is neither a
+binary nor a big-M, and ``z`` needs no column of its own: its affine map stands in the row. A solver
+branches on the set; the linear relaxation knows ``a ≤ u`` and ``s ≤ −l``, but not the triangle that
+the big-M formulation has.
+
+**General constraints.**
+
+    a = max(z, 0),   z ∈ [l, u],   0 ≤ a ≤ u
+
+The solver makes binaries and big-Ms of it in its presolve, from its own bounds of ``z`` and ``a``
+(Gurobi, *Reference manual*, simple general constraints). The relaxation that it branches on is the
+big-M one or a tighter one; the program's own, without the constraint, knows nothing of the ReLU.
 """
 
-import numpy as np
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from verix_encodings.blocks.relu_phases import activations, phase_columns, phases_of
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import IntArray, placed
+from verix_encodings.blocks.affine import define
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import LEAST_BIG_M, Expressions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Phases:
+    """Numbers of the neurons that are ``active`` or ``unstable``, of ``size`` in all."""
+
+    active: IntArray
+    unstable: IntArray
+    size: int
+
+    @property
+    def modelled(self) -> IntArray:
+        """Neurons that are not always zero, ascending."""
+        return np.sort(np.concatenate([self.active, self.unstable]))
+
+
+def phases_of(interval: Interval) -> Phases:
+    """Return the phases of neurons whose arguments lie in ``interval``."""
+    lower, upper = interval.lower, interval.upper
+    active = np.flatnonzero(lower >= 0)
+    return Phases(active, np.flatnonzero((lower < 0) & (upper > 0)), lower.size)
+
+
+class PhaseColumns(NamedTuple):
+    """Columns of a layer whose formulation decides phases by binaries.
+
+    ``z_active`` are those of the active neurons; ``z``, ``a`` and ``d`` those of the unstable ones.
+    """
+
+    z_active: IntArray
+    z: IntArray
+    a: IntArray
+    d: IntArray
+
+
+def phase_columns(
+    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval, phases: Phases
+) -> PhaseColumns:
+    """Add ``z`` for each modelled neuron, ``a ∈ [0, u]`` and a binary ``d`` for the unstable ones.
+
+    Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``.
+    """
+    unstable, z_of = phases.unstable, np.full(phases.size, -1)
+    z_of[phases.modelled] = define(builder, f"z_{label}", z, interval, phases.modelled)
+    a = builder.add_columns(f"a_{label}", unstable, 0.0, interval.upper[unstable])
+    d = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
+    return PhaseColumns(z_of[phases.active], z_of[unstable], a, d)
+
+
+def activations(phases: Phases, active: IntArray, unstable: IntArray) -> Expressions:
+    """Return ``a`` of the whole layer: a column for each modelled neuron, 0 for the others.
+
+    ``active`` and ``unstable`` are the columns of these neurons.
+    """
+    neurons = np.concatenate([phases.active, phases.unstable])
+    selection = placed(1.0, neurons, np.arange(neurons.size), (phases.size, neurons.size))
+    return Expressions(np.concatenate([active, unstable]), selection, np.zeros(phases.size))
 
 
 def big_m_relu(
@@ -39,3 +134,68 @@ def big_m_relu(
     builder.add_rows(f"relu_active_{label}", unstable, below_z, -np.inf, -l)
     builder.add_rows(f"relu_inactive_{label}", unstable, a_below, -np.inf, 0.0)
     return activations(phases, z_active, a_columns)
+
+
+def indicator_relu(
+    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
+) -> Expressions:
+    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
+
+    Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``.
+    """
+    phases = phases_of(interval)
+    z_active, z_columns, a_columns, d_columns = phase_columns(builder, label, z, interval, phases)
+
+    unstable = phases.unstable
+    one = sp.eye_array(unstable.size, format="csr")
+    a_minus_z = [(one, a_columns), (-one, z_columns)]
+    builder.add_rows(f"relu_above_z_{label}", unstable, a_minus_z, 0.0, np.inf)
+    builder.add_indicators(
+        f"relu_active_{label}", unstable, d_columns, a_minus_z, value=1, upper=0.0
+    )
+    builder.add_indicators(
+        f"relu_inactive_{label}", unstable, d_columns, [(one, a_columns)], value=0, upper=0.0
+    )
+    return activations(phases, z_active, a_columns)
+
+
+def sos1_relu(
+    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
+) -> Expressions:
+    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
+
+    Columns are named ``z_label_i`` for an active neuron ``i``, ``a_label_i`` and ``s_label_i`` for
+    an unstable one.
+    """
+    phases = phases_of(interval)
+    z_active = define(builder, f"z_{label}", z, interval, phases.active)
+
+    unstable = phases.unstable
+    a_columns = builder.add_columns(f"a_{label}", unstable, 0.0, interval.upper[unstable])
+    s_columns = builder.add_columns(f"s_{label}", unstable, 0.0, -interval.lower[unstable])
+    one = sp.eye_array(unstable.size, format="csr")
+    builder.add_rows(
+        f"relu_parts_{label}",
+        unstable,
+        [(one, a_columns), (-one, s_columns), (-z.matrix[unstable, :], z.columns)],
+        z.constant[unstable],
+        z.constant[unstable],
+    )
+    builder.add_sos1(f"relu_one_{label}", unstable, np.column_stack([a_columns, s_columns]))
+    return activations(phases, z_active, a_columns)
+
+
+def general_relu(
+    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
+) -> Expressions:
+    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
+
+    Columns are named ``z_label_i`` and ``a_label_i`` for neuron ``i``.
+    """
+    phases = phases_of(interval)
+    z_of = np.full(phases.size, -1)
+    z_of[phases.modelled] = define(builder, f"z_{label}", z, interval, phases.modelled)
+    unstable = phases.unstable
+    a = builder.add_columns(f"a_{label}", unstable, 0.0, interval.upper[unstable])
+    builder.add_maxima(f"relu_{label}", unstable, a, z_of[unstable][:, None], 0.0)
+    return activations(phases, z_of[phases.active], a)

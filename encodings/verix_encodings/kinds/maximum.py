@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, frozen_indices, placed
 from verix_encodings.blocks.maxpool import big_m_max, general_max
-from verix_encodings.blocks.relu_general import general_relu
+from verix_encodings.blocks.relu import general_relu
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range
 from verix_encodings.bounds.lines import ByValue, Enclosing, Products, relu_lines
 from verix_encodings.bounds.patches import Rows, product, total
@@ -46,7 +46,7 @@ class Max(Node):
 
     ``entries`` is the number of ``z``; ``source`` that of their :class:`Difference` ``d``. Then
     ``a = z_p + max(d, 0)``: the sign of ``d`` is the phase, for bounds and programs. Maxima of more
-    entries are made of pairs, see :mod:`verix_encodings.network.batch`.
+    entries are made of pairs, see :mod:`verix_encodings.network`.
     """
 
     plural: ClassVar[str] = "maxima"

@@ -4,7 +4,7 @@ enclosure   a ∈ [max(l, 0), max(u, 0)]
 lines       α z ≤ a ≤ λ z + β                               (``bounds.lines.relu_lines``)
 phases      z ≥ 0: a = z,  z ≤ 0: a = 0
 slopes      [0, 0] if u ≤ 0, [1, 1] if l ≥ 0, [0, 1] else
-program     the formulations of ``blocks.relu`` and its neighbours
+program     the formulations of ``blocks.relu`` and ``blocks.formulations``
 """
 
 from collections.abc import Callable

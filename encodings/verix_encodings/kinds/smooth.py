@@ -6,8 +6,8 @@
     program     segments, enclosed                             (``blocks.smooth_enclosure``)
     rounding    |σ(z)| ≤ 1 + 2 |z|, slopes in [−2, 2]
 
-The functions are those of ``bounds.smooth_functions``; a curve is one of ``bounds.curves``, without
-bounds of its own: its rounding follows from its lines.
+These are functions of ``SMOOTH_FUNCTIONS``; a curve is any of ``bounds.curves``, without bounds of
+its own: its rounding follows from its lines.
 """
 
 from collections.abc import Callable
@@ -141,7 +141,7 @@ class Curve(Elementwise):
 
 @dataclass(frozen=True, slots=True)
 class Smooth(Curve):
-    """``a = σ(z)`` for a ``σ`` of ``bounds.smooth_functions``, whose slopes are in [−2, 2]."""
+    """``a = σ(z)`` for a ``σ`` of ``SMOOTH_FUNCTIONS``, whose slopes are in [−2, 2]."""
 
     plural: ClassVar[str] = "smooth activations"
 

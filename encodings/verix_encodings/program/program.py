@@ -3,7 +3,7 @@
     minimise  c·v   subject to   r⁻ ≤ A v ≤ r⁺,   l ≤ v ≤ u,   v_j ∈ Z for j in the integer set,
                                  Σ_{j ∈ J} v_j² ≤ r²  for each quadratic row (J, r)
 
-and, where an encoding asks for them, the logical constraints of ``program.logic``.
+and, where an encoding asks for them, the logical constraints of ``program.data``.
 
 Costs are always minimised, without a constant: solvers and file formats disagree about both. The
 cost ``c`` is not part of the program, since one program serves many costs.

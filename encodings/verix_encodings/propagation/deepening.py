@@ -2,9 +2,8 @@
 
     depth 0      the bounds given, such as CROWN's
     depth 1      each undecided neuron's bounds have slopes of their own (``propagation.alpha``)
-    depth 2, …   each undecided neuron's bounds have trees of 16, 32, … leaves
-                 (``propagation.neuron_trees``), layer after layer; then bounds of outputs are
-                 computed again
+    depth 2, …   each undecided neuron's bounds have trees of 16, 32, … leaves, layer after layer;
+                 then bounds of outputs are computed again
 
 A stage costs some times what the one before it does. Whoever has work to spend lets it go on; the
 bounds proven by then hold at any time. Neurons with the largest effect on open outputs come first.
@@ -32,13 +31,12 @@ import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Bounds, Late, Region, never
-from verix_encodings.network.network import Network
-from verix_encodings.propagation.alpha import alpha_bounds
+from verix_encodings.network import Network
+from verix_encodings.propagation.alpha import alpha_bounds, lowered
 from verix_encodings.propagation.crown import crown_bounds, inside, neurons_to_tighten, readers_of
 from verix_encodings.propagation.interval_bounds import cone
 from verix_encodings.propagation.row_ranges import suppose_both
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
-from verix_encodings.propagation.row_steps import lowered
 
 # numbers of the steps for the first leaves, and for children, whose steps are smaller
 _FIRST_STEPS = tuple(range(6))

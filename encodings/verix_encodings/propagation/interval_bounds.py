@@ -25,7 +25,7 @@ from verix_encodings.bounds.interval import Bounds, Interval, Region
 from verix_encodings.kinds.leaf_boxes import cells_of
 from verix_encodings.kinds.node import Cut, Node
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
-from verix_encodings.network.network import Network
+from verix_encodings.network import Network
 
 
 def cone(

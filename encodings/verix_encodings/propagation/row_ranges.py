@@ -25,7 +25,7 @@ from verix_encodings.bounds.lines import ByValue, FollowedForms, Replaced
 from verix_encodings.bounds.patches import Coefficients, absolute, reached
 from verix_encodings.bounds.phases import Phases
 from verix_encodings.kinds.node import Node
-from verix_encodings.network.network import Network
+from verix_encodings.network import Network
 
 
 @dataclass(frozen=True, slots=True, eq=False)

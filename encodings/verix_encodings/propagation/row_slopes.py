@@ -23,8 +23,8 @@ from verix_encodings.bounds.lines import relu_lines
 from verix_encodings.bounds.patches import Rows
 from verix_encodings.bounds.phases import Parts, Phases, Splits
 from verix_encodings.kinds.node import Node
-from verix_encodings.network.network import Network
-from verix_encodings.propagation.linear_form import (
+from verix_encodings.network import Network
+from verix_encodings.propagation.crown import (
     LinearForm,
     Relaxations,
     relaxation_of,

@@ -3,7 +3,7 @@
 A greedy search gives an answer at once: climb a margin over the whole ball, rank the features by
 what they add, bisect for the fewest that suffice, put back those not needed. Over an L∞ ball,
 checks with a budget (``duality.knapsack_ball``) bisect for a first lower bound. Then a program for
-each margin (``models.contrast``) looks for a cheaper one, and its dual bound proves that there
+each margin (``contrast_program``) looks for a cheaper one, and its dual bound proves that there
 is none. A set that the program proposes counts only with a counterfactual that onnxruntime
 confirms. Where the exact check refutes it instead (the program is a relaxation for smooth
 activations and for L2 by tangents), the robust set found excludes it; where that check is UNKNOWN,
@@ -30,8 +30,8 @@ from milp_verix.searches.runner import AnytimeSearch
 from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings import Bounds, crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.contrast import Contrast, ContrastProgram, contrast_program
-from verix_encodings.proofs.safe_bound import evaluation_error
+from verix_encodings.contrast_program import Contrast, ContrastProgram, contrast_program
+from verix_encodings.proofs import evaluation_error
 
 _WIDE = 1e8
 """From about this range on, the rounding of float64 is beyond tolerances."""

@@ -33,7 +33,7 @@ from milp_verix.results.records.enumeration import Contrast, Enumeration
 from milp_verix.searches.lower_bounds.hitting_set import LISTED, ListedSets, Proposal, propose
 from milp_verix.searches.runner import AnytimeSearch, fields_of
 from milp_verix.solvers import Session
-from verix_encodings.models.cover import Clause
+from verix_encodings.scenario import Clause
 
 LIMIT = "limit"
 Found = TypeVar("Found")

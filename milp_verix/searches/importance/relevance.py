@@ -47,7 +47,7 @@ from milp_verix.searches.lower_bounds.hitting_set import propose
 from milp_verix.searches.runner import AnytimeSearch, fields_of
 from milp_verix.solvers import Session
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.cover import Clause
+from verix_encodings.scenario import Clause
 
 
 @dataclass(frozen=True, slots=True)

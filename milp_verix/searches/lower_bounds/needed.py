@@ -41,8 +41,8 @@ from milp_verix.searches.lower_bounds.smaller_contrast import smaller_contrast
 from milp_verix.solvers import Session
 from verix_encodings import Interval, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.models.cover import Clause
-from verix_encodings.proofs.safe_bound import evaluation_error
+from verix_encodings.proofs import evaluation_error
+from verix_encodings.scenario import Clause
 from verix_encodings.work import worked
 
 _RIVALS = 3  # margins tried for a contrastive set; not measured

@@ -11,7 +11,7 @@ import numpy as np
 from milp_verix.oracle.perturbation_set import PerturbationSet
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
-from verix_encodings.network.batch import batch_outputs, batch_slopes
+from verix_encodings.network import batch_outputs, batch_slopes
 
 _ROUNDS = 6  # of prefixes and climbs; not measured
 _PREFIXES = 8  # evaluated in one pass; not measured

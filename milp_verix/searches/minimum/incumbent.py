@@ -30,7 +30,7 @@ from milp_verix.searches.explain.traversal import Traversal
 from milp_verix.searches.minimum.pricing import Adversary
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.network.batch import batch_outputs, batch_slopes
+from verix_encodings.network import batch_outputs, batch_slopes
 
 _ROWS = 150  # largest margins in a program
 _FIRST_ROWS = 20  # it begins with: an LP takes 16 ms, with all rows 58 ms (`8cf2761`)

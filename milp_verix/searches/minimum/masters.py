@@ -34,9 +34,8 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.searches.lower_bounds.hitting_set import LISTED, ListedSets, Proposal, propose
 from milp_verix.searches.minimum.search import MinimumSearch
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
-from verix_encodings.models.cover import Clause
-from verix_encodings.models.encode import Constraint, Scenario
-from verix_encodings.models.scenario import ScenarioProgram
+from verix_encodings.encoding import Constraint, Scenario
+from verix_encodings.scenario import Clause, ScenarioProgram
 
 _NEAR = 1e-3  # above a bound: where a solver may end, whatever the rounding
 _BROKEN = (SolveStatus.FAILED, SolveStatus.INFEASIBLE)

@@ -1,6 +1,6 @@
 """The smallest explanation there is, with a proof: scenario generation.
 
-A relaxation with finitely many perturbations, the scenarios (``models.scenario``), gives a lower
+A relaxation with finitely many perturbations, the scenarios (``scenario``), gives a lower
 bound on the cost of every explanation, and a cheapest set of features that survives them. If that
 set survives all perturbations it is a minimum explanation. If not, a perturbation that it does not
 survive is the next scenario. This is column-and-constraint generation for the two-stage problem

@@ -2,7 +2,7 @@
 
 The linear relaxation of a scenario program, and the bounds that row duals prove.
 
-Bounds are evaluated from row duals (:mod:`verix_encodings.proofs.safe_bound`), infeasibility from a
+Bounds are evaluated from row duals (:mod:`verix_encodings.proofs`), infeasibility from a
 dual ray. Neither relies on the solver's own claims.
 
 The linear relaxation of all scenarios and covers known, on one warm LP.
@@ -30,10 +30,10 @@ from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.models.encode import Constraint, Cover, Scenario, row_error
-from verix_encodings.models.scenario import SLACK, ScenarioProgram
+from verix_encodings.encoding import Constraint, Cover, Scenario, row_error
 from verix_encodings.program.program import Program
-from verix_encodings.proofs.safe_bound import SafeBound
+from verix_encodings.proofs import SafeBound
+from verix_encodings.scenario import SLACK, ScenarioProgram
 
 _VIOLATED = 10 * SLACK
 """A scenario counts as violated if a margin exceeds this value."""

@@ -28,7 +28,7 @@ from milp_verix.searches.minimum.search_limits import Master, SearchLimits
 from milp_verix.searches.minimum.separation import CoverBound, Separator
 from milp_verix.searches.runner import AnytimeSearch
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.encode import Constraint
+from verix_encodings.encoding import Constraint
 from verix_encodings.work import worked
 
 _QUICK = "first lower bound"

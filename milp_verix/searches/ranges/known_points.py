@@ -20,7 +20,7 @@ from milp_verix.searches.ranges.regions import Regions, State, stacked
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.boxes import put_best
 from verix_encodings.bounds.interval import Late
-from verix_encodings.network.batch import batch_outputs
+from verix_encodings.network import batch_outputs
 
 _STEPS = 6  # of a climb; not measured
 _SHARES = (1.0, 0.5, 0.2)  # tried at each; not measured

@@ -24,7 +24,7 @@ from milp_verix.searches.ranges.regions import Numbers, rows_of
 from milp_verix.searches.ranges.result import rows_inside
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds.interval import Late
-from verix_encodings.network.batch import batch_outputs
+from verix_encodings.network import batch_outputs
 
 _TRIES = 3
 """Rows that are explained for each rule."""

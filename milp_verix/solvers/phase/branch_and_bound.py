@@ -9,7 +9,7 @@ split at the phase ``d_j`` with the greatest
 for the row duals ``y``: to first order, the gain of the bound if the phase is fixed.
 
 The bound of a node does not rest on the solver: it is evaluated from the row duals alone, with
-rounding errors accounted for (``proofs.safe_bound``), and so is the infeasibility of a
+rounding errors accounted for (``verix_encodings.proofs``), and so is the infeasibility of a
 node, from its dual ray. Phases are fixed exactly, so no integrality tolerance leaks, whatever the
 big-Ms.
 """
@@ -40,7 +40,7 @@ from milp_verix.solvers.session import (
 )
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, Matrix
-from verix_encodings.proofs.safe_bound import SafeBound
+from verix_encodings.proofs import SafeBound
 
 name = "phase"
 capabilities = frozenset({"partition", "in_place_bounds", "growth", "early_stop", "work_limit"})

@@ -12,7 +12,7 @@ import numpy as np
 
 from milp_verix.solvers.session import Targets
 from verix_encodings.arrays import FloatArray
-from verix_encodings.proofs.certificate import Case, Leaf
+from verix_encodings.proofs import Case, Leaf
 
 _GAP = 1e-9
 _LARGEST = float(np.finfo(np.float64).max)

@@ -28,7 +28,7 @@ from verix_encodings import (
     interval_bounds,
 )
 from verix_encodings.bounds.boxes import Boxes
-from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.network import batch_gradients, batch_values
 from verix_encodings.propagation.batch_crown import BatchCrown, slope_ranges
 from verix_encodings.propagation.crown import upper_bounds
 

@@ -34,8 +34,7 @@ from verix_encodings import (
 from verix_encodings.arrays import dense
 from verix_encodings.bounds.lines import Lines
 from verix_encodings.propagation import crown
-from verix_encodings.propagation.crown import upper_bounds
-from verix_encodings.propagation.linear_form import upper_form
+from verix_encodings.propagation.crown import upper_bounds, upper_form
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

@@ -12,7 +12,7 @@ from milp_verix.solvers.phase.warm_lp import WarmLp, absolute, references, relat
 from verix_encodings.arrays import FloatArray
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Program
-from verix_encodings.proofs.safe_bound import SafeBound
+from verix_encodings.proofs import SafeBound
 
 _SHARES = 12
 _LAYERS = 5

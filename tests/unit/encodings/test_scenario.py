@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from tests.support.scenario_cases import drawn_constraints, drawn_perturbations, grown
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.models.encode import Constraint
+from verix_encodings.encoding import Constraint
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Program
 

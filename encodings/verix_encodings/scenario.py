@@ -1,4 +1,4 @@
-"""Scenario programs: the sets of features that survive some perturbations, as a relaxation.
+"""Programs over sets of features: those that survive perturbations, and those that hit other sets.
 
     minimise Σ_f c_f A_f   subject to   m_j(x + (1 − A) ∘ δ_k) ≤ 0    for every scenario k, margin j
                                         Σ_{f ∈ C_l} A_f ≥ 1           for every cover l
@@ -15,17 +15,32 @@ A scenario is a network of its own, from ``A`` to the margins: its first affine 
 Its neurons are bounded over ``0 ≤ A ≤ 1``, and over ``Σ_f A_f ≤ n`` where an explanation is known
 whose cost buys ``n`` features at most: no cheaper explanation has more.
 
-The point of a program that belongs to one input: each column as the network evaluates it.
-
-In the columns of ``blocks.relu``, a neuron with the pre-activation ``z`` has
+The point of a program that belongs to one input: each column as the network evaluates it. In the
+columns of ``blocks.relu``, a neuron with the pre-activation ``z`` has
 
     z,   a = max(z, 0),   d = 1 if z > 0, else 0
 
 and a maximum ``a = z_p + max(z_q − z_p, 0)`` has the phase of ``z_q − z_p``. The point satisfies
 all rows of an encoding whose bounds hold at the input, up to rounding: a start for a solver.
+
+Hitting-set duality as a program, :func:`cover_program`:
+
+    minimise  Σ_f c_f A_f + w t
+    subject to
+      Σ_{f ∈ C} A_f + t ≥ 1             for each contrastive set C:  an explanation hits it
+      Σ_{f ∈ E} (1 − A_f) + t ≥ 1       for each explanation E that is done with, and all above it
+      Σ_{f ∈ U} (1 − A_f) + Σ_{f ∉ U} A_f + t ≥ 1     for each set U to leave out alone
+      A_f, t ∈ {0, 1}
+
+The minimal explanations of a prediction are the minimal hitting sets of its minimal contrastive
+explanations, and the other way round (Reiter, *A theory of diagnosis from first principles*,
+1987; Ignatiev, Narodytska, Asher, Marques-Silva, *From contrastive to abductive explanations and
+back again*, AI*IA 2020). ``t = 1`` gives up at a cost ``w`` beyond that of all features, so that
+the program is never infeasible; a proven bound above ``Σ c_f`` says that no set remains.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,16 +49,16 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.relu import big_m_relu
 from verix_encodings.bounds.interval import Interval, Region
 from verix_encodings.bounds.norm_ball import NormBall
-from verix_encodings.models.encode import Constraint, Cover, Scenario, encode_values
-from verix_encodings.network.network import Network
+from verix_encodings.encoding import Constraint, Cover, Scenario, encode_values
+from verix_encodings.network import Network
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.data import blocks
 from verix_encodings.program.program import Expressions, Program
-from verix_encodings.proofs.safe_bound import encoding_error
+from verix_encodings.proofs import encoding_error
 from verix_encodings.propagation.interval_bounds import BoundMethod
 
 Columns = dict[str, tuple[IntArray, IntArray]]
-"""The columns of each prefix and the numbers behind it, see ``program.labels.blocks``."""
+"""The columns of each prefix and the numbers behind it, see ``program.data.blocks``."""
 
 
 def fill(
@@ -56,7 +71,7 @@ def fill(
     """Write the columns of ``network`` into ``point``, a value for each column of the program.
 
     ``values`` are those of :meth:`~verix_encodings.Network.values`; ``prefix`` is that of
-    ``models.encode.encode_values``. Columns of nodes other than ReLUs and maxima stay as they are.
+    ``encoding.encode_values``. Columns of nodes other than ReLUs and maxima stay as they are.
     """
     for index, node in enumerate(network.nodes):
         if node.phase is None:
@@ -186,3 +201,45 @@ class ScenarioProgram:
                 network = constraint.network
                 fill(point, columns, network, network.values(chosen), f"{number}_")
         return point
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """``Σ_{f ∈ any_of} A_f + Σ_{f ∈ not_all_of} (1 − A_f) ≥ 1``."""
+
+    any_of: frozenset[int] = frozenset()
+    not_all_of: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CoverProgram:
+    """The program, its columns ``A``, its column ``t`` and its cost."""
+
+    program: Program
+    chosen: IntArray
+    surrendered: int
+    cost: FloatArray
+
+
+def cover_program(costs: FloatArray, clauses: Sequence[Clause]) -> CoverProgram:
+    """Return the program for ``costs``, positive, one for each feature."""
+    builder = ProgramBuilder()
+    chosen = builder.add_columns("A", np.arange(costs.size), 0.0, 1.0, integer=True)
+    give_up = builder.add_columns("t", np.arange(1), 0.0, 1.0, integer=True)
+    rows, columns, signs = [], [], []
+    least = np.ones(len(clauses))
+    for number, clause in enumerate(clauses):
+        for members, sign in ((clause.any_of, 1.0), (clause.not_all_of, -1.0)):
+            rows += [number] * len(members)
+            columns += sorted(members)
+            signs += [sign] * len(members)
+        least[number] -= len(clause.not_all_of)
+    matrix = sp.csr_array((signs, (rows, columns)), shape=(len(clauses), costs.size))
+    ones = sp.csr_array(np.ones((len(clauses), 1)))
+    terms = [(matrix, chosen), (ones, give_up)]
+    builder.add_rows("clause", np.arange(len(clauses)), terms, least, np.inf)
+    program = builder.build()
+    cost = np.zeros(program.columns)
+    cost[chosen] = costs
+    cost[give_up] = float(np.sum(costs)) + max(1.0, float(np.max(costs)))
+    return CoverProgram(program, chosen, int(give_up[0]), cost)

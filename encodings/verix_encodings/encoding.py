@@ -1,11 +1,9 @@
 """Encoding of a network and its bounds as one program, with values as expressions in columns.
 
-Constraints of a program over sets of features.
+Constraints over sets of features are data of :mod:`~verix_encodings.scenario` programs, which have
+a column ``A_f`` for each feature ``f``.
 
-A scenario program (:mod:`~verix_encodings.models.scenario`) has a column ``A_f`` for each feature
-``f``; each constraint adds rows over these columns, and a scenario adds columns of its own.
-
-A network between columns of a bigger model.
+A network between columns of a bigger model:
 
     minimise  c·w   subject to   w ∈ W,   y = f(x),   x, y parts of w
 
@@ -14,7 +12,7 @@ outputs. They come first in the program, with the bounds that the model has on t
 
     o_j ∈ [l_j, u_j]              a column of the model's own
     x_i = o_j   or   x_i ∈ [l_i, u_i], a new column, which the model equates with an expression
-    rows and columns of f         ``models.encode``
+    rows and columns of f         as in any program
     y_k = o_j   or a new column   with the row   y_k − (C v_J)_k = k_k
 
 The program says nothing else of the model's columns, so adding it to ``W`` leaves the points of
@@ -35,7 +33,7 @@ from verix_encodings.blocks.relu import big_m_relu
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 from verix_encodings.bounds.interval import Bounds, Interval, Late, never
 from verix_encodings.kinds.node import EncodingContext
-from verix_encodings.network.network import Network
+from verix_encodings.network import Network
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions, Program
 

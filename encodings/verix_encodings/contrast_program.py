@@ -35,11 +35,11 @@ import scipy.sparse as sp
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relative_error
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 from verix_encodings.bounds.interval import Bounds, Interval
-from verix_encodings.models.encode import BallEncoding, encode_values
-from verix_encodings.network.network import Network
+from verix_encodings.encoding import BallEncoding, encode_values
+from verix_encodings.network import Network
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import LEAST_BIG_M, Expressions, Program
-from verix_encodings.propagation.linear_form import upper_form
+from verix_encodings.propagation.crown import upper_form
 
 
 @dataclass(frozen=True, slots=True, eq=False)
