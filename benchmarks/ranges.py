@@ -32,7 +32,7 @@ from milp_verix import Inputs, Problem, Search, category, integer
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.search import Request
-from milp_verix.results.records.ranges import Ranges
+from milp_verix.results.ranges import Ranges
 from milp_verix.searches.ranges.axes import axes_of
 from milp_verix.searches.ranges.regions import Regions, State
 from milp_verix.searches.ranges.search import End, RangesSearch

@@ -26,7 +26,7 @@ from milp_verix.certificates.leaves import NoProofError
 from milp_verix.certificates.refuted_sets import Refuter
 from milp_verix.certificates.selection_lp import Case, SelectionLp
 from milp_verix.oracle.statistics import TIME_LIMIT
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.solvers.phase.warm_lp import LpResult
 from milp_verix.solvers.session import SolveStatus
 from verix_checker.claim import Claim

@@ -10,7 +10,7 @@ from milp_verix.base.errors import InputError, MilpVerixError, check_command, re
 from milp_verix.certificates.certificate import claim_data
 from milp_verix.certificates.restated import box_explanation
 from milp_verix.models.onnx.onnx_network import load_network
-from milp_verix.results.records.ranges import Ranges
+from milp_verix.results.ranges import Ranges
 from verix_checker.numbers import BYTES, content, parsed, stored
 from verix_checker.verification import verify
 

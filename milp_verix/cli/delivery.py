@@ -22,13 +22,11 @@ from milp_verix.cli.options import CertificatePath, JsonPath, PlotPath, Quiet
 from milp_verix.cli.terminal import Terminal
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle import statistics
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.importance import Importance
-from milp_verix.results.records.json_format import from_data, read_data
-from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.results.records.ranges import Ranges
-from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.audit import Audit
+from milp_verix.results.explanation import Explanation
+from milp_verix.results.importance import Importance, Relevance
+from milp_verix.results.json_format import from_data, read_data
+from milp_verix.results.ranges import Ranges, RobustnessRadii
 from milp_verix.results.shown import Certified, Told
 from milp_verix.views.figures.parts.writing import plot_format
 

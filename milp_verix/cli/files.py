@@ -10,7 +10,7 @@ from milp_verix.base.names import meant
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.inputs.input_files import read_numbers, read_texts
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.searches.explain.order import ORDERS
 
 

@@ -27,7 +27,7 @@ from milp_verix.inputs.placement import refuse_arrays
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network, loaded
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.results.shown import Told
 from milp_verix.searches.audit.feature_sets import groups_for
 from milp_verix.study.inputs import described_inputs

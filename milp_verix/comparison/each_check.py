@@ -9,7 +9,7 @@ import numpy as np
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.comparison.timed_solver import Solve, SolverClock, processor_time
 from milp_verix.oracle.verdict import Verdict
-from milp_verix.results.records.comparison import CheckRecord, ProgramSize
+from milp_verix.results.comparison import CheckRecord, ProgramSize
 from milp_verix.solvers import SolveStatus, Targets, open_session
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray

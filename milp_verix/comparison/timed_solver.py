@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.results.records.comparison import SolverTime
+from milp_verix.results.comparison import SolverTime
 from milp_verix.solvers import (
     Session,
     Solver,

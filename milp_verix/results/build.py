@@ -11,7 +11,7 @@ from milp_verix.base.stored_kinds import DomainEnd
 from milp_verix.oracle.statistics import SolverStatistics, Statistics
 from milp_verix.oracle.verdict import Effort, Verdict
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.records.base import Counterfactual, ModelInfo
+from milp_verix.results.base import Counterfactual, ModelInfo
 from verix_encodings.arrays import FloatArray
 
 _NOT_INSTALLED = "not installed as a package"
@@ -20,7 +20,7 @@ _NOT_INSTALLED = "not installed as a package"
 def shared_fields(
     problem: PosedProblem, solver: str, versions: dict[str, str], notes: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return the fields of a :class:`~milp_verix.results.records.base.Result` but its statistics.
+    """Return the fields of a :class:`~milp_verix.results.base.Result` but its statistics.
 
     ``versions`` are those of the solvers, and join those of the packages. ``notes`` come behind
     those of the network and the problem.

@@ -25,10 +25,10 @@ from milp_verix.base.names import meant, require_one_of
 from milp_verix.base.version import version
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.results.records.base import array_hash
-from milp_verix.results.records.comparison import Comparison
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.base import array_hash
+from milp_verix.results.comparison import Comparison
+from milp_verix.results.contrast import ContrastiveExplanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.study.inputs import Inputs
 
 FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation | Comparison]] = {

@@ -18,7 +18,7 @@ from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import Case, files_of, question_of
 from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
-from milp_verix.results.records.comparison import Comparison, Pair
+from milp_verix.results.comparison import Comparison, Pair
 from milp_verix.views.figures.parts.writing import plot_format
 from milp_verix.views.words.comparison import remarks
 

@@ -18,7 +18,7 @@ from milp_verix.cli.terminal import Terminal
 from milp_verix.comparison.each_check import Relaxations, size_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.check_program import column_map
-from milp_verix.results.records.base import array_hash
+from milp_verix.results.base import array_hash
 from verix_encodings import Encoding
 from verix_encodings.arrays import FloatArray
 

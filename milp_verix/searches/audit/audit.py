@@ -7,7 +7,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.options import OrderLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
-from milp_verix.results.records.audit import Audit
+from milp_verix.results.audit import Audit
 from milp_verix.searches.audit.feature_sets import FeatureSetLike, feature_set
 from milp_verix.searches.audit.search import AuditProgress, AuditSearch, smallest_sets
 from milp_verix.searches.explain.order import resolve_order

@@ -20,9 +20,9 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.search import Request, Search
+from milp_verix.results.audit import Audit, Minimum
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
-from milp_verix.results.records.audit import Audit, Minimum
 from milp_verix.searches.explain.order import Order, OrderMaker
 from milp_verix.searches.explain.traversal import Strategy, Traversal, Walk, traverse
 from milp_verix.searches.minimum.minimum import minimum_of

@@ -18,7 +18,7 @@ from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Verdict, replayed
 from milp_verix.problem.search import Request
-from milp_verix.results.records.contrast import Alternative, ContrastiveExplanation
+from milp_verix.results.contrast import Alternative, ContrastiveExplanation
 from verix_encodings.arrays import FloatArray
 
 

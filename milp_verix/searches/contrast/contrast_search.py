@@ -23,7 +23,7 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Effort, Verdict, replayed
 from milp_verix.problem.objective import attainable
 from milp_verix.problem.search import Request
-from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.searches.contrast.alternatives import greedy_contrasts
 from milp_verix.searches.contrast.change_measure import EQUAL, ChangeMeasure, budgeted
 from milp_verix.searches.runner import AnytimeSearch

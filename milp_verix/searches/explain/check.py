@@ -7,10 +7,10 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
+from milp_verix.results.answers import Check
+from milp_verix.results.base import Result
 from milp_verix.results.build import counterfactual_of
-from milp_verix.results.check import Check
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
-from milp_verix.results.records.base import Result
 from milp_verix.searches.runner import fields_of
 
 

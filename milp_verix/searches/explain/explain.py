@@ -17,8 +17,8 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
-from milp_verix.results.records.explanation import Explanation
 from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.searches.explain.resume import resumption
 from milp_verix.searches.explain.strategies import resolve_strategy

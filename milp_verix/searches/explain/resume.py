@@ -18,7 +18,7 @@ from milp_verix.base.number_text import counted
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.earlier import Earlier
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.searches.explain.order import Order
 from milp_verix.searches.explain.traversal import Traversal
 

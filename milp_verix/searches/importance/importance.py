@@ -2,7 +2,7 @@
 
 The enumeration of :mod:`milp_verix.searches.importance.marco` decides one set after the other. At
 any time the sets that are decided bracket each index
-(:mod:`milp_verix.results.power_indices.indices`), and once all are decided the indices are exact.
+(:mod:`milp_verix.results.power_indices`), and once all are decided the indices are exact.
 What SHAP values promise is the Shapley value of an expectation, and they may rank features wrongly
 that play no part in the decision (Letoffe, Huang, Marques-Silva, 2024); an order by the indices
 here rests on proofs.
@@ -25,9 +25,9 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.build import counterfactual_of
+from milp_verix.results.contrast import Contrast
 from milp_verix.results.earlier import EarlierGame, EarlierImportance, earlier_importance
-from milp_verix.results.records.enumeration import Contrast
-from milp_verix.results.records.importance import Importance, IndexName, index_named
+from milp_verix.results.importance import Importance, IndexName, index_named
 from milp_verix.searches.importance.marco import EnumerationProgress, Marco
 from milp_verix.searches.runner import fields_of
 

@@ -27,9 +27,9 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
+from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
-from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.enumeration import Contrast, Enumeration
+from milp_verix.results.contrast import Contrast, Enumeration
 from milp_verix.searches.lower_bounds.hitting_set import LISTED, ListedSets, Proposal, propose
 from milp_verix.searches.runner import AnytimeSearch, fields_of
 from milp_verix.solvers import Session

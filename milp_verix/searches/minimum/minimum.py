@@ -23,8 +23,8 @@ from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
-from milp_verix.results.records.explanation import Explanation
 from milp_verix.searches.minimum.branch_and_cut import branch_and_cut
 from milp_verix.searches.minimum.masters import HittingSets, mip_master
 from milp_verix.searches.minimum.search import MinimumProgress, MinimumSearch

@@ -16,7 +16,7 @@ from milp_verix.oracle.statistics import INTERRUPTED, SearchEffort, Statistics
 from milp_verix.problem.objective import Objective
 from milp_verix.problem.search import Request
 from milp_verix.results.earlier import Earlier
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.searches.explain.explain import explanation_of
 from milp_verix.searches.lower_bounds.budget_bound import budget_bound
 from milp_verix.searches.lower_bounds.needed import ContrastCover

@@ -17,11 +17,10 @@ from milp_verix.base.clock import Deadline
 from milp_verix.oracle.statistics import TIME_LIMIT
 from milp_verix.oracle.verdict import Verdict, violated_by
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
-from milp_verix.results.few_digits import Point
-from milp_verix.results.plain_counterfactuals import plain_counterfactual
-from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.radius import RadiusBracket
+from milp_verix.results.plain_counterfactuals import Point, plain_counterfactual
+from milp_verix.results.ranges import RadiusBracket
 from milp_verix.searches.radius.balls import Balls
 from verix_encodings.arrays import IntArray
 

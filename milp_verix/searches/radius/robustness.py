@@ -11,7 +11,7 @@ from milp_verix.inputs.radii import Epsilon
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
-from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.ranges import RobustnessRadii
 from milp_verix.searches.radius.balls import Balls, scale_of
 from milp_verix.searches.radius.bracket import Bracket
 from milp_verix.searches.radius.search import Questions, RadiusProgress, RadiusSearch

@@ -16,7 +16,7 @@ from milp_verix.oracle.verdict import Effort
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Request, Search
 from milp_verix.results.build import shared_fields, statistics_of
-from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.ranges import RobustnessRadii
 from milp_verix.searches.radius.balls import Balls
 from milp_verix.searches.radius.bracket import Bracket, Step
 from milp_verix.searches.runner import AnytimeSearch

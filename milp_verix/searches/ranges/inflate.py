@@ -9,7 +9,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
-from milp_verix.results.records.ranges import Ranges
+from milp_verix.results.ranges import Ranges
 from milp_verix.searches.audit.feature_sets import FeatureSetLike, feature_set
 from milp_verix.searches.explain.explain import explain_problem
 from milp_verix.searches.ranges.axes import axes_of

@@ -16,8 +16,8 @@ from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
 from milp_verix.problem.options import Given
 from milp_verix.problem.problem import PosedProblem, pose
 from milp_verix.problem.search import Search
-from milp_verix.results.records.ranges import Ranges
-from milp_verix.results.rules import Rules
+from milp_verix.results.answers import Rules
+from milp_verix.results.ranges import Ranges
 from milp_verix.searches.explain.explain import explain_problem
 from milp_verix.searches.ranges.inflate import ranges_search
 from milp_verix.searches.ranges.regions import Numbers, rows_of

@@ -14,10 +14,10 @@ from typing import Any
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import exact
 from milp_verix.base.stored_kinds import Prediction
-from milp_verix.results.records.base import Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.json_format import load
+from milp_verix.results.base import Result
+from milp_verix.results.contrast import ContrastiveExplanation
+from milp_verix.results.explanation import Explanation
+from milp_verix.results.json_format import load
 from milp_verix.study.journal import Record, best_records
 from milp_verix.study.results import place, place_of
 from milp_verix.study.tasks import FUNCTIONS, LIMITS

@@ -9,7 +9,7 @@ from typing import Any
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted, down
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.results.records.base import Result
+from milp_verix.results.base import Result
 from milp_verix.study.journal import DONE
 from milp_verix.study.page.gallery import (
     Settings,

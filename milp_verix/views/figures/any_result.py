@@ -4,14 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.importance import Importance
-from milp_verix.results.records.json_format import StoredResult
-from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.results.records.ranges import Ranges
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.audit import Audit
+from milp_verix.results.contrast import ContrastiveExplanation
+from milp_verix.results.explanation import EpsilonSweep, Explanation
+from milp_verix.results.importance import Importance
+from milp_verix.results.json_format import StoredResult
+from milp_verix.results.ranges import Ranges, RobustnessRadii
 from milp_verix.views.figures.parts.writing import drawn
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.audit import Audit
+from milp_verix.results.base import Counterfactual
 from milp_verix.views.figures.described_plot import described_audit
 from milp_verix.views.figures.parts.described_rows import (
     AuditStatus,

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted, exact
 from milp_verix.oracle.verdict import Answer
-from milp_verix.results.records.comparison import Comparison, Run
+from milp_verix.results.comparison import Comparison, Run
 from milp_verix.views.figures.gap_plot import gap_figure
 from milp_verix.views.figures.parts.described_rows import key_above
 from milp_verix.views.figures.parts.sheet import MARGIN, Drawing, Sheet

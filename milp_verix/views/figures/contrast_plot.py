@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.views.figures.parts.described_rows import LONGEST_NAME, right_of
 from milp_verix.views.figures.parts.image_view import MARK, ImageView, mark
 from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, PictureRow, Sheet

@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 
 from milp_verix.base.number_text import counted, exact
-from milp_verix.results.records.comparison import Comparison, Run
+from milp_verix.results.comparison import Comparison, Run
 from milp_verix.views.figures.parts.sheet import MARGIN, Drawing, Sheet
 from milp_verix.views.figures.parts.style import FRAME, GRID, INK, LABEL, MUTED
 from milp_verix.views.words.wording import norm_text, shortened

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.views.figures.parts.described_rows import chosen
 from milp_verix.views.figures.parts.image_view import (
     ImageView,

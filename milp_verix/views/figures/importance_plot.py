@@ -3,7 +3,7 @@
 import numpy as np
 
 from milp_verix.base.number_text import counted, up
-from milp_verix.results.records.importance import Importance
+from milp_verix.results.importance import Importance
 from milp_verix.views.figures.parts.described_rows import (
     OPEN,
     PROVEN,

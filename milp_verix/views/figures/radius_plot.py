@@ -5,7 +5,7 @@ from matplotlib import colormaps
 from matplotlib.colors import Normalize
 
 from milp_verix.base.number_text import counted, down
-from milp_verix.results.records.radius import RadiusBracket, RobustnessRadii
+from milp_verix.results.ranges import RadiusBracket, RobustnessRadii
 from milp_verix.views.figures.parts.described_rows import (
     OPEN,
     PROVEN,

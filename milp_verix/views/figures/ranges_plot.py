@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.base.number_text import counted, percent_of
-from milp_verix.results.records.ranges import FeatureRange, Ranges
+from milp_verix.results.ranges import FeatureRange, Ranges
 from milp_verix.views.figures.parts.described_rows import (
     key_above,
     right_of,

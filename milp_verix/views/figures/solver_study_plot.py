@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted, exact
-from milp_verix.results.records.comparison import Pair
-from milp_verix.results.records.solver_study import SolverTimes
+from milp_verix.results.comparison import Pair
+from milp_verix.results.solver_study import SolverTimes
 from milp_verix.views.figures.gap_plot import COLOURS
 from milp_verix.views.figures.parts.sheet import MARGIN, Drawing, Sheet
 from milp_verix.views.figures.parts.style import FRAME, GRID, INK, LABEL, MUTED

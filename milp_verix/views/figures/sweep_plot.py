@@ -13,7 +13,7 @@ from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.patches import Patch
 
 from milp_verix.base.number_text import counted
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.views.figures.parts.described_rows import right_of, short_names
 from milp_verix.views.figures.parts.image_view import ImageView, greys
 from milp_verix.views.figures.parts.sheet import GAP, HEADER, MARGIN, Drawing, PictureRow, Sheet

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.base.number_text import exact, nearest
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.views.figures.parts.described_rows import LONGEST_NAME, chosen, key_above, right_of
 from milp_verix.views.figures.parts.image_view import mark
 from milp_verix.views.figures.parts.sheet import HEADER, MARGIN, Drawing, Sheet

@@ -6,7 +6,7 @@ import numpy as np
 
 from milp_verix.base.number_text import counted
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.results.records.solver_study import SolverTimes
+from milp_verix.results.solver_study import SolverTimes
 from milp_verix.views.figures.solver_study_plot import plot_solver_study
 from milp_verix.views.pages.rendering import PageTable, drawn, rendered
 from milp_verix.views.words.solver_study import HEADS, TEXTS, meaning, rows

@@ -1,7 +1,7 @@
 """Audits in words, and the facts about them."""
 
 from milp_verix.base.number_text import counted, up
-from milp_verix.results.records.audit import Audit, Minimum
+from milp_verix.results.audit import Audit, Minimum
 from milp_verix.views.words.explanation import (
     about_facts,
     effort_facts,

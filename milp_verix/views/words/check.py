@@ -3,7 +3,7 @@
 from milp_verix.base.number_text import counted, up
 from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.oracle.verdict import Verdict
-from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.base import Counterfactual, Result
 from milp_verix.views.words.explanation import about_facts, effort_facts
 from milp_verix.views.words.labels import change_texts, labels_of
 from milp_verix.views.words.sentences import (

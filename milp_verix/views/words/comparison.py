@@ -6,7 +6,7 @@ from rich.table import Table
 
 from milp_verix.base.number_text import counted, nearest
 from milp_verix.oracle.verdict import Answer
-from milp_verix.results.records.comparison import Comparison, Run
+from milp_verix.results.comparison import Comparison, Run
 from milp_verix.views.words.fact_table import table_of_rows
 from milp_verix.views.words.wording import joined
 

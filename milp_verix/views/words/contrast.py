@@ -5,12 +5,12 @@ from typing import Any
 
 from milp_verix.base.number_text import counted, down, nearest, percent, up
 from milp_verix.base.stored_kinds import FeatureSet
-from milp_verix.results.records.contrast import (
+from milp_verix.results.contrast import (
     NEAREST_GAP,
     Alternative,
     ContrastiveExplanation,
+    Enumeration,
 )
-from milp_verix.results.records.enumeration import Enumeration
 from milp_verix.views.words.explanation import (
     about_facts,
     effort_facts,

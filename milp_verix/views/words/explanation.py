@@ -13,8 +13,8 @@ from milp_verix.oracle.statistics import (
     TIME_LIMIT,
     Statistics,
 )
-from milp_verix.results.records.base import Result
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.base import Result
+from milp_verix.results.explanation import Explanation
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
 from milp_verix.views.words.sentences import explanation_sentence
 from milp_verix.views.words.wording import (

@@ -6,9 +6,8 @@ from math import floor
 from milp_verix.base.number_text import counted, down, percent, up
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.radius import RadiusBracket, RobustnessRadii
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.explanation import EpsilonSweep, Explanation
+from milp_verix.results.ranges import RadiusBracket, RobustnessRadii
 from milp_verix.views.words.explanation import (
     effort_facts,
     question_facts,

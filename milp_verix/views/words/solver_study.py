@@ -3,7 +3,7 @@
 from rich.table import Table
 
 from milp_verix.base.number_text import counted, exact
-from milp_verix.results.records.solver_study import SHIFT, SolverTimes
+from milp_verix.results.solver_study import SHIFT, SolverTimes
 from milp_verix.views.words.fact_table import table_of_rows
 
 TEXTS = 2

@@ -18,11 +18,10 @@ from milp_verix.base.number_text import (
 )
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.inputs.radii import common_share
-from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanation
-from milp_verix.results.records.enumeration import Enumeration
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.base import Counterfactual, Result
+from milp_verix.results.contrast import NEAREST_GAP, ContrastiveExplanation, Enumeration
+from milp_verix.results.explanation import Explanation
+from milp_verix.results.ranges import RobustnessRadii
 
 _NORMS = {"linf": "L∞", "l1": "L1", "l2": "L2"}
 _SHOWN_OUTPUTS = 3

@@ -21,9 +21,9 @@ from milp_verix.base.errors import printable
 from milp_verix.base.number_text import exact, nearest
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import radii_of_coordinates
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.audit import Audit
+from milp_verix.results.base import Counterfactual, Result
+from milp_verix.results.explanation import Explanation
 from milp_verix.views.figures.parts.sheet import MARGIN, Sheet
 from milp_verix.views.figures.parts.style import INK, Coloured, Status, legend, typeset
 from milp_verix.views.words.wording import shortened

@@ -11,8 +11,8 @@ from matplotlib.colors import Colormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from milp_verix.results.records.base import Result
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.base import Result
+from milp_verix.results.explanation import Explanation
 from milp_verix.views.figures.parts.image_view import ImageView
 from milp_verix.views.figures.parts.style import (
     INK,

@@ -17,7 +17,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.views.words.wording import rivals_text
 from verix_encodings.arrays import FloatArray
 

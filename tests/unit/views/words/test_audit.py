@@ -13,8 +13,8 @@ from milp_verix import Audit, Counterfactual, InputError
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.oracle.statistics import Statistics
 from milp_verix.oracle.verdict import Answer
-from milp_verix.results.records.audit import Minimum
-from milp_verix.results.records.base import ModelInfo
+from milp_verix.results.audit import Minimum
+from milp_verix.results.base import ModelInfo
 from milp_verix.views.figures.audit_plot import AuditStatus, audit_statuses
 from milp_verix.views.words.audit import audit_facts, audit_headline, audit_outcome
 from tests.support.digits_example import EPSILON, explained, images, network

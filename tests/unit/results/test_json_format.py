@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from milp_verix import Enumeration, Explanation, InputError, explain
-from milp_verix.results.records.base import array_hash
-from milp_verix.results.records.json_format import dump, load
+from milp_verix.results.base import array_hash
+from milp_verix.results.json_format import dump, load
 from milp_verix.views.figures.any_result import plot
 from milp_verix.views.words.explanation import facts
 from tests.support.described_results import described

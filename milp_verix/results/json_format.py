@@ -24,18 +24,14 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.stored_numbers import json_in, parsed
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.base import ModelInfo, Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.conversion import READ, converted, difference
-from milp_verix.results.records.enumeration import Enumeration
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.importance import Importance
-from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.results.records.ranges import Ranges
-from milp_verix.results.records.relevance import Relevance
-from milp_verix.results.records.sweep import EpsilonSweep
-from milp_verix.results.records.unread_points import array_in, parsed_lazily, read_when_asked
+from milp_verix.results.audit import Audit
+from milp_verix.results.base import ModelInfo, Result
+from milp_verix.results.contrast import ContrastiveExplanation, Enumeration
+from milp_verix.results.conversion import READ, converted, difference
+from milp_verix.results.explanation import EpsilonSweep, Explanation
+from milp_verix.results.importance import Importance, Relevance
+from milp_verix.results.ranges import Ranges, RobustnessRadii
+from milp_verix.results.unread_points import array_in, parsed_lazily, read_when_asked
 
 SCHEMA = 3
 """Number of the format; 1 and 2 were 0.1.0 and before it."""

@@ -18,7 +18,7 @@ from milp_verix.base.number_text import counted, exact
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.results import shown
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -296,7 +296,7 @@ class Comparison(Compared):
         """Return a line for each check and run as CSV, and write it to ``path`` if given.
 
         The columns are the fields of
-        :class:`~milp_verix.results.records.comparison.CheckRecord`; what a solver does not tell
+        :class:`~milp_verix.results.comparison.CheckRecord`; what a solver does not tell
         is empty. Raises ``InputError`` for a comparison of explanations, whose checks differ.
         """
         from milp_verix.results import comparison_files

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.comparable import Compared
-from milp_verix.results.records.comparison import Pair
+from milp_verix.results.comparison import Pair
 
 SHIFT = 1.0
 """Seconds that the shifted geometric mean adds to each time, so that tiny times weigh little."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from milp_verix.base.errors import printable
 from milp_verix.base.stored_kinds import Count, FeatureSet, Index
 from milp_verix.oracle.verdict import Answer
-from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.shown import Certified, Drawn, audit_title
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, InputError
-from milp_verix.results.records.json_format import load
-from milp_verix.results.records.unread_points import UnreadCounterfactual
+from milp_verix.results.json_format import load
+from milp_verix.results.unread_points import UnreadCounterfactual
 from tests.support.handmade_results import made
 
 

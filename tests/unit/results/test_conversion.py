@@ -5,7 +5,7 @@ from typing import Any, Literal, TypedDict
 import pytest
 
 from milp_verix.base.stored_kinds import Amount, Count, Sha256
-from milp_verix.results.records.conversion import READ, converted, difference
+from milp_verix.results.conversion import READ, converted, difference
 
 
 class Part(TypedDict):

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from milp_verix.results.power_indices import known_game
-from milp_verix.results.power_indices.indices import INDICES, brackets
-from milp_verix.results.power_indices.known_game import KnownGame
+from milp_verix.results import known_game
+from milp_verix.results.known_game import KnownGame
+from milp_verix.results.power_indices import INDICES, brackets
 from tests.support.power_indices import Sets, contrasts_of, defined_indices, minimal_sets
 
 

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from milp_verix import InputError, Inputs, read_study, write_report
 from milp_verix.inputs.features import category, continuous, fixed, integer
-from milp_verix.results.records.json_format import KINDS
+from milp_verix.results.json_format import KINDS
 from tests.support.certificates import changed
 from tests.support.documents import FEATURES, Document, written_documents
 from tests.support.mutations import mutated

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import refusing
 from milp_verix.base.stored_numbers import parsed
-from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.base import Counterfactual
 
 # Inside of a string its quotes would stand behind backslashes.
 _KEY = re.compile(r'"input"(?<!\\"input"):\s*(?=\[)')

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Inputs, continuous, integer
-from milp_verix.results.records.question import difference_of
+from milp_verix.results.base import difference_of
 from tests.support.handmade_results import made
 
 TABLE = Inputs([integer("age", 18, 75), continuous("wage", 0, 90)], class_names=["no", "yes", "x"])

@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 
 from milp_verix.base.stored_kinds import Amount
-from milp_verix.results.records.json_format import SCHEMA, StoredResult, names_of
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.explanation import EpsilonSweep
+from milp_verix.results.json_format import SCHEMA, StoredResult, names_of
 
 Schema: TypeAlias = dict[str, Any]
 

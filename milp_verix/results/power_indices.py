@@ -1,6 +1,6 @@
 """Proven brackets of four power indices of features, exact where the game is known.
 
-Let ``v`` be the game of :mod:`milp_verix.results.power_indices.known_game` between ``m`` players,
+Let ``v`` be the game of :mod:`milp_verix.results.known_game` between ``m`` players,
 and ``𝔸`` the set of its minimal sets worth 1, the minimal explanations.
 
     shapley          Σ_{S ∌ i} |S|! (m-1-|S|)! / m! · (v(S ∪ i) - v(S))
@@ -42,7 +42,7 @@ from math import comb, factorial, inf, nextafter
 
 import numpy as np
 
-from milp_verix.results.power_indices.known_game import Antichain, Counts, KnownGame, Vector, halves
+from milp_verix.results.known_game import Antichain, Counts, KnownGame, Vector, halves
 
 ZERO, ONE = Fraction(0), Fraction(1)
 
