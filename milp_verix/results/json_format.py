@@ -31,7 +31,6 @@ from milp_verix.results.conversion import READ, converted, difference
 from milp_verix.results.explanation import EpsilonSweep, Explanation
 from milp_verix.results.importance import Importance, Relevance
 from milp_verix.results.ranges import Ranges, RobustnessRadii
-from milp_verix.results.unread_points import array_in, parsed_lazily, read_when_asked
 
 SCHEMA = 3
 """Number of the format; 1 and 2 were 0.1.0 and before it."""
@@ -96,14 +95,12 @@ def names_of(kind: type[StoredResult]) -> list[str]:
     return [field.name for field in dataclasses.fields(kind)]
 
 
-def load(source: str | Path, kind: type[AnyResult], *, lazily: bool = False) -> AnyResult:
+def load(source: str | Path, kind: type[AnyResult]) -> AnyResult:
     """Read a result of the class ``kind`` from JSON text or from the path of a JSON file.
 
-    With ``lazily`` the counterfactuals of an explanation are parsed when they are asked for. Raises
-    ``InputError`` for JSON of another kind or schema, and where parts contradict each other.
+    Raises ``InputError`` for JSON of another kind or schema, and where parts contradict each other.
     """
-    lazily = lazily and issubclass(kind, Explanation)
-    return from_data(*read_data(source, parsed_lazily if lazily else parsed), kind)
+    return from_data(*read_data(source), kind)
 
 
 def from_data(data: Data, where: str, kind: type[AnyResult]) -> AnyResult:
@@ -127,7 +124,6 @@ def from_data(data: Data, where: str, kind: type[AnyResult]) -> AnyResult:
             del made["misordered"]  # earlier versions listed features that were held
         if told := difference(data, made):
             raise ValueError(told)
-    read_when_asked(result)
     return result
 
 
@@ -146,7 +142,7 @@ def _accept_six_digits(data: Data, made: Data) -> None:
             made["words"][name] = stored
 
 
-def read_data(source: str | Path, parse: Callable[[str], Any] = parsed) -> tuple[Data, str]:
+def read_data(source: str | Path) -> tuple[Data, str]:
     """Return the data in JSON text or in a JSON file, and the name of the source in errors.
 
     Raises ``InputError`` for JSON of another schema, and for text that is no JSON.
@@ -154,7 +150,7 @@ def read_data(source: str | Path, parse: Callable[[str], Any] = parsed) -> tuple
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     where = "the JSON text" if is_text else str(source)
     with refusing(f"cannot read {where}"), refusing(f"{where} is not JSON", ValueError):
-        data = parse(str(source)) if is_text else json_in(Path(source), parse=parse)
+        data = parsed(str(source)) if is_text else json_in(Path(source))
     found = data.get("schema") if isinstance(data, dict) else None
     if found != SCHEMA:
         raise InputError(f"{where} has schema {found!r}, expected {SCHEMA}")
@@ -219,8 +215,25 @@ def _hook(data: Any) -> Callable[[type, Any], Any]:
     dtype = np.dtype(model.dtype)
 
     def made(kind: type, given: Any) -> Any:
-        return (
-            Inputs.from_data(given) if kind is Inputs else array_in(given, dtype, model.input_shape)
-        )
+        if kind is Inputs:
+            return Inputs.from_data(given)
+        return _array_in(given, dtype, model.input_shape)
 
     return made
+
+
+def _array_in(values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return nested lists of numbers as an array.
+
+    Raises ``ValueError`` for another shape, and for entries that are no numbers of ``dtype``.
+    """
+    given = np.array(values)
+    if given.shape != shape:
+        raise ValueError(f"an input has shape {given.shape}, expected {shape}")
+    if given.size and given.dtype.kind not in "iuf":
+        raise ValueError("an input has entries that are no numbers")
+    with np.errstate(over="ignore", invalid="ignore"):
+        array = given.astype(np.float64).astype(dtype)
+    if not np.isfinite(array).all():
+        raise ValueError(f"an input has numbers that {dtype} cannot hold")
+    return array

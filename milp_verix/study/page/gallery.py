@@ -229,10 +229,10 @@ def _is_file(path: Path) -> bool:
 
 
 def read_result(stored: StoredTask) -> Result:
-    """Return the whole result of a task, counterfactuals unread; ``InputError`` for a bad file."""
+    """Return the whole result of a task; ``InputError`` for a bad file."""
     contrast = stored.row.task == "contrastive"
     kind: type[Result] = ContrastiveExplanation if contrast else Explanation
-    return load(stored.path, kind, lazily=True)
+    return load(stored.path, kind)
 
 
 def anchor(row: TaskRow) -> str:
