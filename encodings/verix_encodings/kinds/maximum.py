@@ -32,6 +32,7 @@ from verix_encodings.kinds.node import (
     Node,
     Ranges,
     Rounded,
+    refuse_entries,
 )
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries
@@ -85,11 +86,8 @@ class Max(Node):
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
         """Return the number of pairs; ``ValueError`` if they are not those of the difference."""
-        entries, size = np.append(self.first, self.second), sizes[self.entries]
-        if np.any((entries < 0) | (entries >= size)):
-            raise ValueError(
-                f"takes maxima of entries that value {self.entries} of size {size} does not have"
-            )
+        entries = np.append(self.first, self.second)
+        refuse_entries("takes maxima of", entries, self.entries, sizes)
         if not (self.source and self._compares(nodes[self.source - 1])):
             raise ValueError(
                 f"takes maxima of pairs, but value {self.source} is not the difference of these "

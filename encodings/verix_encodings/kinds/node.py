@@ -422,9 +422,7 @@ class Elementwise(OneSource):
         s_low, b_low, s_high, b_high = (
             _with_parts(line, part, changed) for line, part in zip(whole, parts, strict=True)
         )
-        steep = np.maximum(np.abs(s_low), np.abs(s_high))
-        reach = np.abs(b_low) + np.abs(b_high) + steep * np.maximum(np.abs(lower), np.abs(upper))
-        return BatchLines(((self.source, s_high, s_low),), b_high, b_low, reach)
+        return self._batch_lines((s_low, b_low, s_high, b_high), lower, upper)
 
     def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
         """Yield the source with the distances of the function from its chord."""
@@ -454,7 +452,10 @@ class Elementwise(OneSource):
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> BatchRelaxation:
         """Return the lines on each box."""
         lower, upper = of(self.source)
-        s_low, b_low, s_high, b_high = self.lines_of(lower, upper)
+        return self._batch_lines(self.lines_of(lower, upper), lower, upper)
+
+    def _batch_lines(self, lines: TwoLines, lower: FloatArray, upper: FloatArray) -> BatchLines:
+        s_low, b_low, s_high, b_high = lines
         steep = np.maximum(np.abs(s_low), np.abs(s_high))
         reach = np.abs(b_low) + np.abs(b_high) + steep * np.maximum(np.abs(lower), np.abs(upper))
         return BatchLines(((self.source, s_high, s_low),), b_high, b_low, reach)
@@ -485,20 +486,8 @@ class Elementwise(OneSource):
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add a column ``a_label_i`` for each entry, in its bounds and between the lines."""
-        interval, result = context.bounds[self.source], within_bounds(context)
-        every = np.arange(interval.lower.size)
-        z = define(
-            context.builder, f"z_{context.label}", context.values[self.source], interval, every
-        )
-        s_low, b_low, s_high, b_high = self.lines_of(interval.lower, interval.upper)
-        none = np.full(every.size, np.inf)
-        for name, slope, low, high in (
-            ("below", s_low, b_low, none),
-            ("above", s_high, -none, b_high),
-        ):
-            terms = [(np.ones(every.size), result.columns), (-slope, z)]
-            context.builder.add_rows(f"line_{name}_{context.label}", every, terms, low, high)
-        return result
+        z = context.bounds[self.source]
+        return between_forms(context, self.source, "line", self.lines_of(z.lower, z.upper))
 
     def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: that of the source, times the steepest slope, and the node's own.
@@ -524,6 +513,33 @@ def _with_parts(whole: FloatArray, parts: FloatArray, changed: BoolArray) -> Flo
 def own_rounding(low: FloatArray, high: FloatArray) -> FloatArray:
     """Bound the rounding of the operations of a value between these bounds."""
     return relative_error(OPERATIONS) * (1.0 + np.maximum(np.abs(low), np.abs(high)))
+
+
+def refuse_entries(what: str, entries: IntArray, source: int, sizes: Sequence[int]) -> None:
+    """Raise ``ValueError`` unless ``source`` has the ``entries`` that a node reads."""
+    if np.any((entries < 0) | (entries >= sizes[source])):
+        raise ValueError(
+            f"{what} entries that value {source} of size {sizes[source]} does not have"
+        )
+
+
+def between_forms(
+    context: EncodingContext,
+    source: int,
+    name: str,
+    forms: tuple[Matrix, FloatArray, Matrix, FloatArray],
+) -> Expressions:
+    """Return columns in their bounds and between ``forms`` of the source: ``B, b`` and ``S, t``."""
+    result, builder, label = within_bounds(context), context.builder, context.label
+    interval, every = context.bounds[source], np.arange(result.columns.size)
+    entries = np.arange(interval.lower.size)
+    z = define(builder, f"z_{label}", context.values[source], interval, entries)
+    below, floor, above, ceiling = forms
+    none, one = np.full(every.size, np.inf), np.ones(every.size)
+    for side, slope, low, high in (("below", below, floor, none), ("above", above, -none, ceiling)):
+        terms = [(one, result.columns), (-slope, z)]
+        builder.add_rows(f"{name}_{side}_{label}", every, terms, low, high)
+    return result
 
 
 def within_bounds(context: EncodingContext) -> Expressions:

@@ -28,7 +28,6 @@ from verix_encodings.arrays import (
     frozen_indices,
     relative_error,
 )
-from verix_encodings.blocks.affine import define
 from verix_encodings.bounds.interval import Bounds, Range
 from verix_encodings.bounds.lines import ByValue, Planes, Products
 from verix_encodings.bounds.phases import centred, outward
@@ -43,7 +42,8 @@ from verix_encodings.kinds.node import (
     Node,
     OneSource,
     Ranges,
-    within_bounds,
+    between_forms,
+    refuse_entries,
 )
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries
@@ -92,11 +92,7 @@ class Norm(OneSource):
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
         """Return the number of groups; ``ValueError`` if they read entries that are not there."""
-        if self.entries.min() < 0 or self.entries.max() >= sizes[self.source]:
-            raise ValueError(
-                f"takes norms of entries that value {self.source} of size {sizes[self.source]} "
-                "does not have"
-            )
+        refuse_entries("takes norms of", self.entries, self.source, sizes)
         return int(self.entries.shape[0])
 
     def _root(self, squares: FloatArray) -> FloatArray:
@@ -222,19 +218,9 @@ class Norm(OneSource):
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add a column for each norm, between the planes."""
-        interval, result = context.bounds[self.source], within_bounds(context)
-        builder, label = context.builder, context.label
-        every, z_all = np.arange(self.entries.shape[0]), np.arange(interval.lower.size)
-        z = define(builder, f"z_{label}", context.values[self.source], interval, z_all)
-        planes = self.relaxation(context.bounds)
-        none, one = np.full(every.size, np.inf), np.ones(every.size)
-        for name, slope, low, high in (
-            ("below", planes.below[self.source], planes.floor, none),
-            ("above", planes.above[self.source], -none, planes.ceiling),
-        ):
-            terms = [(one, result.columns), (-slope, z)]
-            builder.add_rows(f"norm_{name}_{label}", every, terms, low, high)
-        return result
+        source, planes = self.source, self.relaxation(context.bounds)
+        forms = planes.below[source], planes.floor, planes.above[source], planes.ceiling
+        return between_forms(context, source, "norm", forms)
 
     def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: ``√w`` times the length of the errors, and the norm's own rounding."""

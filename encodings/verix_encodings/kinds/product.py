@@ -44,6 +44,7 @@ from verix_encodings.kinds.node import (
     Masks,
     Node,
     Ranges,
+    refuse_entries,
     within_bounds,
 )
 from verix_encodings.program.program import Expressions
@@ -91,10 +92,7 @@ class Product(Node):
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
         """Return the number of sums; ``ValueError`` if they read entries that are not there."""
         for source, indices in ((self.one, self.first), (self.other, self.second)):
-            if indices.min() < 0 or indices.max() >= sizes[source]:
-                raise ValueError(
-                    f"multiplies entries that value {source} of size {sizes[source]} does not have"
-                )
+            refuse_entries("multiplies", indices, source, sizes)
         return int(self.first.shape[0])
 
     def renumbered(self, number: Callable[[int], int]) -> "Product":

@@ -23,7 +23,6 @@ from verix_encodings.arrays import (
     frozen_indices,
     relative_error,
 )
-from verix_encodings.blocks.affine import define
 from verix_encodings.bounds.interval import Bounds, Range
 from verix_encodings.bounds.lines import ByValue, Planes, Products, Replaced
 from verix_encodings.bounds.patches import Coefficients, Patch, reached
@@ -40,7 +39,8 @@ from verix_encodings.kinds.node import (
     Node,
     OneSource,
     Ranges,
-    within_bounds,
+    between_forms,
+    refuse_entries,
 )
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries
@@ -72,11 +72,7 @@ class Softmax(OneSource):
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
         """Return the number of entries; ``ValueError`` if the source does not have them."""
-        if self.entries.min() < 0 or self.entries.max() >= sizes[self.source]:
-            raise ValueError(
-                f"takes a softmax of entries that value {self.source} of size "
-                f"{sizes[self.source]} does not have"
-            )
+        refuse_entries("takes a softmax of", self.entries, self.source, sizes)
         return self.entries.size
 
     def value(self, values: Arrays) -> FloatArray:
@@ -173,24 +169,14 @@ class Softmax(OneSource):
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add a column for each probability, between the planes, which sum to one in a group."""
-        interval, result = context.bounds[self.source], within_bounds(context)
-        every, scores = np.arange(self.entries.size), np.arange(interval.lower.size)
-        label, p = context.label, result.columns
-        z = define(context.builder, f"z_{label}", context.values[self.source], interval, scores)
-        planes = self.relaxation(context.bounds)
-        none, one = np.full(every.size, np.inf), np.ones(every.size)
-        for name, slope, low, high in (
-            ("below", planes.below[self.source], planes.floor, none),
-            ("above", planes.above[self.source], -none, planes.ceiling),
-        ):
-            context.builder.add_rows(
-                f"plane_{name}_{label}", every, [(one, p), (-slope, z)], low, high
-            )
-        groups = np.arange(every.size // self.width)
-        total = sp.csr_array(
-            (one, every, np.arange(groups.size + 1) * self.width), shape=(groups.size, every.size)
-        )
-        context.builder.add_rows(f"total_{label}", groups, [(total, p)], 1.0, 1.0)
+        source, planes = self.source, self.relaxation(context.bounds)
+        forms = planes.below[source], planes.floor, planes.above[source], planes.ceiling
+        result = between_forms(context, source, "plane", forms)
+        size, groups = self.entries.size, np.arange(self.entries.shape[0])
+        starts = np.arange(groups.size + 1) * self.width
+        total = sp.csr_array((np.ones(size), np.arange(size), starts), shape=(groups.size, size))
+        terms = [(total, result.columns)]
+        context.builder.add_rows(f"total_{context.label}", groups, terms, 1.0, 1.0)
         return result
 
     def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:

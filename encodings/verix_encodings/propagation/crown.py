@@ -271,8 +271,8 @@ def _tightened(
         shape = signs.size, network.sizes[value]
         units = placed(signs, np.arange(signs.size), np.tile(block, 2), shape)
         with np.errstate(over="ignore", invalid="ignore"):
-            extremes = upper_bounds(network, region, bounds, value, units, relaxation=relaxation)
-        found = inside(found, block, extremes)
+            form = upper_form(network, bounds, value, units, relaxation)
+            found = inside(found, block, form.greatest(region))
     return found
 
 
@@ -312,20 +312,3 @@ def _windows(network: Network, value: int) -> IntArray | None:
     if value == 0:
         return None
     return network.nodes[value - 1].windows(lambda source: _windows(network, source))
-
-
-def upper_bounds(
-    network: Network,
-    region: Region,
-    bounds: Bounds,
-    value: int,
-    coefficients: Matrix,
-    *,
-    relaxation: Relaxations | None = None,
-) -> FloatArray:
-    """Bound ``C v`` from above for the value ``v`` numbered ``value``; shape (rows of C,).
-
-    ``bounds`` must be valid for the values before ``value``; ``coefficients`` is ``C``;
-    ``relaxation`` is that of :func:`upper_form`.
-    """
-    return upper_form(network, bounds, value, coefficients, relaxation).greatest(region)

@@ -25,9 +25,11 @@ by branching: Henriksen, Lomuscio, IJCAI 2021; Zhou et al., NeurIPS 2024.)
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Bounds, Late, Region, never
@@ -62,27 +64,15 @@ class Leaves:
     ends: np.ndarray
 
     def __getitem__(self, chosen: IntArray | BoolArray) -> "Leaves":
-        return Leaves(
-            self.row[chosen],
-            self.upper[chosen],
-            self.split[chosen],
-            self.point[chosen],
-            self.signs[chosen],
-            self.dials[chosen],
-            self.ends[chosen],
-        )
+        return Leaves(*(part[chosen] for part in self._parts))
 
     def and_(self, more: "Leaves") -> "Leaves":
         """Return these leaves and ``more``."""
-        return Leaves(
-            np.concatenate([self.row, more.row]),
-            np.concatenate([self.upper, more.upper]),
-            np.concatenate([self.split, more.split]),
-            np.concatenate([self.point, more.point]),
-            np.concatenate([self.signs, more.signs]),
-            np.concatenate([self.dials, more.dials]),
-            np.concatenate([self.ends, more.ends]),
-        )
+        return Leaves(*map(np.concatenate, zip(self._parts, more._parts, strict=True)))
+
+    @property
+    def _parts(self) -> list[NDArray[Any]]:
+        return [getattr(self, one.name) for one in fields(self)]
 
 
 @dataclass(slots=True, eq=False)

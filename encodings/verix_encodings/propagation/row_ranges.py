@@ -14,6 +14,7 @@ below those before, its bound is no worse (Lagrangian decomposition: Bunel et al
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,15 @@ def splittable(network: Network, start: int) -> tuple[Splittable, ...]:
     return tuple(found)
 
 
+def range_in_rows(ranges: Mapping[int, Range], bounds: Bounds, rows: int, value: int) -> Range:
+    """Return bounds on ``value`` in each row, (rows, size): its range, or those of all rows."""
+    if value in ranges:
+        return ranges[value]
+    known = bounds[value]
+    shape = rows, known.lower.size
+    return np.broadcast_to(known.lower, shape), np.broadcast_to(known.upper, shape)
+
+
 def narrowed_ranges(
     network: Network, bounds: Bounds, values: tuple[Splittable, ...], ends: NDArray[np.floating]
 ) -> dict[int, Range]:
@@ -67,15 +77,7 @@ def narrowed_ranges(
     """
     found: dict[int, Range] = {}
     at = {one.value: one for one in values}
-    rows = ends.shape[0]
-
-    def of(value: int) -> Range:
-        if value in found:
-            return found[value]
-        shape = rows, network.sizes[value]
-        known = bounds[value]
-        return np.broadcast_to(known.lower, shape), np.broadcast_to(known.upper, shape)
-
+    of = partial(range_in_rows, found, bounds, ends.shape[0])
     for value in range(len(network.nodes)):
         known = bounds[value]
         low, high = of(value)
@@ -141,15 +143,8 @@ def narrowed_forms(
     network: Network, bounds: Bounds, ranges: Mapping[int, Range], owner: IntArray
 ) -> dict[int, RowForms]:
     """Return the forms of nodes that are split at points and read one of the ``ranges``."""
-
-    def of(value: int) -> Range:
-        if value in ranges:
-            return ranges[value]
-        shape = owner.size, network.sizes[value]
-        known = bounds[value]
-        return np.broadcast_to(known.lower, shape), np.broadcast_to(known.upper, shape)
-
     found: dict[int, RowForms] = {}
+    of = partial(range_in_rows, ranges, bounds, owner.size)
     for value, node in enumerate(network.nodes, start=1):
         if not (node.pointed and any(source in ranges for source in node.sources)):
             continue

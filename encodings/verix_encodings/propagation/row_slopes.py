@@ -35,6 +35,7 @@ from verix_encodings.propagation.row_ranges import (
     Splittable,
     narrowed_forms,
     narrowed_ranges,
+    range_in_rows,
     splittable,
 )
 from verix_encodings.work import spend_entries
@@ -227,11 +228,7 @@ class RowSlopes:
 
     def _range(self, value: int) -> Range:
         """Return bounds of a value in each row, (R, size)."""
-        if value in self._ranges:
-            return self._ranges[value]
-        known, rows = self.relaxed.bounds[value], self.dials.shape[0]
-        shape = rows, known.lower.size
-        return np.broadcast_to(known.lower, shape), np.broadcast_to(known.upper, shape)
+        return range_in_rows(self._ranges, self.relaxed.bounds, self.dials.shape[0], value)
 
     def _met(self, value: int, rows: int | None = None) -> FloatArray:
         """Return the coefficients met at a value, zeros if no row depends on it."""
