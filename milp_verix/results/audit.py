@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from milp_verix.base.errors import printable
 from milp_verix.base.stored_kinds import Count, FeatureSet, Index
 from milp_verix.oracle.verdict import Answer
+from milp_verix.results import shown
 from milp_verix.results.base import Counterfactual, Result
-from milp_verix.results.shown import Certified, Drawn, audit_title
+from milp_verix.results.shown import Certified, Drawn
 
 if TYPE_CHECKING:
     from milp_verix.models.loaded_model import LoadedModel
@@ -93,12 +93,6 @@ class Audit(Certified, Drawn, Result):
 
     def __post_init__(self) -> None:
         Result.__post_init__(self)
-        self._check()
-        for name in ("unknown_reasons", "counterfactuals"):
-            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-
-    def _check(self) -> None:
-        """Raise ``ValueError`` where the parts contradict each other."""
         self._refuse_no_features(explanation=self.explanation, sound_set=self.sound_set)
         for found in (self.minimum, self.completion):
             self._refuse_no_features(explanation=() if found is None else found.explanation)
@@ -174,14 +168,14 @@ class Audit(Certified, Drawn, Result):
         ball or the domain, changes a feature of the sound set beside its own, or does not change
         the prediction. Raises ``InputError`` where ``network`` is not the network audited.
         """
-        from milp_verix.results.replay import failing_points
-
         others = [f for f in range(len(self.groups)) if f not in self.explanation]
         irrelevant = [f for f in range(len(self.groups)) if f not in self.sound_set]
-        points = [(f, [*irrelevant, f], point) for f, point in self.counterfactuals.items()]
-        if self.counterexample is None:
-            return failing_points(self, points, network)
-        return failing_points(self, [(None, others, self.counterexample), *points], network)
+        points: list[tuple[int | None, list[int], Counterfactual]] = [
+            (f, [*irrelevant, f], point) for f, point in self.counterfactuals.items()
+        ]
+        if self.counterexample is not None:
+            points.insert(0, (None, others, self.counterexample))
+        return self._failing(points, network)
 
     def __repr__(self) -> str:
-        return printable(f"Audit({self.model.file}: {audit_title(self)})")
+        return printable(f"Audit({self.model.file}: {shown.audit_title(self)})")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from operator import lt
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import still_features
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.statistics import Statistics
+
+Name = TypeVar("Name")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +147,9 @@ class Result(Remembering):
     radii: tuple[Amount, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))
+        for one in fields(self):
+            if isinstance(value := getattr(self, one.name), Mapping):
+                object.__setattr__(self, one.name, MappingProxyType(dict(value)))
         self.input.flags.writeable = False
         self._refuse_contradictions()
 
@@ -208,6 +212,14 @@ class Result(Remembering):
         allowed = [i for feature in features for i in self.groups[feature]]
         if changed.sum() > changed[allowed].sum():
             raise ValueError("a counterfactual changes features other than its own")
+
+    def _failing(
+        self, points: Iterable[tuple[Name, Iterable[int], Counterfactual]], network: LoadedModel
+    ) -> tuple[Name, ...]:
+        """Return the names of ``points``, with the features that each may change, that fail."""
+        from milp_verix.results.replay import failing_points
+
+        return failing_points(self, points, network)
 
     def refuse_other(self, network: LoadedModel) -> None:
         """Raise ``InputError`` where ``network`` is not the one explained, or was fitted again."""

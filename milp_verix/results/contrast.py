@@ -126,9 +126,8 @@ class ContrastiveExplanation(Drawn, Result):
     @property
     def cost(self) -> float | None:
         """Cost of the features of the contrast together, or the distance if that is minimised."""
-        if self.contrast is None or self.scales is not None:
-            return self.distance
-        assert self.counterfactual is not None
+        if self.contrast is None or self.counterfactual is None:
+            return None
         return self.cost_of(self.contrast, self.counterfactual)
 
     @property
@@ -137,9 +136,7 @@ class ContrastiveExplanation(Drawn, Result):
 
         None without a counterfactual, and where the number or the cost of features was minimised.
         """
-        if self.scales is None or self.contrast is None or self.counterfactual is None:
-            return None
-        return self.cost_of(self.contrast, self.counterfactual)
+        return None if self.scales is None else self.cost
 
     def _amount(self, feature: int, shares: list[float]) -> float:
         """Return how far a feature moves, from the ``shares`` that its coordinates move."""
@@ -175,12 +172,11 @@ class ContrastiveExplanation(Drawn, Result):
         prediction to the one recorded; so do ``alternatives``. ``InputError`` where there is none,
         or where ``network`` is not the network explained.
         """
-        from milp_verix.results.replay import failing_contrasts
-
         if self.contrast is None or self.counterfactual is None:
             raise InputError("there is no counterfactual to replay: no contrast was found")
-        found = {other.contrast: other.counterfactual for other in self.alternatives}
-        return not failing_contrasts(self, {self.contrast: self.counterfactual, **found}, network)
+        found = [(other.contrast, other.counterfactual) for other in self.alternatives]
+        shown = [(self.contrast, self.counterfactual), *found]
+        return not self._failing([(one, one, point) for one, point in shown], network)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,6 +253,5 @@ class Enumeration(Told, Result):
 
         ``InputError`` where ``network`` is not the network explained.
         """
-        from milp_verix.results.replay import failing_contrasts
-
-        return failing_contrasts(self, self.contrastive, network)
+        found = self.contrastive.items()
+        return self._failing([(one, one, point) for one, point in found], network)

@@ -4,20 +4,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from milp_verix.base.errors import InputError, printable
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_kinds import Amount, Cost, Count, FeatureSet, Index, Indices, Points
+from milp_verix.results import shown
 from milp_verix.results.base import Counterfactual, Result, difference_of
-from milp_verix.results.shown import (
-    Certified,
-    Drawn,
-    Told,
-    counterfactual_sentence,
-    explanation_facts,
-)
+from milp_verix.results.shown import Certified, Drawn, Told
 
 if TYPE_CHECKING:
     from milp_verix.models.loaded_model import LoadedModel
@@ -87,12 +81,6 @@ class Explanation(Certified, Drawn, Result):
 
     def __post_init__(self) -> None:
         Result.__post_init__(self)
-        self._check()
-        for name in ("unknown_reasons", "counterfactuals"):
-            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-
-    def _check(self) -> None:
-        """Raise ``ValueError`` where the parts contradict each other."""
         everything = list(range(len(self.groups)))
         if sorted([*self.explanation, *self.irrelevant]) != everything:
             raise ValueError("explanation and irrelevant must hold each feature exactly once")
@@ -156,9 +144,8 @@ class Explanation(Certified, Drawn, Result):
         neither irrelevant nor its own, or does not change the prediction. Raises ``InputError``
         where ``network`` is not the network explained.
         """
-        from milp_verix.results.replay import failing_features
-
-        return failing_features(self, network)
+        found = sorted(self.counterfactuals.items())
+        return self._failing([(f, [*self.irrelevant, f], point) for f, point in found], network)
 
     def sentence(self, feature: int | str | None = None) -> str:
         """Return the explanation in words, or the counterfactual of one ``feature`` of it.
@@ -173,7 +160,7 @@ class Explanation(Certified, Drawn, Result):
             raise InputError(
                 f"feature {feature!r} has no counterfactual: it is not in the explanation"
             )
-        return printable(counterfactual_sentence(self, self.counterfactuals[int(index)]))
+        return printable(shown.counterfactual_sentence(self, self.counterfactuals[int(index)]))
 
     def of(self, problem: "PosedProblem") -> Self:
         """Return the explanation, which remembers its ``problem`` until it is stored."""
@@ -208,7 +195,7 @@ class Explanation(Certified, Drawn, Result):
     def __repr__(self) -> str:
         return printable(
             f"Explanation({self.model.file}: prediction {self.prediction}, {self.size} of "
-            f"{counted(len(self.groups), 'feature')}, {explanation_facts(self)}, "
+            f"{counted(len(self.groups), 'feature')}, {shown.explanation_facts(self)}, "
             f"{self.statistics.seconds:.2f} s by {self.solver})"
         )
 

@@ -144,10 +144,8 @@ class Importance(Certified, Drawn, Result):
 
         ``InputError`` where ``network`` is not the network explained.
         """
-        from milp_verix.results.replay import failing_contrasts
-
         found = {one.features: one.counterfactual for one in self.contrasts}
-        return failing_contrasts(self, found, network)
+        return self._failing([(one, one, point) for one, point in found.items()], network)
 
 
 def index_named(name: str) -> IndexName:

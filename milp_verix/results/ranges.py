@@ -317,7 +317,5 @@ class RobustnessRadii(Certified, Drawn, Result):
         A counterfactual fails that is outside the ball of its radius or the domain, or does not
         change the prediction. ``InputError`` where ``network`` is not the network asked about.
         """
-        from milp_verix.results.replay import failing_contrasts
-
-        found = {b.features: b.counterfactual for b in self.brackets if b.counterfactual}
-        return failing_contrasts(self, found, network)
+        found = [(b.features, b.counterfactual) for b in self.brackets]
+        return self._failing([(f, f, point) for f, point in found if point is not None], network)

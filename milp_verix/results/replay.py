@@ -3,21 +3,21 @@
 Nothing but the file and the network is needed.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 
 from milp_verix.base.errors import InputError
-from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import loaded
 from milp_verix.problem.options import Given
 from milp_verix.problem.problem import PosedProblem, pose
 from milp_verix.results.base import Counterfactual, Result
-from milp_verix.results.explanation import Explanation
 from milp_verix.results.importance import Relevance
 from milp_verix.results.ranges import Ranges
+
+Name = TypeVar("Name")
 
 
 def posed_again(result: Result, network: LoadedModel) -> PosedProblem:
@@ -51,37 +51,11 @@ def asked_in(result: Result) -> dict[str, Any]:
     return asked | {"domain": result.domain, "features": result.groups}
 
 
-def failing_features(explanation: Explanation, network: LoadedModel) -> tuple[int, ...]:
-    """Return the features whose counterfactual fails when it is run again, ascending.
-
-    See :meth:`milp_verix.Explanation.replay`; raises as :func:`posed_again` does.
-    """
-    problem = posed_again(explanation, network)
-    return tuple(
-        feature
-        for feature, counterfactual in sorted(explanation.counterfactuals.items())
-        if not stands(problem, [*explanation.irrelevant, feature], counterfactual)
-    )
-
-
-def failing_contrasts(
-    result: Result, contrasts: Mapping[FeatureSet, Counterfactual], network: LoadedModel
-) -> tuple[FeatureSet, ...]:
-    """Return the ``contrasts`` of ``result`` whose counterfactual is not one.
-
-    Raises as :func:`posed_again` does.
-    """
-    problem = posed_again(result, network)
-    return tuple(
-        contrast for contrast, found in contrasts.items() if not stands(problem, contrast, found)
-    )
-
-
 def failing_points(
     result: Result,
-    points: Iterable[tuple[int | None, Iterable[int], Counterfactual]],
+    points: Iterable[tuple[Name, Iterable[int], Counterfactual]],
     network: LoadedModel,
-) -> tuple[int | None, ...]:
+) -> tuple[Name, ...]:
     """Return the names of ``points`` that are no counterfactuals.
 
     Each has a name, the features that it may change, and the input. Raises as
