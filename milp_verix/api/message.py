@@ -18,7 +18,7 @@ from milp_verix.api.problem import Problem
 from milp_verix.base.errors import InputError, printable
 from milp_verix.inputs.features import integer
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.passage import Passage
+from milp_verix.inputs.stored import Passage
 from milp_verix.models.loaded_model import LoadedModel, Origin
 from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.models.onnx.sources.text_model import TextPipeline, text_model

@@ -17,12 +17,17 @@ from milp_verix.base.names import listed, own_names
 from milp_verix.inputs.cells import code_in, refuse_value
 from milp_verix.inputs.features import MISSING, Feature, class_names_of
 from milp_verix.inputs.nearest_point import nearest_point
-from milp_verix.inputs.one_row import named_row, row_of
-from milp_verix.inputs.passage import Passage
-from milp_verix.inputs.placement import Places, columns_of, places_in, plain
+from milp_verix.inputs.one_row import Places, columns_of, named_row, places_in, plain, row_of
 from milp_verix.inputs.rule_text import rule_in
 from milp_verix.inputs.rules import Quantity, Rule, quantity_of
-from milp_verix.inputs.stored import arguments_in, feature_data, html_of, made_from_file, text_of
+from milp_verix.inputs.stored import (
+    Passage,
+    arguments_in,
+    feature_data,
+    html_of,
+    made_from_file,
+    text_of,
+)
 from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain

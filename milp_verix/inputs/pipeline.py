@@ -16,7 +16,16 @@ import numpy as np
 
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.inputs.features import Feature, binary, category, is_missing, ordinal, word_of
-from milp_verix.inputs.fitted import is_pipeline, names_of, steps_of, width_of, without_search
+from milp_verix.inputs.fitted import (
+    Column,
+    Missing,
+    TableEncoding,
+    is_pipeline,
+    names_of,
+    steps_of,
+    width_of,
+    without_search,
+)
 from milp_verix.inputs.frame import (
     by_column,
     columns_in,
@@ -28,7 +37,6 @@ from milp_verix.inputs.frame import (
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import refuse_missing_names
 from milp_verix.inputs.table_encoding import encoding_of, refuse_joined
-from milp_verix.inputs.table_map import Column, Missing, TableEncoding
 from verix_encodings.arrays import FloatArray
 
 _SCALED = (-3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 3.0)

@@ -31,6 +31,9 @@ from milp_verix.base.names import listed
 from milp_verix.inputs.features import MISSING, is_missing
 from milp_verix.inputs.fitted import (
     AS_NETWORKS,
+    Column,
+    Missing,
+    TableEncoding,
     is_pipeline,
     is_skipped,
     name_of,
@@ -39,7 +42,6 @@ from milp_verix.inputs.fitted import (
     steps_of,
     width_of,
 )
-from milp_verix.inputs.table_map import Column, Missing, TableEncoding
 from verix_encodings.arrays import FloatArray, IntArray
 
 

@@ -11,7 +11,7 @@ from milp_verix.cli.asked import Asked, Options
 from milp_verix.cli.delivery import ProvenDelivery, exit_code
 from milp_verix.cli.progress import status_line
 from milp_verix.cli.question import Case, Question
-from milp_verix.inputs.placement import refuse_arrays
+from milp_verix.inputs.one_row import refuse_arrays
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.searches.ranges.regions import Numbers
 from milp_verix.searches.ranges.search import RangesProgress
