@@ -12,7 +12,8 @@ from milp_verix.base.files import written
 from milp_verix.base.stored_numbers import json_in, parsed
 from milp_verix.results.base import Result, difference_of
 from milp_verix.results.comparison import Comparison
-from milp_verix.results.comparison_files import ComparisonFile, write_json
+from milp_verix.results.comparison_file import ComparisonFile
+from milp_verix.results.comparison_files import write_json
 from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.conversion import converted
 from milp_verix.results.explanation import EpsilonSweep
