@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.formulations import ReluEncoding
@@ -155,7 +154,9 @@ def encode_between(
     builder = ProgramBuilder()
     builder.add_columns("own", np.arange(own.lower.size), own.lower, own.upper)
     x = _columns(builder, "x", inputs, bounds[0])
-    value = encode_values(builder, network, bounds, _alone(x), relu=relu, segments=segments)
+    value = encode_values(
+        builder, network, bounds, Expressions.of_columns(x), relu=relu, segments=segments
+    )
     y = _columns(builder, "y", outputs, bounds[-1])
     builder.add_rows(
         "output",
@@ -164,15 +165,10 @@ def encode_between(
         value.constant,
         value.constant,
     )
-    return Encoding(builder.build(), _alone(x), _alone(y))
+    return Encoding(builder.build(), Expressions.of_columns(x), Expressions.of_columns(y))
 
 
 def _columns(builder: ProgramBuilder, name: str, given: IntArray, interval: Interval) -> IntArray:
     columns, new = given.copy(), np.flatnonzero(given < 0)
     columns[new] = builder.add_columns(name, new, interval.lower[new], interval.upper[new])
     return columns
-
-
-def _alone(columns: IntArray) -> Expressions:
-    one = sp.eye_array(columns.size, format="csr")
-    return Expressions(columns, one, np.zeros(columns.size))

@@ -156,8 +156,7 @@ class ScenarioProgram:
         self._constraints: list[Constraint] = []
         numbers = np.arange(lower.size)
         self.columns = self._builder.add_columns("A", numbers, lower, upper, integer=True)
-        every = sp.eye_array(lower.size, format="csr")
-        self._selection = Expressions(self.columns, every, np.zeros(lower.size))
+        self._selection = Expressions.of_columns(self.columns)
 
     def add(self, constraint: Constraint) -> None:
         """Add a scenario or a cover."""

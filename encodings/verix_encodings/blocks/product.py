@@ -65,9 +65,11 @@ def enclose_products(
     x, x_place = _defined(builder, f"x_{label}", one)
     y, y_place = _defined(builder, f"y_{label}", other)
     p, q = x_place[one.indices].reshape(-1), y_place[other.indices].reshape(-1)
-    bounds = one.interval, one.indices.reshape(-1), other.interval, other.indices.reshape(-1)
-    l, u = (end[bounds[1]] for end in (bounds[0].lower, bounds[0].upper))
-    c, d = (end[bounds[3]] for end in (bounds[2].lower, bounds[2].upper))
+    l, u, c, d = (
+        end[side.indices.reshape(-1)]
+        for side in (one, other)
+        for end in (side.interval.lower, side.interval.upper)
+    )
     numbers = np.arange(p.size)
     corners = np.stack([l * c, l * d, u * c, u * d])
     w = builder.add_columns(
@@ -91,8 +93,7 @@ def enclose_products(
         builder.add_rows(f"product_{name}_{label}", numbers, terms_, least, most)
     if segments > 1 and p.size <= _SEGMENTED:
         _segmented(builder, label, (x, p, one), (y, q), w=w, ends=(l, u, c, d), segments=segments)
-    every = np.arange(size)
-    return Expressions(columns, sp.eye_array(size, format="csr"), np.zeros(every.size))
+    return Expressions.of_columns(columns)
 
 
 def _defined(builder: ProgramBuilder, name: str, side: Factors) -> tuple[IntArray, IntArray]:

@@ -95,8 +95,7 @@ def enclose_smooth(
             columns=(z_columns[block], a_columns[block]),
             first=first * segments,
         )
-    selection = sp.eye_array(everything.size, format="csr")
-    return Expressions(a_columns, selection, np.zeros(everything.size))
+    return Expressions.of_columns(a_columns)
 
 
 def _multiple_choice(

@@ -13,6 +13,7 @@ All is widened by ``2⁻⁴⁴ (1 + (2 + |s|) max(|p|, |q|))``, which covers the
 Of functions with other sizes, ``|σ|`` and ``|σ'|`` at the points used take the place of 1 and 2.
 """
 
+from contextlib import nullcontext
 from itertools import pairwise
 
 import numpy as np
@@ -42,50 +43,40 @@ def intercepts(
 
     Tangents touch the function at the points ``touching``, near the best ones if None.
     """
-    if function.sizes is not None:
-        with np.errstate(all="ignore"):  # what overflows is no bound, and is met as such
-            return _intercepts(function, lower, upper, slope, touching)
-    return _intercepts(function, lower, upper, slope, touching)
-
-
-def _intercepts(
-    function: SmoothFunction,
-    lower: FloatArray,
-    upper: FloatArray,
-    slope: FloatArray,
-    touching: FloatArray | None,
-) -> Range:
     below, above = np.full(lower.shape, np.inf), np.full(lower.shape, -np.inf)
-    value, steep = np.full(lower.shape, _SMALLEST), np.zeros(lower.shape)
-    convex = function.convex_first
-    for start, end in pairwise((-np.inf, *function.inflections, np.inf)):
-        here = (lower <= end) & (upper >= start)
-        if not here.any():
+    # of functions with sizes of their own: what overflows is no bound, and is met as such
+    quiet = nullcontext() if function.sizes is None else np.errstate(all="ignore")
+    with quiet:
+        value, steep = np.full(lower.shape, _SMALLEST), np.zeros(lower.shape)
+        convex = function.convex_first
+        for start, end in pairwise((-np.inf, *function.inflections, np.inf)):
+            here = (lower <= end) & (upper >= start)
+            if not here.any():
+                convex = not convex
+                continue
+            P, Q = np.clip(lower, start, end)[here], np.clip(upper, start, end)[here]
+            s = slope[here]
+            spend_entries(P.size, _CALLS if touching is None else _CALLS // 3)
+            at_ends = np.stack([function.evaluate(x) - s * x for x in (P, Q)])
+            if touching is None:
+                t = _where_slope_is(function, P, Q, s, convex)
+            else:
+                t = np.clip(touching[here], P, Q)
+            tilt, at_t = function.slope(t) - s, function.evaluate(t) - s * t
+            tangent = np.stack([at_t + tilt * (x - t) for x in (P, Q)])
+            low, high = (tangent, at_ends) if convex else (at_ends, tangent)
+            below[here] = np.minimum(below[here], low.min(axis=0))
+            above[here] = np.maximum(above[here], high.max(axis=0))
             convex = not convex
-            continue
-        P, Q = np.clip(lower, start, end)[here], np.clip(upper, start, end)[here]
-        s = slope[here]
-        spend_entries(P.size, _CALLS if touching is None else _CALLS // 3)
-        at_ends = np.stack([function.evaluate(x) - s * x for x in (P, Q)])
-        if touching is None:
-            t = _where_slope_is(function, P, Q, s, convex)
-        else:
-            t = np.clip(touching[here], P, Q)
-        tilt, at_t = function.slope(t) - s, function.evaluate(t) - s * t
-        tangent = np.stack([at_t + tilt * (x - t) for x in (P, Q)])
-        low, high = (tangent, at_ends) if convex else (at_ends, tangent)
-        below[here] = np.minimum(below[here], low.min(axis=0))
-        above[here] = np.maximum(above[here], high.max(axis=0))
-        convex = not convex
-        if function.sizes is not None:
-            ends, (at_point, tilted) = np.stack([P, Q]), function.sizes(t)
-            value[here] += np.maximum(function.sizes(ends)[0].max(axis=0), at_point)
-            steep[here] = np.maximum(steep[here], tilted)
-    magnitude = np.maximum(np.abs(lower), np.abs(upper))
-    if function.sizes is None:
-        value, steep = np.ones(lower.shape), np.full(lower.shape, 2.0)
-    slack = _SLACK * (value + (steep + np.abs(slope)) * magnitude)
-    return below - slack, above + slack
+            if function.sizes is not None:
+                ends, (at_point, tilted) = np.stack([P, Q]), function.sizes(t)
+                value[here] += np.maximum(function.sizes(ends)[0].max(axis=0), at_point)
+                steep[here] = np.maximum(steep[here], tilted)
+        magnitude = np.maximum(np.abs(lower), np.abs(upper))
+        if function.sizes is None:
+            value, steep = np.ones(lower.shape), np.full(lower.shape, 2.0)
+        slack = _SLACK * (value + (steep + np.abs(slope)) * magnitude)
+        return below - slack, above + slack
 
 
 def _where_slope_is(

@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
-import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, relative_error
 from verix_encodings.blocks.affine import define
@@ -548,4 +547,4 @@ def within_bounds(context: EncodingContext) -> Expressions:
     every = np.arange(interval.lower.size)
     name = f"a_{context.label}"
     columns = context.builder.add_columns(name, every, interval.lower, interval.upper)
-    return Expressions(columns, sp.eye_array(every.size, format="csr"), np.zeros(every.size))
+    return Expressions.of_columns(columns)

@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, dense, frozen
@@ -162,6 +163,12 @@ class Expressions:
     columns: IntArray
     matrix: Matrix
     constant: FloatArray
+
+    @classmethod
+    def of_columns(cls, columns: IntArray) -> "Expressions":
+        """Return the ``columns`` themselves, one expression each."""
+        one = sp.eye_array(columns.size, format="csr")
+        return cls(columns, one, np.zeros(columns.size))
 
     def at(self, point: FloatArray) -> FloatArray:
         """Evaluate the expressions at ``point``, a value for each column of the program."""

@@ -23,6 +23,7 @@ itself, so a pass that ends early is valid, too.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -170,13 +171,7 @@ def crown_bounds(
     except for the output. Once ``late()``, so do all remaining neurons: the bounds hold, but they
     are wider. Raises ``OverflowError`` as :func:`interval_bounds` does.
     """
-    relaxation: Relaxations = {}
-
-    def tighten(
-        network: Network, region: Region, bounds: Bounds, rows: IntArray, late: Late
-    ) -> Interval:
-        return _tightened(network, region, bounds, rows, late, relaxation=relaxation)
-
+    tighten = partial(_tightened, relaxation={})
     return layer_by_layer(network, region, tighten, known, late=late, within=within)
 
 
