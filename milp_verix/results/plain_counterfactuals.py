@@ -205,12 +205,10 @@ _SCANNED = 64
 """Whole numbers between the input and a change that are looked at one by one."""
 _SEQUENCES, _MOST_MOVED = 4, 64
 """Sequences of features, each beginning with another one, and the features moved in all of them."""
+_MOST_VALUES = 4_000_000
+"""Values of the network, for each change, up to which each feature is tried alone; not measured."""
 _SPARE = 0.5
 """Seconds after a search's limit in which its counterfactuals become plain all the same."""
-
-
-def _always(_: Point) -> bool:
-    return True
 
 
 def with_plain_counterfactuals(found: Found, problem: PosedProblem, deadline: Deadline) -> Found:
@@ -226,12 +224,11 @@ def with_plain_counterfactuals(found: Found, problem: PosedProblem, deadline: De
     return changed
 
 
-_MOST_VALUES = 4_000_000
-"""Values of the network, for each change, up to which each feature is tried alone; not measured."""
-
-
 def plain_counterfactual(
-    problem: PosedProblem, found: Counterfactual, deadline: Deadline, allowed: Condition = _always
+    problem: PosedProblem,
+    found: Counterfactual,
+    deadline: Deadline,
+    allowed: Condition = lambda _: True,
 ) -> Counterfactual:
     """Return a counterfactual that changes no other features than ``found``, and fewer if it can.
 
@@ -239,7 +236,8 @@ def plain_counterfactual(
     A described one of very many features stays as it is.
     """
     point = found.input.reshape(-1).copy()
-    if problem.inputs is not None and not _cheap(problem, point):
+    changes = np.count_nonzero(point != problem.x)
+    if problem.inputs is not None and changes * sum(problem.margins.sizes) > _MOST_VALUES:
         return found
     late = deadline.sooner(-_SPARE)
     in_time = _in_time(allowed, late)
@@ -263,11 +261,6 @@ def _in_time(allowed: Condition, deadline: Deadline) -> Condition:
     return in_time
 
 
-def _cheap(problem: PosedProblem, point: Point) -> bool:
-    changes = np.count_nonzero(point != problem.x)
-    return bool(changes * sum(problem.margins.sizes) <= _MOST_VALUES)
-
-
 def rounded_counterfactual(
     problem: PosedProblem, found: Counterfactual, deadline: Deadline, allowed: Condition
 ) -> Counterfactual:
@@ -275,11 +268,9 @@ def rounded_counterfactual(
 
     ``allowed`` is a condition on its input, flat, shape (d,), such as the distance that is proven.
     """
-    point = found.input.reshape(-1).copy()
+    point, in_time = found.input.reshape(-1).copy(), _in_time(allowed, deadline.sooner(-_SPARE))
     with suppress(OutOfTimeError, BeyondMemoryError):
-        point = in_few_digits(
-            problem, point, _in_time(allowed, deadline.sooner(-_SPARE)), near=False
-        )
+        point = in_few_digits(problem, point, in_time, near=False)
     return _told(problem, found, point)
 
 
@@ -298,7 +289,11 @@ def _told(problem: PosedProblem, found: Counterfactual, point: Point) -> Counter
 def _plain_point(
     problem: PosedProblem, point: Point, allowed: Condition, deadline: Deadline
 ) -> Point:
-    """Return a described input near ``point`` that changes as few of its features as is found."""
+    """Return a described input near ``point`` that changes as few of its features as is found.
+
+    Of several sequences of numbers, each brought near the input, the nearest point by the sum of
+    the shares of its changes.
+    """
     inputs = problem.inputs
     assert inputs is not None
 
@@ -312,16 +307,6 @@ def _plain_point(
         for feature, group in zip(inputs.features, inputs.groups, strict=True)
         if not feature.unordered and point[group[0]] != problem.x[group[0]]
     ]
-    return _near(problem, point, numbers, first)
-
-
-def _near(
-    problem: PosedProblem, point: Point, numbers: list[tuple[int, bool]], first: First
-) -> Point:
-    """Return ``point`` with its ``numbers``, coordinates and if they are whole, near the input.
-
-    The nearest of several sequences, by the sum of the shares of its changes.
-    """
     if not numbers:
         return point
     at = [coordinate for coordinate, _ in numbers]
