@@ -95,12 +95,10 @@ class Affine(Node):
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """Indices of the values that the node reads."""
         return tuple(source for source, _ in self.terms)
 
     @property
     def matrices(self) -> tuple[tuple[int, Matrix], ...]:
-        """The pairs of sources and matrices."""
         return self.terms
 
     @property
@@ -131,11 +129,9 @@ class Affine(Node):
         return self.bias.size
 
     def renumbered(self, number: Callable[[int], int]) -> "Affine":
-        """Return the map that reads the value ``number(k)`` for each source ``k``."""
         return replace(self, terms=tuple((number(source), matrix) for source, matrix in self.terms))
 
     def value(self, values: Arrays) -> FloatArray:
-        """Evaluate the map in float64."""
         columns = values[0].shape[1:]
         for _, matrix in self.terms:
             spend_product(matrix, *columns)
@@ -160,7 +156,6 @@ class Affine(Node):
             slopes[source][:] += matrix.T @ slope
 
     def enclosure(self, of: Ranges) -> Range:
-        """Bound the map where each source ``k`` lies in ``of(k)``."""
 
         def magnitude(k: int) -> FloatArray:
             ends: FloatArray = np.abs(np.stack(of(k)))
@@ -199,7 +194,6 @@ class Affine(Node):
         return signed
 
     def over_boxes(self, of: Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
-        """Bound the map on many boxes."""
         sets = of(0)[0].shape[:-1]
         middle = np.tile(self.bias, (*sets, 1))
         radius = np.tile(self._forward_error(magnitude), (*sets, 1))
@@ -275,7 +269,6 @@ class Affine(Node):
             masks[source][:] |= read & (bounds[source].magnitude > 0)
 
     def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
-        """Return the entries that are needed."""
         return mask
 
     def part(self, rows: IntArray, cut: Cut) -> Node:
@@ -293,7 +286,6 @@ class Affine(Node):
         return substitute(self.terms, self.bias, context.values)
 
     def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
-        """Bound the rounding in its expressions, and the magnitude of its value."""
         reach, error = np.abs(self.bias), np.zeros(self.bias.size)
         terms = 1
         for source, matrix in self.terms:
@@ -329,7 +321,6 @@ class AffineForm:
         return c @ self.node.bias, absolute(c) @ self.error, products
 
     def followed(self, values: ByValue, met: FloatArray | None, slopes: FloatArray | None) -> Pair:
-        """Return the values of the map, shape (rows, size)."""
         result = np.tile(self.node.bias, (values[0].shape[0], 1))
         for source, matrix in self.node.terms:
             spend_product(matrix, values[0].shape[0])
@@ -371,12 +362,10 @@ class Difference(Affine):
         return cls(((entries, matrix),), np.zeros(first.size), (), *pairs)
 
     def interval(self, region: Region, bounds: Intervals) -> Range:
-        """Bound the differences where ``bounds`` hold."""
         entries = bounds[self.sources[0]]
         return self._between(entries.lower, entries.upper)
 
     def over_boxes(self, of: Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
-        """Bound the differences on many boxes."""
         return self._between(*of(self.sources[0]))
 
     def _between(self, low: FloatArray, high: FloatArray) -> Range:

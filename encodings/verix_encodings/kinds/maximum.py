@@ -66,7 +66,6 @@ class Max(Node):
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """Indices of the values that the node reads."""
         return self.source, self.entries
 
     @property
@@ -105,7 +104,6 @@ class Max(Node):
         )
 
     def renumbered(self, number: Callable[[int], int]) -> "Max":
-        """Return the maxima that read these values instead."""
         return Max(number(self.source), number(self.entries), self.first, self.second)
 
     def value(self, values: Arrays) -> FloatArray:
@@ -160,12 +158,10 @@ class Max(Node):
         return PairLines(lines.ceiling, np.zeros(size), reach, self, above, below)
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchPairs":
-        """Return the lines on each box."""
         entries = of(self.entries)
         return BatchPairs(self, max_lines(self, entries, of(self.source)), entries[0].shape[1])
 
     def backward_error(self, gamma: float, magnitude: Callable[[int], FloatArray]) -> FloatArray:
-        """Bound the rounding of its lines."""
         return gamma * 4.0 * self.greatest(magnitude(self.entries))
 
     def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
@@ -182,7 +178,6 @@ class Max(Node):
             yield self.entries, (part[0] @ spread, part[1] @ spread)
 
     def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
-        """Yield the entries with their slopes on each box."""
         (lower, upper), size = of(self.source), of(self.entries)[0].shape
         least, most = (lower >= 0).astype(float), ((lower >= 0) | (upper > 0)).astype(float)
         # pairs may share an entry
@@ -204,7 +199,6 @@ class Max(Node):
         return masks[self.source]
 
     def part(self, rows: IntArray, cut: Cut) -> Node:
-        """Return the maxima of these pairs."""
         kept, number = cut.kept[self.entries], cut.number
         pairs = (np.searchsorted(kept, p[rows]) for p in (self.first, self.second))
         return Max(number[self.source], number[self.entries], *pairs)
@@ -311,7 +305,6 @@ class BatchPairs:
     size: int
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
-        """Return a form above ``row·a`` on the box of each row: constants, and coefficients."""
         lines = self.lines
         positive = np.maximum(row, 0.0)
         shift = np.einsum("rn,rn->r", positive, lines.ceiling[owner])

@@ -344,11 +344,9 @@ class OneSource(Node):
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """Indices of the values that the node reads."""
         return (self.source,)
 
     def renumbered(self, number: Callable[[int], int]) -> Self:
-        """Return the node that reads the value ``number(source)``."""
         changed: Any = replace(self, source=number(self.source))  # type: ignore[type-var]
         return changed  # type: ignore[no-any-return]
 
@@ -391,17 +389,14 @@ class Elementwise(OneSource):
         return sizes[self.source]
 
     def value(self, values: Arrays) -> FloatArray:
-        """Evaluate the node in float64."""
         z = values[self.source]
         spend_entries(z.size)
         return self.apply(z)
 
     def enclosure(self, of: Ranges) -> Range:
-        """Bound the value where its source lies in these bounds."""
         return self.range_of(*of(self.source))
 
     def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
-        """Add the gradient by the source."""
         slopes[self.source][:] += slope * self.derivative(values[self.source])
 
     def narrowed(self, of: Ranges, bounds: Bounds) -> Range:
@@ -441,7 +436,6 @@ class Elementwise(OneSource):
         return before(self.source)
 
     def relaxation(self, bounds: Intervals) -> Relaxation:
-        """Return the lines on the bounds of its source."""
         z = bounds[self.source]
         s_low, b_low, s_high, b_high = self.lines_of(z.lower, z.upper)
         steep = np.maximum(np.abs(s_low), np.abs(s_high))
@@ -449,7 +443,6 @@ class Elementwise(OneSource):
         return Lines(b_high, b_low, reach, self.source, s_high, s_low)
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> BatchRelaxation:
-        """Return the lines on each box."""
         lower, upper = of(self.source)
         return self._batch_lines(self.lines_of(lower, upper), lower, upper)
 

@@ -100,7 +100,6 @@ class Norm(OneSource):
         return np.sqrt(self.epsilon + self.weight * squares)
 
     def value(self, values: Arrays) -> FloatArray:
-        """Return the norms."""
         z = values[self.source][self.entries]
         spend_entries(z.size, 2)
         return np.asarray(self._root(np.square(z).sum(axis=1).T).T)
@@ -144,7 +143,6 @@ class Norm(OneSource):
         return _NormPlanes(above, below, ceiling + lost, floor - lost, total * (1.0 + n))
 
     def relaxation(self, bounds: Intervals) -> Planes:
-        """Return the planes on the bounds of its source."""
         z = bounds[self.source]
         planes = self._planes(z.lower, z.upper)
         groups, n = self.entries.shape
@@ -158,7 +156,6 @@ class Norm(OneSource):
         )
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchNorms":
-        """Return the planes on each box."""
         lower, upper = of(self.source)
         return BatchNorms(self, self._planes(lower, upper), lower.shape[1])
 
@@ -186,7 +183,6 @@ class Norm(OneSource):
         yield self.source, (found[0] - error, found[1] + error)
 
     def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
-        """Yield the source with its slopes on each box."""
         lower, upper = of(self.source)
         ends = centred(middle[..., None], half[..., None], *self._slope_range(lower, upper))
         found = np.zeros((2, *lower.shape))
@@ -208,11 +204,9 @@ class Norm(OneSource):
         masks[self.source][self.entries[mask].reshape(-1)] = True
 
     def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
-        """Return the groups that are needed."""
         return mask
 
     def part(self, rows: IntArray, cut: Cut) -> Node:
-        """Return these norms."""
         places = np.searchsorted(cut.kept[self.source], self.entries[rows])
         return Norm(cut.number[self.source], places, self.weight[rows], self.epsilon[rows])
 
@@ -239,7 +233,6 @@ class BatchNorms:
     size: int
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
-        """Return a form above ``row·ρ`` on the box of each row: constants, and coefficients."""
         spend_entries(row.size * self.node.entries.shape[1], 8)
         positive, planes = np.maximum(row, 0.0), self.planes
         negative, gamma = row - positive, relative_error(row.shape[1])
@@ -253,7 +246,6 @@ class BatchNorms:
         return shift, [(self.node.source, result)]
 
     def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
-        """Return the values of the planes that each row takes."""
         z, planes = values[self.node.source][:, self.node.entries], self.planes
         spend_entries(z.size, 8)
         high = np.einsum("rgk,rgk->rg", planes.above[owner], z) + planes.ceiling[owner]

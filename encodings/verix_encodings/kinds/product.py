@@ -81,7 +81,6 @@ class Product(Node):
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """Indices of the values that the node reads."""
         return (self.one,) if self.one == self.other else (self.one, self.other)
 
     @property
@@ -96,11 +95,9 @@ class Product(Node):
         return int(self.first.shape[0])
 
     def renumbered(self, number: Callable[[int], int]) -> "Product":
-        """Return the products that read these values instead."""
         return Product(number(self.one), number(self.other), self.first, self.second, self.limit)
 
     def value(self, values: Arrays) -> FloatArray:
-        """Return the sums of products."""
         x, y = values[self.one], values[self.other]
         total = np.zeros((self.first.shape[0], *x.shape[1:]))
         spend_entries(total.size * self.terms, 2)
@@ -154,7 +151,6 @@ class Product(Node):
         return Planes(constant + gap, constant - gap, reach, planes, planes)
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchProducts":
-        """Return the planes on each box."""
         (xl, xu), (yl, yu) = of(self.one), of(self.other)
         return BatchProducts(self, *self._tangent((xl, xu), (yl, yu)))
 
@@ -190,7 +186,6 @@ class Product(Node):
             yield source, (total[0] - error, total[1] + error)
 
     def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
-        """Yield each source with its slopes on each box."""
         for source, columns, other, places in self._sides():
             lower, upper = of(other)
             totals = np.zeros((2, lower.shape[0], of(source)[0].shape[1]))
@@ -223,11 +218,9 @@ class Product(Node):
         masks[self.other][self.second[mask].reshape(-1)] = True
 
     def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
-        """Return the entries that are needed."""
         return mask
 
     def part(self, rows: IntArray, cut: Cut) -> Node:
-        """Return these products."""
         first = np.searchsorted(cut.kept[self.one], self.first[rows])
         second = np.searchsorted(cut.kept[self.other], self.second[rows])
         limit = self.limit[rows] if self.limit.size else self.limit
@@ -278,7 +271,6 @@ class BatchProducts:
     reach: FloatArray
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
-        """Return a form above ``row·v`` on the box of each row: constants, and coefficients."""
         node, weight = self.node, np.abs(row)
         spend_entries(row.size * node.terms, 8)
         gamma = relative_error(row.shape[1])
@@ -301,7 +293,6 @@ class BatchProducts:
         return shift, list(found.items())
 
     def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
-        """Return the values of the planes that each row takes."""
         node = self.node
         side = -1.0 if met is None else np.where(met > 0, 1.0, -1.0)
         total = self.constant[owner] + side * self.gap[owner]

@@ -40,7 +40,6 @@ class Relu(Elementwise):
 
     @property
     def relu_of(self) -> int:
-        """The number of ``z``."""
         return self.source
 
     @property
@@ -70,7 +69,6 @@ class Relu(Elementwise):
         return (lower < 0) & (upper > 0)
 
     def relaxation(self, bounds: Intervals) -> Lines:
-        """Return the lines on the bounds of its source."""
         z = bounds[self.source]
         above, ceiling, below = relu_lines(z.lower, z.upper)
         return Lines(
@@ -78,7 +76,6 @@ class Relu(Elementwise):
         )
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> BatchLines:
-        """Return the lines on each box."""
         lower, upper = of(self.source)
         above, ceiling, below = relu_lines(lower, upper)
         below = np.where(lower >= 0, below, 0.0) if flat else below

@@ -50,16 +50,13 @@ class Curve(Elementwise):
 
     @property
     def name(self) -> str:
-        """The name of the function."""
         return self.function.name
 
     def apply(self, z: FloatArray) -> FloatArray:
-        """Return ``σ(z)``."""
         with np.errstate(all="ignore"):
             return self.function.evaluate(z)
 
     def range_of(self, lower: FloatArray, upper: FloatArray) -> Range:
-        """Bound ``σ`` on each interval."""
         if self.function.defined is None:
             return value_range(self.function, lower, upper)
         known = self.function.defined(lower, upper)
@@ -71,7 +68,6 @@ class Curve(Elementwise):
         )
 
     def lines_of(self, lower: FloatArray, upper: FloatArray) -> TwoLines:
-        """Return the best lines."""
         if self.function.defined is None:
             return best_lines(self.function, lower, upper)
         known = self.function.defined(lower, upper)
@@ -85,7 +81,6 @@ class Curve(Elementwise):
         )
 
     def slope_range(self, lower: FloatArray, upper: FloatArray) -> Range:
-        """Bound ``σ'`` on each interval."""
         if self.function.defined is None:
             return slope_range(self.function, lower, upper)
         known = self.function.defined(lower, upper)
@@ -94,7 +89,6 @@ class Curve(Elementwise):
         return np.where(known, least, -np.inf), np.where(known, most, np.inf)
 
     def derivative(self, z: FloatArray) -> FloatArray:
-        """Return ``σ'(z)``."""
         with np.errstate(all="ignore"):
             return self.function.slope(z)
 
@@ -146,7 +140,6 @@ class Smooth(Curve):
     plural: ClassVar[str] = "smooth activations"
 
     def relaxation(self, bounds: Intervals) -> Lines:
-        """Return the lines on the bounds of its source."""
         z = bounds[self.source]
         s_low, b_low, s_high, b_high = best_lines(self.function, z.lower, z.upper)
         # a slope of σ is at most two
@@ -154,12 +147,10 @@ class Smooth(Curve):
         return Lines(b_high, b_low, reach, self.source, s_high, s_low)
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> BatchLines:
-        """Return the lines on each box."""
         s_low, b_low, s_high, b_high = best_lines(self.function, *of(self.source))
         return BatchLines(((self.source, s_high, s_low),), b_high, b_low)
 
     def backward_error(self, gamma: float, magnitude: Callable[[int], FloatArray]) -> FloatArray:
-        """Bound the rounding of its lines."""
         return gamma * (3.0 + 12.0 * magnitude(self.source))
 
     def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:

@@ -76,7 +76,6 @@ class Softmax(OneSource):
         return self.entries.size
 
     def value(self, values: Arrays) -> FloatArray:
-        """Return the probabilities."""
         scores = values[self.source]
         spend_entries(scores.size, 8)
         grouped = scores[self.entries]
@@ -89,7 +88,6 @@ class Softmax(OneSource):
         return x.reshape(*x.shape[:-2], self.entries.size)
 
     def enclosure(self, of: Ranges) -> Range:
-        """Bound the probabilities."""
         lower, upper = of(self.source)
         low, high = softmax_range(lower[..., self.entries], upper[..., self.entries])
         return self._flat(low), self._flat(high)
@@ -122,7 +120,6 @@ class Softmax(OneSource):
         return sp.csr_array((blocks.reshape(-1), columns, starts), shape=(self.entries.size, size))
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchSoftmax":
-        """Return the planes on each box."""
         lower, upper = of(self.source)
         planes = softmax_planes(lower[:, self.entries], upper[:, self.entries])
         return BatchSoftmax(self, planes, lower.shape[1])
@@ -162,7 +159,6 @@ class Softmax(OneSource):
         return np.repeat(mask.reshape(self.entries.shape).any(axis=1), self.width)
 
     def part(self, rows: IntArray, cut: Cut) -> Node:
-        """Return these groups."""
         entries = self.entries.reshape(-1)[rows].reshape(-1, self.width)
         places = np.searchsorted(cut.kept[self.source], entries)
         return Softmax(cut.number[self.source], places)
@@ -223,7 +219,6 @@ class BatchSoftmax:
     size: int
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
-        """Return a form above ``row·p`` on the box of each row: constants, and coefficients."""
         spend_entries(row.size * self.node.width, 8)
         whole = row.reshape(row.shape[0], *self.node.entries.shape)
         grouped, level, error = _levelled(whole, self.planes.gap[owner])
@@ -241,7 +236,6 @@ class BatchSoftmax:
         return shift, [(self.node.source, result)]
 
     def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
-        """Return the values of the planes that each row takes."""
         s, planes = values[self.node.source][:, self.node.entries], self.planes
         spend_entries(s.size * self.node.width, 8)
         high = np.einsum("rgij,rgj->rgi", planes.above[owner], s) + planes.ceiling[owner]

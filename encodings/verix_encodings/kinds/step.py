@@ -69,11 +69,9 @@ class Step(Elementwise):
 
     @property
     def name(self) -> str:
-        """The name of the function."""
         return "step" if self.form in ("above", "reached") else self.form
 
     def apply(self, z: FloatArray) -> FloatArray:
-        """Evaluate the function."""
         return np.asarray(STEPS[self.form](z))
 
     def range_of(self, lower: FloatArray, upper: FloatArray) -> Range:
