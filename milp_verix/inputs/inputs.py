@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.argument_kinds import checked
+from milp_verix.base.arguments import path_of
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.names import listed, own_names
 from milp_verix.inputs.cells import code_in, refuse_value
@@ -23,9 +24,9 @@ from milp_verix.inputs.rules import Quantity, Rule, quantity_of
 from milp_verix.inputs.stored import (
     Passage,
     arguments_in,
+    data_in_file,
     feature_data,
     html_of,
-    made_from_file,
     text_of,
 )
 from verix_encodings import Interval
@@ -334,7 +335,13 @@ class Inputs:
     @classmethod
     def from_file(cls, path: str | Path) -> "Inputs":
         """Return the inputs that a .json or .toml file describes, see :mod:`.stored`."""
-        return made_from_file(path, cls.from_data)
+        path = path_of(path, "path")
+        data = data_in_file(path)
+        try:
+            return cls.from_data(data)
+        except ValueError as error:
+            told = str(error) if str(path) in str(error) else f"{path}: {error}"
+            raise InputError(told) from None
 
     @classmethod
     def from_data(cls, data: object) -> "Inputs":

@@ -93,7 +93,9 @@ def _choices(encoding: TableEncoding, column: Column, start: int, last: float | 
     Those of a number that may be missing go as far as ``last``, and one is missing.
     """
     if column.form != "number":
-        return np.array(column.values, dtype=_kind(column))
+        # arrays of texts would cut or convert some of them
+        numbers = all(isinstance(value, int | float) for value in column.values)
+        return np.array(column.values, dtype=None if numbers else object)
     row = encoding.matrix[start]
     found = {0.0, *encoding.typical.get(column.name, ())}
     for output in np.flatnonzero(row)[:_SCALES]:
@@ -101,12 +103,6 @@ def _choices(encoding: TableEncoding, column: Column, start: int, last: float | 
     if last is not None:
         found = {last, np.nan, *(value for value in found if value <= last)}
     return np.sort([value for value in found if not abs(value) >= _LARGEST])
-
-
-def _kind(column: Column) -> Any:
-    """Return the type of words: arrays of texts would cut or convert some of them."""
-    numbers = all(isinstance(value, int | float) for value in column.values)
-    return None if numbers else object
 
 
 def table_of(fitted: Any, values: dict[str, Any], count: int) -> Any:

@@ -28,11 +28,10 @@ from html import escape
 from inspect import Parameter, signature
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from milp_verix.base.arguments import path_of
 from milp_verix.base.errors import InputError, printable, refusing
 from milp_verix.base.names import meant, require_one_of, shown
 from milp_verix.base.number_text import counted
@@ -104,9 +103,6 @@ MAKERS: dict[str, Callable[..., Feature]] = {
 }
 """The functions that make features, by the kind of these in files."""
 
-Made = TypeVar("Made")
-
-
 _KEYS = ("features", "rules", "class_names", "passage", "places", "of_domain", "missing_apart")
 
 
@@ -132,13 +128,11 @@ def arguments_in(data: object) -> dict[str, Any]:
     return {**made, "places": places}
 
 
-def made_from_file(path: str | Path, make: Callable[[object], Made]) -> Made:
-    """Return what ``make`` makes of the data in a .json or .toml file.
+def data_in_file(path: Path) -> Any:
+    """Return the data in a .json or .toml file.
 
-    Raises ``InputError``, with the path, for another suffix, a file that cannot be read, and
-    where ``make`` does.
+    Raises ``InputError``, with the path, for another suffix and a file that cannot be read.
     """
-    path = path_of(path, "path")
     kind = path.suffix[1:].lower()
     if kind not in ("json", "toml"):
         raise InputError(
@@ -146,13 +140,7 @@ def made_from_file(path: str | Path, make: Callable[[object], Made]) -> Made:
             "Inputs.from_frame(frame).to_data() returns for a table"
         )
     with refusing(f"cannot read {path}"), refusing(f"{path} is not {kind.upper()}", ValueError):
-        data = json_in(path) if kind == "json" else tomllib.loads(path.read_text(encoding="utf-8"))
-    try:
-        return make(data)
-    except ValueError as error:
-        raise InputError(
-            f"{path}: {error}" if str(path) not in str(error) else str(error)
-        ) from None
+        return json_in(path) if kind == "json" else tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def feature_data(feature: Feature) -> dict[str, Any]:
@@ -161,12 +149,8 @@ def feature_data(feature: Feature) -> dict[str, Any]:
     if feature.kind in ("continuous", "integer"):
         ends = {"lower": feature.lower, "upper": feature.upper}
         data |= {name: end for name, end in ends.items() if np.isfinite(end)}
-    if feature.unit is not None:
-        data["unit"] = feature.unit
-    if feature.deviation is not None:
-        data["deviation"] = feature.deviation
-    if feature.only is not None:
-        data["only"] = feature.only
+    told = {name: getattr(feature, name) for name in ("unit", "deviation", "only")}
+    data |= {name: value for name, value in told.items() if value is not None}
     words, codes = list(feature.values), list(feature.codes)
     if feature.missing:
         data["missing"] = True
@@ -228,20 +212,15 @@ def html_of(
 
 
 def _cells(features: tuple[Feature, ...]) -> list[tuple[str, str, str]]:
-    return [(printable(f.name), _kind(f), printable(_values(f))) for f in features]
-
-
-def _kind(feature: Feature) -> str:
-    return _KINDS.get(feature.kind, feature.kind)
+    found = []
+    for one in features:
+        values = _values(one) + (", or missing" if one.missing and not one.values else "")
+        found.append((printable(one.name), _KINDS.get(one.kind, one.kind), printable(values)))
+    return found
 
 
 def _values(feature: Feature) -> str:
-    """Return ``"18 to 75 years"``, ``"no, yes"`` or ``"any"``; and that it may be missing."""
-    known = _known_values(feature)
-    return f"{known}, or missing" if feature.missing and not feature.values else known
-
-
-def _known_values(feature: Feature) -> str:
+    """Return ``"18 to 75 years"``, ``"no, yes"`` or ``"any"``."""
     if feature.values:
         shown = ", ".join(feature.values[:_MOST_WORDS])
         left = len(feature.values) - _MOST_WORDS

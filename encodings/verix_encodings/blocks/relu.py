@@ -44,7 +44,6 @@ big-M one or a tighter one; the program's own, without the constraint, knows not
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -64,11 +63,6 @@ class Phases:
     unstable: IntArray
     size: int
 
-    @property
-    def modelled(self) -> IntArray:
-        """Neurons that are not always zero, ascending."""
-        return np.sort(np.concatenate([self.active, self.unstable]))
-
 
 def phases_of(interval: Interval) -> Phases:
     """Return the phases of neurons whose arguments lie in ``interval``."""
@@ -77,30 +71,18 @@ def phases_of(interval: Interval) -> Phases:
     return Phases(active, np.flatnonzero((lower < 0) & (upper > 0)), lower.size)
 
 
-class PhaseColumns(NamedTuple):
-    """Columns of a layer whose formulation decides phases by binaries.
-
-    ``z_active`` are those of the active neurons; ``z``, ``a`` and ``d`` those of the unstable ones.
-    """
-
-    z_active: IntArray
-    z: IntArray
-    a: IntArray
-    d: IntArray
-
-
 def phase_columns(
     builder: ProgramBuilder, label: str, z: Expressions, interval: Interval, phases: Phases
-) -> PhaseColumns:
-    """Add ``z`` for each modelled neuron, ``a ∈ [0, u]`` and a binary ``d`` for the unstable ones.
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Add ``z`` for each neuron that is not always zero, and ``a ∈ [0, u]`` for unstable ones.
 
-    Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``.
+    Return the ``z`` of the active neurons, and ``z`` and ``a`` of the unstable ones.
     """
-    unstable, z_of = phases.unstable, np.full(phases.size, -1)
-    z_of[phases.modelled] = define(builder, f"z_{label}", z, interval, phases.modelled)
-    a = builder.add_columns(f"a_{label}", unstable, 0.0, interval.upper[unstable])
-    d = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
-    return PhaseColumns(z_of[phases.active], z_of[unstable], a, d)
+    modelled = np.sort(np.concatenate([phases.active, phases.unstable]))
+    z_of = np.full(phases.size, -1)
+    z_of[modelled] = define(builder, f"z_{label}", z, interval, modelled)
+    a = builder.add_columns(f"a_{label}", phases.unstable, 0.0, interval.upper[phases.unstable])
+    return z_of[phases.active], z_of[phases.unstable], a
 
 
 def activations(phases: Phases, active: IntArray, unstable: IntArray) -> Expressions:
@@ -121,9 +103,9 @@ def big_m_relu(
     Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``.
     """
     phases = phases_of(interval)
-    z_active, z_columns, a_columns, d_columns = phase_columns(builder, label, z, interval, phases)
-
+    z_active, z_columns, a_columns = phase_columns(builder, label, z, interval, phases)
     unstable = phases.unstable
+    d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
     l, u = interval.lower[unstable], interval.upper[unstable]
     # valid as any larger big-M is
     l, u = np.minimum(l, -LEAST_BIG_M), np.maximum(u, LEAST_BIG_M)
@@ -144,9 +126,9 @@ def indicator_relu(
     Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``.
     """
     phases = phases_of(interval)
-    z_active, z_columns, a_columns, d_columns = phase_columns(builder, label, z, interval, phases)
-
+    z_active, z_columns, a_columns = phase_columns(builder, label, z, interval, phases)
     unstable = phases.unstable
+    d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
     one = sp.eye_array(unstable.size, format="csr")
     a_minus_z = [(one, a_columns), (-one, z_columns)]
     builder.add_rows(f"relu_above_z_{label}", unstable, a_minus_z, 0.0, np.inf)
@@ -193,9 +175,6 @@ def general_relu(
     Columns are named ``z_label_i`` and ``a_label_i`` for neuron ``i``.
     """
     phases = phases_of(interval)
-    z_of = np.full(phases.size, -1)
-    z_of[phases.modelled] = define(builder, f"z_{label}", z, interval, phases.modelled)
-    unstable = phases.unstable
-    a = builder.add_columns(f"a_{label}", unstable, 0.0, interval.upper[unstable])
-    builder.add_maxima(f"relu_{label}", unstable, a, z_of[unstable][:, None], 0.0)
-    return activations(phases, z_of[phases.active], a)
+    z_active, z_columns, a = phase_columns(builder, label, z, interval, phases)
+    builder.add_maxima(f"relu_{label}", phases.unstable, a, z_columns[:, None], 0.0)
+    return activations(phases, z_active, a)
