@@ -33,7 +33,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relative_error
-from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 from verix_encodings.bounds.interval import Bounds, Interval
 from verix_encodings.encoding import BallEncoding, encode_values
 from verix_encodings.network import Network
@@ -114,10 +113,7 @@ def knapsack(contrast: Contrast) -> Knapsack:
 
 
 def contrast_program(
-    contrast: Contrast,
-    ball: BallEncoding,
-    explanations: Sequence[frozenset[int]] = (),
-    segments: int = DEFAULT_SEGMENTS,
+    contrast: Contrast, ball: BallEncoding, explanations: Sequence[frozenset[int]] = ()
 ) -> ContrastProgram:
     """Return the program; ``ball`` encodes the inputs, with every coordinate free.
 
@@ -132,7 +128,7 @@ def contrast_program(
     give_up = builder.add_columns("t", np.arange(1), 0.0, 1.0, integer=True)
     x = ball(builder)
     _add_moves(builder, contrast, x, moved)
-    output = encode_values(builder, contrast.margins, contrast.bounds, x, segments=segments)
+    output = encode_values(builder, contrast.margins, contrast.bounds, x)
     at_centre = float(contrast.margins.evaluate(contrast.centre)[contrast.rival])
     # a little more than is lacking: it is a choice, and must not be cut off by rounding
     lacking = max(-contrast.threshold - at_centre, 0.0) * (1 + 1e-9) + 1e-6

@@ -197,13 +197,12 @@ def tightened_range(
     least: Least,
     columns: int,
     *,
-    near: float = 0.0,
     late: Late = never,
 ) -> Interval:
     """Return ``known``, bounds on ``z``, with the entries ``rows`` tightened one after another.
 
     ``least`` proves bounds over a program with so many ``columns``. An end is not tightened if a
-    point of an earlier solve comes near it (within ``near`` of the range), nor once ``late()``.
+    point of an earlier solve is there, nor once ``late()``.
     """
     lower, upper = known.lower.copy(), known.upper.copy()
     lowest, highest = np.full(lower.size, np.inf), np.full(lower.size, -np.inf)
@@ -211,10 +210,9 @@ def tightened_range(
         if late():
             break
         row, constant = z.row(i, columns)
-        room = near * (upper[i] - lower[i])
         low, high = lower[i], upper[i]
         for sign in (1.0, -1.0):
-            reached = lowest[i] <= lower[i] + room if sign > 0 else highest[i] >= upper[i] - room
+            reached = lowest[i] <= lower[i] if sign > 0 else highest[i] >= upper[i]
             if reached or late():
                 continue
             bound, point = least(i, sign * row, sign * constant)

@@ -88,13 +88,14 @@ def upper_form(
 ) -> LinearForm:
     """Return a linear form in the input that is above ``C v`` wherever ``bounds`` hold.
 
-    ``relaxation`` is :func:`relaxation_of` the nodes, computed unless it is given. ``slopes``
+    ``relaxation`` is that of :func:`extend_relaxation`, computed unless it is given. ``slopes``
     replace the lower slopes of ReLUs and maxima of pairs, by the number of their value: shape
     (rows of C, neurons), between 0 and 1, and 0 or 1 where the neuron has one phase. ``met``
     receives the coefficients of each value on the way. Row by row, the form is above ``C v`` where
     the phases of ``splits`` hold: the ``slopes`` of these neurons are 0 or 1.
     """
-    relaxation = relaxation_of(network, bounds, value) if relaxation is None else relaxation
+    if relaxation is None:
+        relaxation = extend_relaxation({}, network, bounds, value)
     slopes = {} if slopes is None else slopes
     rows = coefficients.shape[0]
     constant, error = np.zeros(rows), np.zeros(rows)
@@ -135,20 +136,16 @@ def upper_form(
     return LinearForm(dense(at_input), constant, error)
 
 
-def relaxation_of(network: Network, bounds: Bounds, value: int) -> Relaxations:
-    """Return the relaxations of all nodes up to ``value``; ``bounds`` hold before it."""
-    found: Relaxations = {}
-    extend_relaxation(found, network, bounds, value)
-    return found
-
-
-def extend_relaxation(found: Relaxations, network: Network, bounds: Bounds, value: int) -> None:
-    """Add the nodes up to ``value`` that ``found`` for the first nodes does not hold yet.
+def extend_relaxation(
+    found: Relaxations, network: Network, bounds: Bounds, value: int
+) -> Relaxations:
+    """Add the nodes up to ``value`` that ``found`` for the first nodes does not hold; return it.
 
     ``bounds`` hold before ``value``, and are those that the nodes were added with.
     """
     for i in range(len(found) + 1, value + 1):
         found[i] = network.nodes[i - 1].relaxation(bounds)
+    return found
 
 
 # products of a block of rows with the matrices behind it: less than a second, and in the cache

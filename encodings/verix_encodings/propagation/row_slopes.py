@@ -27,7 +27,7 @@ from verix_encodings.network import Network
 from verix_encodings.propagation.crown import (
     LinearForm,
     Relaxations,
-    relaxation_of,
+    extend_relaxation,
     upper_form,
 )
 from verix_encodings.propagation.row_ranges import (
@@ -81,7 +81,7 @@ class Relaxed:
     @classmethod
     def of(cls, network: Network, bounds: Bounds) -> "Relaxed":
         """Return the relaxation of ``network``."""
-        relaxation = relaxation_of(network, bounds, len(network.nodes))
+        relaxation = extend_relaxation({}, network, bounds, len(network.nodes))
         layers: list[Layer] = []
         start = 0
         for value, node in enumerate(network.nodes, start=1):

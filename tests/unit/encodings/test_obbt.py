@@ -40,20 +40,6 @@ def test_ranges_are_what_is_proven_for_the_rows_asked_about(seed: int) -> None:
         assert (found.lower[i], found.upper[i]) == pytest.approx((lower, upper), abs=1e-12)
 
 
-def test_an_end_that_a_point_comes_near_is_not_asked_for() -> None:
-    z, low, high = _expressions(np.random.default_rng(0))
-    known = Interval(low - 0.01, high + 0.01)
-    counts = []
-    for near in (0.0, 0.5, 1.0):
-        box = Box()
-        found = tightened_range(z, known, range(6), box.least, 4, near=near)
-        assert np.all(found.lower <= low + 1e-12)
-        assert np.all(found.upper >= high - 1e-12)
-        counts.append(box.solves)
-    # with a share of 1 every point will do, and the first solve knows one
-    assert counts[0] == 12 > counts[1] > counts[2] == 1
-
-
 def test_proofs_that_contradict_one_another_and_lateness_leave_what_is_known() -> None:
     z, low, high = _expressions(np.random.default_rng(0))
     known = Interval(low, high)
