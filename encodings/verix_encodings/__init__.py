@@ -2,7 +2,7 @@
 
 The package knows no solver and no ONNX. A network is data (``verix_encodings.network``),
 bounds are a function of a network and a box (``bounds.interval``), an encoding is a
-function from both to rows and columns (:mod:`~verix_encodings.program.program`).
+function from both to rows and columns (:mod:`~verix_encodings.program`).
 """
 
 from verix_encodings.blocks.formulations import (
@@ -48,10 +48,8 @@ from verix_encodings.kinds.softmax import Softmax
 from verix_encodings.kinds.step import Step
 from verix_encodings.maxima import pairwise_maxima
 from verix_encodings.network import Network
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.data import Indicator, Maximum, Sos1
-from verix_encodings.program.files import write_lp, write_mps
-from verix_encodings.program.program import Expressions, Program
+from verix_encodings.program import Expressions, Program, ProgramBuilder
+from verix_encodings.program_files import Indicator, Maximum, Sos1, write_lp, write_mps
 from verix_encodings.proofs import Leaf, certified_bound
 from verix_encodings.propagation.alpha import alpha_bounds, slope_bounds
 from verix_encodings.propagation.crown import crown_bounds

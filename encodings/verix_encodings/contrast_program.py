@@ -36,8 +36,7 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relat
 from verix_encodings.bounds.interval import Bounds, Interval
 from verix_encodings.encoding import BallEncoding, encode_values
 from verix_encodings.network import Network
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import LEAST_BIG_M, Expressions, Program
+from verix_encodings.program import LEAST_BIG_M, Expressions, Program, ProgramBuilder
 from verix_encodings.propagation.crown import upper_form
 
 

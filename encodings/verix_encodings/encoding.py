@@ -33,8 +33,7 @@ from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 from verix_encodings.bounds.interval import Bounds, Interval, Late, never
 from verix_encodings.kinds.node import EncodingContext
 from verix_encodings.network import Network
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import Expressions, Program
+from verix_encodings.program import Expressions, Program, ProgramBuilder
 
 
 @dataclass(frozen=True, slots=True, eq=False)

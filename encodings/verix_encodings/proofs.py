@@ -42,7 +42,7 @@ import numpy as np
 from verix_encodings.arrays import FloatArray, Matrix, frozen, relative_error
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, never
 from verix_encodings.network import Network
-from verix_encodings.program.program import Expressions, Program
+from verix_encodings.program import Expressions, Program
 from verix_encodings.work import spend_entries, spend_product
 
 _TINY = float(np.finfo(np.float64).tiny)

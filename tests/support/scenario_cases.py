@@ -15,7 +15,7 @@ from tests.support.random_networks import dense_network, random_layers
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray, dense
 from verix_encodings.encoding import Constraint, Cover, Scenario
-from verix_encodings.program.program import Program
+from verix_encodings.program import Program
 from verix_encodings.scenario import ScenarioProgram, make_scenario
 
 COUNT = 7

@@ -14,8 +14,7 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, placed
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions, ProgramBuilder
 
 
 def substitute(

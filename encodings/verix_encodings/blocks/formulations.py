@@ -43,8 +43,7 @@ from verix_encodings.blocks.relu import (
     sos1_relu,
 )
 from verix_encodings.bounds.interval import Interval, Range
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import LEAST_BIG_M, Expressions
+from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
 
 DEFAULT_PARTS = 2
 

@@ -38,8 +38,7 @@ from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Interval, Range, Region
 from verix_encodings.bounds.mixed_domain import HalfSpace, MixedDomain
 from verix_encodings.bounds.norm_ball import NormBall
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions, ProgramBuilder
 
 
 def linf_ball(builder: ProgramBuilder, box: Interval) -> Expressions:

@@ -20,8 +20,7 @@ from verix_encodings.arrays import BoolArray, IntArray, placed
 from verix_encodings.blocks.affine import define, single
 from verix_encodings.blocks.relu import phases_of
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import LEAST_BIG_M, Expressions
+from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
 
 
 def big_m_max(

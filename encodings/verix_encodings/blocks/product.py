@@ -24,8 +24,7 @@ import scipy.sparse as sp
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.affine import define
 from verix_encodings.bounds.interval import Interval, Late
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions, ProgramBuilder
 
 # products up to which each one has segments; beyond, an LP takes seconds
 _SEGMENTED = 400

@@ -51,8 +51,7 @@ import scipy.sparse as sp
 from verix_encodings.arrays import IntArray, placed
 from verix_encodings.blocks.affine import define
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import LEAST_BIG_M, Expressions
+from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
 
 
 @dataclass(frozen=True, slots=True, eq=False)

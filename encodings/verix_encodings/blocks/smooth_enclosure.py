@@ -36,8 +36,7 @@ from verix_encodings.bounds.strips import (
     intercepts,
     value_range,
 )
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions, ProgramBuilder
 
 DEFAULT_SEGMENTS = 6
 _THIN = 0.01

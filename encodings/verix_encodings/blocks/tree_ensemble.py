@@ -26,8 +26,7 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions, ProgramBuilder
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,16 +28,16 @@ from verix_encodings.arrays import (
     relative_error,
 )
 from verix_encodings.bounds.interval import Pair
-from verix_encodings.bounds.patches import (
+from verix_encodings.bounds.rows import (
     Coefficients,
     Patch,
+    Phases,
     Rows,
     absolute,
     product,
     reached,
     total,
 )
-from verix_encodings.bounds.phases import Phases
 from verix_encodings.work import spend_calls, spend_entries
 
 _CALLS = 40  # of NumPy for a replacement, however few entries it has

@@ -32,8 +32,7 @@ from verix_encodings.arrays import (
 from verix_encodings.blocks.affine import substitute
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range, Region
 from verix_encodings.bounds.lines import ByValue, Products, Replaced
-from verix_encodings.bounds.patches import Coefficients, absolute, product, reached
-from verix_encodings.bounds.phases import Phases
+from verix_encodings.bounds.rows import Coefficients, Phases, absolute, product, reached
 from verix_encodings.kinds.node import (
     Arrays,
     BySource,
@@ -45,7 +44,7 @@ from verix_encodings.kinds.node import (
     Ranges,
     Rounded,
 )
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries, spend_product
 
 # more than rounding takes from zero, relative to the terms; more than numbers near underflow lose

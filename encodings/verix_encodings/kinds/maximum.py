@@ -19,8 +19,7 @@ from verix_encodings.blocks.maxpool import big_m_max, general_max
 from verix_encodings.blocks.relu import general_relu
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range
 from verix_encodings.bounds.lines import ByValue, Enclosing, Products, relu_lines
-from verix_encodings.bounds.patches import Rows, product, total
-from verix_encodings.bounds.phases import by_phase, centred, entries_of
+from verix_encodings.bounds.rows import Rows, by_phase, centred, entries_of, product, total
 from verix_encodings.kinds.affine import Difference, times
 from verix_encodings.kinds.node import (
     Arrays,
@@ -34,7 +33,7 @@ from verix_encodings.kinds.node import (
     Rounded,
     refuse_entries,
 )
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
 # of 0.5 to 1, the factor with the lowest margins on seven networks with pools

@@ -40,9 +40,8 @@ from verix_encodings.bounds.lines import (
     Planes,
     Relaxation,
 )
-from verix_encodings.bounds.phases import centred, outward
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import Expressions
+from verix_encodings.bounds.rows import centred, outward
+from verix_encodings.program import Expressions, ProgramBuilder
 from verix_encodings.work import spend_entries
 
 Ranges: TypeAlias = Callable[[int], Range]

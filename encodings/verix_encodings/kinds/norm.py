@@ -30,7 +30,7 @@ from verix_encodings.arrays import (
 )
 from verix_encodings.bounds.interval import Bounds, Range
 from verix_encodings.bounds.lines import ByValue, Planes, Products
-from verix_encodings.bounds.phases import centred, outward
+from verix_encodings.bounds.rows import centred, outward
 from verix_encodings.kinds.node import (
     OPERATIONS,
     Arrays,
@@ -45,7 +45,7 @@ from verix_encodings.kinds.node import (
     between_forms,
     refuse_entries,
 )
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
 _TINY = 1e-150

@@ -33,7 +33,7 @@ from verix_encodings.arrays import (
 from verix_encodings.blocks.product import Factors, enclose_products
 from verix_encodings.bounds.interval import Bounds, Range
 from verix_encodings.bounds.lines import ByValue, Planes, Products
-from verix_encodings.bounds.phases import centred, outward
+from verix_encodings.bounds.rows import centred, outward
 from verix_encodings.kinds.affine import times
 from verix_encodings.kinds.node import (
     Arrays,
@@ -47,7 +47,7 @@ from verix_encodings.kinds.node import (
     refuse_entries,
     within_bounds,
 )
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds.interval import Bounds, Range
 from verix_encodings.bounds.lines import BatchLines, Lines, relu_lines
-from verix_encodings.bounds.phases import by_phase
+from verix_encodings.bounds.rows import by_phase
 from verix_encodings.kinds.node import (
     Arrays,
     BySource,
@@ -25,7 +25,7 @@ from verix_encodings.kinds.node import (
     Intervals,
     Ranges,
 )
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions
 
 
 @dataclass(frozen=True, slots=True)

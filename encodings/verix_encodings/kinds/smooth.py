@@ -32,7 +32,7 @@ from verix_encodings.kinds.node import (
     own_rounding,
     within_bounds,
 )
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions
 
 
 @dataclass(frozen=True, slots=True)

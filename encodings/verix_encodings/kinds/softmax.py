@@ -25,8 +25,7 @@ from verix_encodings.arrays import (
 )
 from verix_encodings.bounds.interval import Bounds, Range
 from verix_encodings.bounds.lines import ByValue, Planes, Products, Replaced
-from verix_encodings.bounds.patches import Coefficients, Patch, reached
-from verix_encodings.bounds.phases import Phases
+from verix_encodings.bounds.rows import Coefficients, Patch, Phases, reached
 from verix_encodings.bounds.softmax_planes import SoftmaxPlanes, softmax_planes, softmax_range
 from verix_encodings.kinds.node import (
     OPERATIONS,
@@ -42,7 +41,7 @@ from verix_encodings.kinds.node import (
     between_forms,
     refuse_entries,
 )
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
 

@@ -30,7 +30,7 @@ from verix_encodings.kinds.node import (
     Intervals,
     within_bounds,
 )
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions
 
 
 def _above(z: FloatArray) -> FloatArray:

@@ -24,7 +24,7 @@ from verix_encodings.arrays import FloatArray, IntArray, Matrix, frozen, relativ
 from verix_encodings.blocks.tree_ensemble import Splits, tree_ensemble_rows
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, never
 from verix_encodings.kinds.node import EncodingContext, Node, OneSource, Ranges, Rounded
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
 

@@ -40,8 +40,7 @@ from verix_encodings.arrays import (
 )
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Region, never
 from verix_encodings.bounds.lines import ByValue, Relaxation
-from verix_encodings.bounds.patches import Coefficients, Rows, absolute, reached, total
-from verix_encodings.bounds.phases import Splits
+from verix_encodings.bounds.rows import Coefficients, Rows, Splits, absolute, reached, total
 from verix_encodings.kinds.node import Node
 from verix_encodings.network import Network
 from verix_encodings.propagation.interval_bounds import forward_interval

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from verix_encodings.arrays import FloatArray, IntArray, dense, relative_error
 from verix_encodings.bounds.interval import Bounds, Pair, Range
 from verix_encodings.bounds.lines import ByValue, FollowedForms, Replaced
-from verix_encodings.bounds.patches import Coefficients, absolute, reached
-from verix_encodings.bounds.phases import Phases
+from verix_encodings.bounds.rows import Coefficients, Phases, absolute, reached
 from verix_encodings.kinds.node import Node
 from verix_encodings.network import Network
 

@@ -20,16 +20,10 @@ from numpy.typing import NDArray
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.bounds.interval import Bounds, Range, Region
 from verix_encodings.bounds.lines import relu_lines
-from verix_encodings.bounds.patches import Rows
-from verix_encodings.bounds.phases import Parts, Phases, Splits
+from verix_encodings.bounds.rows import Parts, Phases, Rows, Splits
 from verix_encodings.kinds.node import Node
 from verix_encodings.network import Network
-from verix_encodings.propagation.crown import (
-    LinearForm,
-    Relaxations,
-    extend_relaxation,
-    upper_form,
-)
+from verix_encodings.propagation.crown import LinearForm, Relaxations, extend_relaxation, upper_form
 from verix_encodings.propagation.row_ranges import (
     RowForms,
     Splittable,

@@ -25,7 +25,7 @@ from milp_verix.solvers import Session
 from verix_encodings import Bounds, Encoding, Formulation, Interval, Network, NormBall, encode
 from verix_encodings.arrays import FloatArray
 from verix_encodings.blocks.formulations import BIG_M
-from verix_encodings.program.data import blocks
+from verix_encodings.program_files import blocks
 from verix_encodings.scenario import Columns, fill
 
 

@@ -31,7 +31,7 @@ from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.encoding import Constraint, Cover, Scenario, row_error
-from verix_encodings.program.program import Program
+from verix_encodings.program import Program
 from verix_encodings.proofs import SafeBound
 from verix_encodings.scenario import SLACK, ScenarioProgram
 

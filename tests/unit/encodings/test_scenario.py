@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from tests.support.scenario_cases import drawn_constraints, drawn_perturbations, grown
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.encoding import Constraint
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import Program
+from verix_encodings.program import Program, ProgramBuilder
 
 
 def _assert_same(one: Program, other: Program) -> None:

@@ -23,7 +23,7 @@ from verix_encodings import (
     crown_bounds,
 )
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds.phases import Parts
+from verix_encodings.bounds.rows import Parts
 from verix_encodings.network import batch_values
 from verix_encodings.propagation import deepening as neuron_trees, row_slopes
 from verix_encodings.propagation.deepening import NeuronTrees

@@ -10,7 +10,7 @@ from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.phase.warm_lp import LpResult
 from tests.support.scenario_cases import drawn_constraints, drawn_perturbations, grown
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.program.program import Program
+from verix_encodings.program import Program
 from verix_encodings.scenario import ScenarioProgram
 
 

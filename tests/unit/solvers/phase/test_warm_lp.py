@@ -9,8 +9,7 @@ from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.phase import warm_lp as live_lp
 from milp_verix.solvers.phase.warm_lp import WarmLp
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import Program
+from verix_encodings.program import Program, ProgramBuilder
 
 COLUMNS = 30
 
