@@ -20,8 +20,8 @@ from verix_encodings.blocks.input_ball import (
     linf_ball,
     tangent_gaps,
 )
+from verix_encodings.blocks.layers import big_m_relu, general_relu, indicator_relu, sos1_relu
 from verix_encodings.blocks.maxpool import big_m_max, general_max
-from verix_encodings.blocks.relu import big_m_relu, general_relu, indicator_relu, sos1_relu
 from verix_encodings.bounds.curves import (
     COS,
     EXP,
@@ -41,11 +41,10 @@ from verix_encodings.kinds.affine import Affine, Difference
 from verix_encodings.kinds.maximum import Max
 from verix_encodings.kinds.node import Elementwise, EncodingContext, Node
 from verix_encodings.kinds.norm import Norm
+from verix_encodings.kinds.piecewise import Relu, Step
 from verix_encodings.kinds.product import Product
-from verix_encodings.kinds.relu import Relu
 from verix_encodings.kinds.smooth import Curve, Smooth
 from verix_encodings.kinds.softmax import Softmax
-from verix_encodings.kinds.step import Step
 from verix_encodings.maxima import pairwise_maxima
 from verix_encodings.network import Network
 from verix_encodings.program import Expressions, Program, ProgramBuilder

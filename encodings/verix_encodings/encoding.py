@@ -26,10 +26,10 @@ from typing import TypeAlias
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.blocks.enclosures import DEFAULT_SEGMENTS
 from verix_encodings.blocks.formulations import ReluEncoding
 from verix_encodings.blocks.input_ball import linf_ball
-from verix_encodings.blocks.relu import big_m_relu
-from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+from verix_encodings.blocks.layers import big_m_relu
 from verix_encodings.bounds.interval import Bounds, Interval, Late, never
 from verix_encodings.kinds.node import EncodingContext
 from verix_encodings.network import Network

@@ -11,7 +11,7 @@ bad ones it is weaker and still valid. Every sum is computed in float64 and lowe
 error that it can have made.
 
 The rows of an encoding are themselves rounded: ``M_k C_k`` and ``M_k k_k`` of
-``blocks.affine`` are products in float64. :func:`encoding_error` bounds how far a true trajectory
+``blocks.layers`` are products in float64. :func:`encoding_error` bounds how far a true trajectory
 of the network can miss a row by this rounding; the rows are widened by it.
 
 Optimality-based bound tightening (OBBT): ranges of expressions over a program, by solving it. Each

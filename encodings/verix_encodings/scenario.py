@@ -16,7 +16,7 @@ Its neurons are bounded over ``0 ≤ A ≤ 1``, and over ``Σ_f A_f ≤ n`` wher
 whose cost buys ``n`` features at most: no cheaper explanation has more.
 
 The point of a program that belongs to one input: each column as the network evaluates it. In the
-columns of ``blocks.relu``, a neuron with the pre-activation ``z`` has
+columns of ``blocks.layers``, a neuron with the pre-activation ``z`` has
 
     z,   a = max(z, 0),   d = 1 if z > 0, else 0
 
@@ -46,7 +46,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.blocks.relu import big_m_relu
+from verix_encodings.blocks.layers import big_m_relu
 from verix_encodings.bounds.interval import Interval, Region
 from verix_encodings.bounds.norm_ball import NormBall
 from verix_encodings.encoding import Constraint, Cover, Scenario, encode_values

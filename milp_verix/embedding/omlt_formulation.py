@@ -20,7 +20,7 @@ from milp_verix.embedding.embedded import Embedded
 from milp_verix.embedding.sockets import order_of, sides_of
 from milp_verix.models.onnx.onnx_network import NetworkLike, OnnxNetwork, loaded
 from verix_encodings import BoundMethod, Formulation
-from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+from verix_encodings.blocks.enclosures import DEFAULT_SEGMENTS
 
 
 class VerixFormulation:

@@ -19,7 +19,7 @@ from milp_verix.problem.options import kinds_of
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.solvers import CHECKERS, Session, Solver, open_session
 from verix_encodings import FORMULATIONS, BoundMethod, Formulation, formulation_named
-from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+from verix_encodings.blocks.enclosures import DEFAULT_SEGMENTS
 
 _TOLERANCES = Tolerances()
 

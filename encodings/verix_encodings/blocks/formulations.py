@@ -14,7 +14,7 @@ the columns ``v_i``, rounded outward.
 
 ``t_n`` is the part of the sum in the active phase, ``d = 1``, and ``s_n`` in the inactive one:
 ``Σ_n s_n + (1 − d) k = z − a``. The rows with ``u`` and ``l`` add the bounds of ``z`` itself; with
-them one part is the big-M formulation of ``blocks.relu``. With as many parts as terms the linear
+them one part is the big-M formulation of ``blocks.layers``. With as many parts as terms the linear
 relaxation is the convex hull of the neuron's graph over the box of the ``v_i``, and each neuron
 takes ``2N + 2`` columns and ``5N + 4`` rows.
 
@@ -33,10 +33,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.blocks.affine import define
-from verix_encodings.blocks.relu import (
+from verix_encodings.blocks.layers import (
     activations,
     big_m_relu,
+    define,
     general_relu,
     indicator_relu,
     phases_of,

@@ -29,7 +29,7 @@ from verix_encodings.arrays import (
     frozen_indices,
     relative_error,
 )
-from verix_encodings.blocks.affine import substitute
+from verix_encodings.blocks.layers import substitute
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range, Region
 from verix_encodings.bounds.lines import ByValue, Products, Replaced
 from verix_encodings.bounds.rows import Coefficients, Phases, absolute, product, reached

@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, frozen_indices, placed
+from verix_encodings.blocks.layers import general_relu
 from verix_encodings.blocks.maxpool import big_m_max, general_max
-from verix_encodings.blocks.relu import general_relu
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range
 from verix_encodings.bounds.lines import ByValue, Enclosing, Products, relu_lines
 from verix_encodings.bounds.rows import Rows, by_phase, centred, entries_of, product, total

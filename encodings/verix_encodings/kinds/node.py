@@ -29,8 +29,8 @@ from typing import Any, ClassVar, Self, TypeAlias, cast
 import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, relative_error
-from verix_encodings.blocks.affine import define
 from verix_encodings.blocks.formulations import ReluEncoding
+from verix_encodings.blocks.layers import define
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, Region, TwoLines
 from verix_encodings.bounds.lines import (
     BatchLines,

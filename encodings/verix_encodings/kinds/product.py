@@ -11,7 +11,7 @@ they are the means of the two upper and of the two lower planes of McCormick's e
 enclosure   v ∈ Σ_k [least, greatest of the four products of ends]
 planes      Σ_k (n x + m y − m n − r s) ≤ v ≤ Σ_k (n x + m y − m n + r s)
 slopes      ∂v/∂x_p += y_q,  ∂v/∂y_q += x_p
-program     ``blocks.product``: McCormick's envelope, on segments of one factor
+program     ``blocks.enclosures``: McCormick's envelope, on segments of one factor
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,7 @@ from verix_encodings.arrays import (
     frozen_indices,
     relative_error,
 )
-from verix_encodings.blocks.product import Factors, enclose_products
+from verix_encodings.blocks.enclosures import Factors, enclose_products
 from verix_encodings.bounds.interval import Bounds, Range
 from verix_encodings.bounds.lines import ByValue, Planes, Products
 from verix_encodings.bounds.rows import centred, outward

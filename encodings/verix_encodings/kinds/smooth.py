@@ -3,7 +3,7 @@
     enclosure   between lines of slope 0
     lines       s⁻ z + b⁻ ≤ a ≤ s⁺ z + b⁺                      (``bounds.strips``)
     slopes      [min σ', max σ'] over [l, u]
-    program     segments, enclosed                             (``blocks.smooth_enclosure``)
+    program     segments, enclosed                             (``blocks.enclosures``)
     rounding    |σ(z)| ≤ 1 + 2 |z|, slopes in [−2, 2]
 
 These are functions of ``SMOOTH_FUNCTIONS``; a curve is any of ``bounds.curves``, without bounds of
@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, relative_error
-from verix_encodings.blocks.smooth_enclosure import enclose_smooth
+from verix_encodings.blocks.enclosures import enclose_smooth
 from verix_encodings.bounds.curves import SmoothFunction
 from verix_encodings.bounds.interval import Range, TwoLines
 from verix_encodings.bounds.lines import BatchLines, Lines

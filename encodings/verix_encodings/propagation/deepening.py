@@ -36,8 +36,7 @@ from verix_encodings.bounds.interval import Bounds, Late, Region, never
 from verix_encodings.network import Network
 from verix_encodings.propagation.alpha import alpha_bounds, lowered
 from verix_encodings.propagation.crown import crown_bounds, inside, neurons_to_tighten, readers_of
-from verix_encodings.propagation.interval_bounds import cone
-from verix_encodings.propagation.row_ranges import suppose_both
+from verix_encodings.propagation.interval_bounds import cone, suppose_both
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 
 # numbers of the steps for the first leaves, and for children, whose steps are smaller

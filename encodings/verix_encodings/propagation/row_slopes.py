@@ -8,7 +8,7 @@
 ``z`` are the values if ``x`` is the maximiser and each activation is replaced by the line that the
 bound takes; for a maximum of pairs, ``z`` is their difference. All ``α`` in [0, 1] and ``β ≥ 0``
 are valid, so both move by projected steps of Adam, and no step can do harm but to tightness. The
-``w`` of parts (``row_ranges``) may be any numbers, and move by Polyak's steps; for activations
+``w`` of parts (``interval_bounds``) may be any numbers, and move by Polyak's steps; for activations
 before it, ``z_j`` is the end that its row pays for.
 """
 
@@ -24,7 +24,7 @@ from verix_encodings.bounds.rows import Parts, Phases, Rows, Splits
 from verix_encodings.kinds.node import Node
 from verix_encodings.network import Network
 from verix_encodings.propagation.crown import LinearForm, Relaxations, extend_relaxation, upper_form
-from verix_encodings.propagation.row_ranges import (
+from verix_encodings.propagation.interval_bounds import (
     RowForms,
     Splittable,
     narrowed_forms,

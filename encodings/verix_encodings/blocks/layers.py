@@ -1,4 +1,14 @@
-"""ReLUs ``a = max(z, 0)`` with ``z ∈ [l, u]``, aware of the phases that the bounds leave.
+"""Layers as rows and columns: affine maps and ReLUs.
+
+**Affine maps**: substitution, and rows that define columns for their values.
+
+    z = Σ_k M_k v_k + b,  v_k = C_k w_{J_k} + k_k   ⇒   z = Σ_k (M_k C_k) w_{J_k} + Σ_k M_k k_k + b
+
+Substitution alone adds no rows. The argument of a nonlinear operator gets a column ``z_i`` and the
+row ``z_i − (C w_J)_i = k_i``, so that the dense row of an affine map stands in the program once and
+not once for every row that mentions ``z_i``.
+
+**ReLUs** ``a = max(z, 0)`` with ``z ∈ [l, u]``, aware of the phases that the bounds leave.
 
     l ≥ 0 (active)        a = z             z gets a column, a is the same one
     u ≤ 0 (inactive)      a = 0             no column
@@ -43,15 +53,79 @@ The solver makes binaries and big-Ms of it in its presolve, from its own bounds 
 big-M one or a tighter one; the program's own, without the constraint, knows nothing of the ReLU.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import IntArray, placed
-from verix_encodings.blocks.affine import define
+from verix_encodings.arrays import FloatArray, IntArray, Matrix, placed
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
+
+
+def substitute(
+    terms: Sequence[tuple[int, Matrix]], bias: FloatArray, values: Sequence[Expressions]
+) -> Expressions:
+    """Return ``Σ_k M_k v_k + b`` as expressions in the columns of its sources.
+
+    ``terms`` are pairs of a number ``k`` and ``M_k``; ``bias`` is ``b``; ``values`` are the ``v``.
+    """
+    constant: FloatArray = bias.copy()
+    blocks, columns = [], []
+    for source, matrix in terms:
+        constant += matrix @ values[source].constant
+        blocks.append(matrix @ values[source].matrix)
+        columns.append(values[source].columns)
+    if not blocks:
+        empty = sp.csr_array((bias.size, 0))
+        return Expressions(np.zeros(0, dtype=np.intp), empty, constant)
+    if len(blocks) == 1:
+        return Expressions(columns[0], blocks[0], constant)
+    joined = sp.hstack([sp.csr_array(block) for block in blocks], format="csr")
+    return Expressions(np.concatenate(columns), joined, constant)
+
+
+def define(
+    builder: ProgramBuilder,
+    name: str,
+    expressions: Expressions,
+    interval: Interval,
+    which: IntArray,
+) -> IntArray:
+    """Add a column ``name_i`` and its defining row for each expression ``i`` in ``which``."""
+    columns = builder.add_columns(name, which, interval.lower[which], interval.upper[which])
+    builder.add_rows(
+        f"define_{name}",
+        which,
+        [
+            (np.ones(which.size), columns),
+            (-expressions.matrix[which, :], expressions.columns),
+        ],
+        expressions.constant[which],
+        expressions.constant[which],
+    )
+    return columns
+
+
+def single(
+    builder: ProgramBuilder,
+    name: str,
+    expressions: Expressions,
+    interval: Interval,
+    which: IntArray,
+) -> Expressions:
+    """Return the expressions ``which`` as multiples of one column each, defined if needed.
+
+    Rows of the result for other expressions mean nothing.
+    """
+    matrix, constant = expressions.matrix[which, :], expressions.constant[which]
+    if not constant.any() and np.all(np.asarray((matrix != 0).sum(axis=1)) <= 1):
+        return expressions
+    columns = define(builder, name, expressions, interval, which)
+    size = expressions.constant.size
+    selection = placed(1.0, which, np.arange(which.size), (size, which.size))
+    return Expressions(columns, selection, np.zeros(size))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
