@@ -110,12 +110,6 @@ def network_of_selection(
     return margins.after(sp.csr_array(entries, shape=(taken.size, features)), start, within)
 
 
-def selections(features: int, most: float = np.inf) -> Region:
-    """Return the selections ``0 ≤ A ≤ 1`` of ``features``, at most ``most`` of them together."""
-    box = Interval(np.zeros(features), np.ones(features))
-    return box if most >= features else NormBall(box, np.zeros(features), most, 1)
-
-
 def make_scenario(
     margins: Network,
     centre: FloatArray,
@@ -135,7 +129,10 @@ def make_scenario(
     end = centre + delta
     box = Interval(np.minimum(centre, end), np.maximum(centre, end))
     network = network_of_selection(margins, end, delta, feature_of, features, within=box)
-    bounds = method(network, selections(features, most))
+    selections: Region = Interval(np.zeros(features), np.ones(features))
+    if most < features:
+        selections = NormBall(selections.box, np.zeros(features), most, 1)
+    bounds = method(network, selections)
     # where nothing is folded there is one value more, the input
     first = 1 + len(network.nodes) - len(margins.nodes)
     # what is folded is formed from x + δ and from pieces of δ, each as large as the box

@@ -217,9 +217,10 @@ class Result(Remembering):
         self, points: Iterable[tuple[Name, Iterable[int], Counterfactual]], network: LoadedModel
     ) -> tuple[Name, ...]:
         """Return the names of ``points``, with the features that each may change, that fail."""
-        from milp_verix.results.replay import failing_points
+        from milp_verix.results.replay import posed_again, stands
 
-        return failing_points(self, points, network)
+        problem = posed_again(self, network)
+        return tuple(name for name, free, found in points if not stands(problem, free, found))
 
     def refuse_other(self, network: LoadedModel) -> None:
         """Raise ``InputError`` where ``network`` is not the one explained, or was fitted again."""

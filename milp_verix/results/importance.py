@@ -244,8 +244,15 @@ class Relevance(Certified, Result):
         one, is in the ball and keeps it. ``InputError`` where there is no evidence, or where
         ``network`` is not the network asked about.
         """
-        from milp_verix.results.replay import relevance_stands
+        from milp_verix.results.replay import posed_again, stands
 
-        if self.counterfactual is None:
+        if self.counterfactual is None or self.free is None:
             raise InputError("there is no counterfactual to replay: no relevance was shown")
-        return relevance_stands(self, network)
+        problem = posed_again(self, network)
+        if not stands(problem, [*self.features, *self.free], self.counterfactual):
+            return False
+        if self.unchanged is None:
+            return True
+        free = problem.features.coordinates(sorted(self.free))
+        inside = problem.ball.contains(self.unchanged.reshape(-1), free)
+        return inside and not problem.question.changed(network.outputs_at(self.unchanged))

@@ -207,9 +207,29 @@ class Ranges(Certified, Drawn, Result):
         feature or outside the ball, or does not change the prediction. Raises ``InputError`` where
         ``network`` is not the network asked about.
         """
-        from milp_verix.results.replay import failing_steps
+        from milp_verix.results.replay import posed_again, stands
 
-        return failing_steps(self, network)
+        problem = posed_again(self, network)
+        kept = problem.features.coordinates(self.explanation)
+        ball, everything = problem.ball, range(len(self.groups))
+        failing = []
+        steps = [(one, step) for one in self.ranges for step in one.beyond]
+        for own, step in steps:
+            if step.counterfactual is None:
+                continue
+            point = step.counterfactual.input.reshape(-1)
+            there = point[kept].astype(np.float64)
+            inside = np.all((ball.domain_lower[kept] <= there) & (there <= ball.domain_upper[kept]))
+            # kept features where they are: the ball of the others remains to be checked
+            box = problem.within(ball.between(kept, (there, there), point))
+            if not (
+                inside
+                and stands(box, everything, step.counterfactual)
+                and self.value_at(own, point) == step.value
+                and [one for one in self.ranges if not self.holds(one, point)] == [own]
+            ):
+                failing.append((own.feature, step.value))
+        return tuple(failing)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,13 +32,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
+from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.bounds.interval import Bounds, Late, Pair, Range, never
 from verix_encodings.bounds.lines import BatchRelaxation
 from verix_encodings.kinds.node import Node
 from verix_encodings.network import Network
-from verix_encodings.propagation.crown import readers_of
+from verix_encodings.propagation.crown import left_open, readers_of
 from verix_encodings.work import spend_calls
 
 
@@ -171,7 +171,7 @@ class BatchCrown:
 
     def _tightened(self, batch: _Batch, value: int) -> Range:
         lower, upper = batch.found[value]
-        owner, neuron = np.nonzero(self._undecided(value, lower, upper))
+        owner, neuron = np.nonzero(left_open(self._readers[value], lower, upper))
         if not owner.size:
             return lower, upper
         sign = np.repeat([1.0, -1.0], owner.size)
@@ -182,13 +182,6 @@ class BatchCrown:
         upper[owner, neuron] = np.fmin(upper[owner, neuron], extremes[: owner.size])
         lower[owner, neuron] = np.fmax(lower[owner, neuron], -extremes[owner.size :])
         return lower, upper
-
-    def _undecided(self, value: int, lower: FloatArray, upper: FloatArray) -> BoolArray:
-        """Mark the neurons that a box leaves open for a reader of ``value``; shape (N, size)."""
-        open_ = np.zeros(lower.shape, dtype=bool)
-        for reader in self._readers[value]:
-            open_ |= reader.undecided(lower, upper)
-        return open_
 
     def _upper(
         self,

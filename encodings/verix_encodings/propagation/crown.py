@@ -30,6 +30,7 @@ import numpy as np
 
 from verix_encodings.arrays import (
     UNIT_ROUNDOFF,
+    BoolArray,
     FloatArray,
     IntArray,
     Matrix,
@@ -216,12 +217,17 @@ def readers_of(network: Network) -> dict[int, list[Node]]:
     return readers
 
 
-def undecided(readers: list[Node], interval: Interval) -> IntArray:
-    """Return the neurons that the ``interval`` leaves open for a reader: phases, maxima, curves."""
-    open_ = np.zeros(interval.lower.size, dtype=bool)
+def left_open(readers: list[Node], lower: FloatArray, upper: FloatArray) -> BoolArray:
+    """Mark the neurons that these bounds leave open for a reader: phases, maxima, curves."""
+    open_ = np.zeros(lower.shape, dtype=bool)
     for reader in readers:
-        open_ |= reader.undecided(interval.lower, interval.upper)
-    return np.flatnonzero(open_)
+        open_ |= reader.undecided(lower, upper)
+    return open_
+
+
+def undecided(readers: list[Node], interval: Interval) -> IntArray:
+    """Return the neurons that the ``interval`` leaves open for a reader."""
+    return np.flatnonzero(left_open(readers, interval.lower, interval.upper))
 
 
 def neurons_to_tighten(
