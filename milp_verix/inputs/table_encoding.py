@@ -235,10 +235,6 @@ def _places(names: list[Any], chosen: Any) -> list[int]:
         ) from error
 
 
-def _kept(_step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entry]:
-    return entries
-
-
 def _imputed(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
     """Return ``entries`` that are filled in where missing, and those that mark them."""
     if not is_missing(step.missing_values) or any(map(is_missing, step.statistics_)):
@@ -444,6 +440,6 @@ _STEPS: dict[str, _Step] = {
     **dict.fromkeys(("PCA", "IncrementalPCA", "TruncatedSVD"), _projected),
     "SimpleImputer": _imputed,
     "MissingIndicator": _marked,
-    "FunctionTransformer": _kept,
+    "FunctionTransformer": lambda _step, entries, _columns: entries,
     **dict.fromkeys(("SelectKBest", "SelectPercentile", "VarianceThreshold"), _selected),
 }
