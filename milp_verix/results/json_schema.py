@@ -1,7 +1,7 @@
 """JSON Schemas (draft 2020-12), made of the types of fields and of their descriptions.
 
-A class or a ``TypedDict`` describes its fields under ``Attributes:`` in its docstring, a property
-in its own. Where they say None, JSON has null.
+A class or a ``TypedDict`` describes its fields under ``Attributes:`` in its docstring, or each in a
+text beside its type; a property does in its docstring. Where they say None, JSON has null.
 """
 
 import re
@@ -9,7 +9,16 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from inspect import cleandoc
-from typing import Any, ClassVar, Literal, TypeAlias, get_args, get_origin, is_typeddict
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NotRequired,
+    TypeAlias,
+    get_args,
+    get_origin,
+    is_typeddict,
+)
 
 import msgspec
 import numpy as np
@@ -108,6 +117,11 @@ def _told(kind: Any) -> dict[str, str]:
     for base in (*reversed(bases or kind.__mro__[1:]), kind):
         section = cleandoc(base.__doc__ or "").partition("Attributes:\n")[2]
         found |= dict(_ENTRY.findall(section))
+    for name, hint in _hints(kind).items() if is_typeddict(kind) else ():
+        inner = get_args(hint)[0] if get_origin(hint) is NotRequired else hint
+        for text in getattr(inner, "__metadata__", ()):
+            if isinstance(text, str):
+                found[name] = text
     return found
 
 
