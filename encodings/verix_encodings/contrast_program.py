@@ -63,11 +63,6 @@ class Contrast:
     threshold: float
 
     @property
-    def surrender(self) -> float:
-        """The cost ``w`` of giving up: more than that of any change."""
-        return float(np.sum(self.costs)) + max(1.0, float(np.max(self.costs)))
-
-    @property
     def reach(self) -> tuple[FloatArray, FloatArray]:
         """The moves ``h⁻`` and ``h⁺`` that ``u = 1`` allows each coordinate, both (d,)."""
         rooms = _room(self.bounds[0], self.centre)
@@ -154,7 +149,8 @@ def contrast_program(
     x = Expressions(x.columns, sp.csr_array(x.matrix @ units), x.constant)
     cost = np.zeros(program.columns)
     cost[moved] = contrast.costs
-    cost[give_up] = contrast.surrender
+    # giving up costs more than any change
+    cost[give_up] = float(np.sum(contrast.costs)) + max(1.0, float(np.max(contrast.costs)))
     return ContrastProgram(program, moved, int(give_up[0]), cost, x)
 
 

@@ -260,19 +260,14 @@ def certified_bound(
         raise ValueError(f"the leaves leave out the case {missing}")
     safe, least = SafeBound(program.relaxed), np.inf
     for leaf in leaves:
-        least = min(least, leaf_bound(safe, cost, leaf, row_error))
+        lower, upper = program.column_lower.copy(), program.column_upper.copy()
+        for column, value in leaf.fixed:
+            lower[column] = upper[column] = value
+        ends = lower, upper
+        # without cost, a bound above zero shows that the case has no point
+        if not safe.lower(np.zeros_like(cost), leaf.multipliers, row_error, ends) > 0:
+            least = min(least, safe.lower(cost, leaf.multipliers, row_error, ends))
     return least
-
-
-def leaf_bound(safe: SafeBound, cost: FloatArray, leaf: Leaf, row_error: float = 0.0) -> float:
-    """Return the bound that ``leaf`` proves in its case, infinite if it has no point."""
-    lower, upper = safe.program.column_lower.copy(), safe.program.column_upper.copy()
-    for column, value in leaf.fixed:
-        lower[column] = upper[column] = value
-    ends = lower, upper
-    if safe.lower(np.zeros_like(cost), leaf.multipliers, row_error, ends) > 0:
-        return np.inf
-    return safe.lower(cost, leaf.multipliers, row_error, ends)
 
 
 def _refuse_foreign(program: Program, leaf: Leaf) -> None:

@@ -148,14 +148,6 @@ class Ranges(Certified, Drawn, Result):
             return self.inputs.features[one.feature].values[int(low)] in (one.words or ())
         return one.lower <= low and high <= one.upper
 
-    def value_at(self, one: FeatureRange, point: NDArray[Any]) -> float:
-        """Return the value, change or place of a word that takes a feature out of its range.
-
-        Inside the range it is the highest value.
-        """
-        low, high = self._moves(one, point)
-        return low if one.lower is not None and low < one.lower else high
-
     def _moves(self, one: FeatureRange, point: NDArray[Any]) -> tuple[float, float]:
         """Return the least and the highest value, or change, of a feature; the place of a word."""
         group = [*self.groups[one.feature]]
@@ -219,13 +211,15 @@ class Ranges(Certified, Drawn, Result):
                 continue
             point = step.counterfactual.input.reshape(-1)
             there = point[kept].astype(np.float64)
+            low, high = self._moves(own, point)
+            value = low if own.lower is not None and low < own.lower else high
             inside = np.all((ball.domain_lower[kept] <= there) & (there <= ball.domain_upper[kept]))
             # kept features where they are: the ball of the others remains to be checked
             box = problem.within(ball.between(kept, (there, there), point))
             if not (
                 inside
                 and stands(box, everything, step.counterfactual)
-                and self.value_at(own, point) == step.value
+                and value == step.value
                 and [one for one in self.ranges if not self.holds(one, point)] == [own]
             ):
                 failing.append((own.feature, step.value))

@@ -89,7 +89,11 @@ class Enclosing(ABC):
         spend_entries((c.entries if isinstance(c, Patch) else c).size, 8)
         positive, negative = _sides(c)
         if phases is not None:
-            positive, negative = phases.below_alone(dense(positive), dense(negative))
+            # all coefficients of these neurons meet lower lines; one of both is zero
+            positive, negative = dense(positive), dense(negative)
+            at = phases.rows, phases.neurons
+            negative[at] += positive[at]
+            positive[at] = 0.0
         shift = positive @ self.ceiling
         if self.floor.any():
             shift += negative @ self.floor

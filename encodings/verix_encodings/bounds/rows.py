@@ -34,7 +34,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, relative_error
-from verix_encodings.bounds.interval import Pair, Range
+from verix_encodings.bounds.interval import Range
 from verix_encodings.work import spend_product
 
 # above this share of columns reached, to copy them costs more than it saves
@@ -175,17 +175,6 @@ class Phases:
 
     rows: IntArray
     neurons: IntArray
-
-    def below_alone(self, positive: FloatArray, negative: FloatArray) -> Pair:
-        """Move all coefficients of these neurons to those that meet lower lines.
-
-        The arguments, of shape (R, neurons), are changed and returned.
-        """
-        at = self.rows, self.neurons
-        # one of both is zero
-        negative[at] += positive[at]
-        positive[at] = 0.0
-        return positive, negative
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,7 +24,7 @@ and gets no further leaves. (Branch and bound on bounds: Bunel et al., JMLR 2020
 by branching: Henriksen, Lomuscio, IJCAI 2021; Zhou et al., NeurIPS 2024.)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -65,13 +65,14 @@ class Leaves:
     def __getitem__(self, chosen: IntArray | BoolArray) -> "Leaves":
         return Leaves(*(part[chosen] for part in self._parts))
 
-    def and_(self, more: "Leaves") -> "Leaves":
-        """Return these leaves and ``more``."""
-        return Leaves(*map(np.concatenate, zip(self._parts, more._parts, strict=True)))
-
     @property
     def _parts(self) -> list[NDArray[Any]]:
         return [getattr(self, one.name) for one in fields(self)]
+
+    @classmethod
+    def joined(cls, groups: "Sequence[Leaves]") -> "Leaves":
+        """Return the leaves of all ``groups``."""
+        return cls(*map(np.concatenate, zip(*(one._parts for one in groups), strict=True)))
 
 
 @dataclass(slots=True, eq=False)
@@ -151,10 +152,7 @@ class NeuronTrees:
             bounded.append(self._bounded(children[both], steps))
         kept = np.ones(self._leaves.row.size, dtype=bool)
         kept[parents[:done]] = False
-        leaves = self._leaves[kept]
-        for group in bounded:
-            leaves = leaves.and_(group)
-        self._leaves = leaves
+        self._leaves = Leaves.joined([self._leaves[kept], *bounded])
         return done == parents.size
 
     def _bounded(self, leaves: Leaves, steps: tuple[int, ...]) -> Leaves:
