@@ -49,7 +49,8 @@ def difference(stored: Any, made: Any, path: str = "") -> str | None:
     if isinstance(made, dict) and isinstance(stored, dict):
         if lacking := [name for name in made if name not in stored]:
             return f"{path or 'it'} lacks {lacking[0]!r}"
-        each = ((stored[name], value, _inside(path, name)) for name, value in made.items())
+        start = f"{path}." if path else ""
+        each = ((stored[name], value, start + name) for name, value in made.items())
         return next((told for one in each if (told := difference(*one))), None)
     if isinstance(made, list | tuple) and isinstance(stored, list) and len(made) == len(stored):
         each = ((a, b, f"{path}[{i}]") for i, (a, b) in enumerate(zip(stored, made, strict=True)))
@@ -139,7 +140,3 @@ def _at(data: Any, path: str) -> Any:
     except (KeyError, IndexError, TypeError):
         return _ABSENT
     return data
-
-
-def _inside(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name

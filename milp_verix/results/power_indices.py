@@ -141,13 +141,15 @@ def _shared(game: KnownGame, weight: Callable[[int], Fraction]) -> list[Bracket]
         if alike and outside is not None:
             found.append(outside)
             continue
-        with_it = per_player[player] if player in per_player else _with_outsider(game)
+        with_it = per_player.get(player)
+        if with_it is None:
+            with_it = _joined({}, _counts(game.sizes, game.open), game.outside - 1, more=1)
         without = {k: n - with_it.get(k, 0) for k, n in every.items()}
         rest = [k for k, here in zip(sizes, has, strict=True) if not here]
         # without the feature, sets that contain it are one smaller
         smaller = {k - 1: n for k, n in with_it.items() if n}
-        joining = Antichain(smaller, _tally([k - 1 for k in own]), others)
-        beside = Antichain(without, _tally(rest), others)
+        joining = Antichain(smaller, Counter(k - 1 for k in own), others)
+        beside = Antichain(without, Counter(rest), others)
         found.append(_ratio(part, len(proven), joining, beside.most(), weight))
         outside = found[-1] if alike else outside
     return found
@@ -172,10 +174,6 @@ def _ratio(
     return Bracket(ZERO if beside else min(possible), max(possible, default=ZERO))
 
 
-def _tally(sizes: list[int]) -> dict[int, int]:
-    return {k: sizes.count(k) for k in {*sizes}}
-
-
 def _candidates(game: KnownGame) -> tuple[dict[int, int], dict[int, dict[int, int]]]:
     """Return the numbers of candidates by size, and of those with each player of the ground."""
     vectors = game.sizes, game.possible, game.open
@@ -196,10 +194,6 @@ def _joined(inside: Counts, open_: Counts, outside: int, more: int = 0) -> dict[
             k = size + extra + more
             found[k] = found.get(k, 0) + count * comb(outside, extra)
     return found
-
-
-def _with_outsider(game: KnownGame) -> dict[int, int]:
-    return _joined({}, _counts(game.sizes, game.open), game.outside - 1, more=1)
 
 
 def _counts(sizes: Vector, wanted: Vector) -> dict[int, int]:

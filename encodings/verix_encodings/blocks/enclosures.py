@@ -233,9 +233,9 @@ def enclose_products(
     )
     numbers = np.arange(p.size)
     corners = np.stack([l * c, l * d, u * c, u * d])
-    w = builder.add_columns(
-        f"w_{label}", numbers, *_widened(corners.min(axis=0), corners.max(axis=0))
-    )
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    wider = _SLACK * np.maximum(np.abs(low), np.abs(high))
+    w = builder.add_columns(f"w_{label}", numbers, low - wider, high + wider)
     total = sp.csr_array((np.ones(p.size), (numbers // terms, numbers)), shape=(size, p.size))
     builder.add_rows(
         f"sum_{label}", np.arange(size), [(np.ones(size), columns), (-total, w)], 0.0, 0.0
@@ -263,11 +263,6 @@ def _defined(builder: ProgramBuilder, name: str, side: Factors) -> tuple[IntArra
     place = np.zeros(side.interval.lower.size, dtype=np.intp)
     place[which] = np.arange(which.size)
     return define(builder, name, side.values, side.interval, which), place
-
-
-def _widened(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    slack = _SLACK * np.maximum(np.abs(low), np.abs(high))
-    return low - slack, high + slack
 
 
 def _segmented(

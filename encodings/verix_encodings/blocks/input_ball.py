@@ -208,7 +208,9 @@ def mixed_box(builder: ProgramBuilder, box: Interval, domain: MixedDomain) -> Ex
     ends = box.lower[free], box.upper[free]
     for number, clause in enumerate(within.clauses):
         if len(clause) == 1:
-            _add_row(builder, f"rule_{number}", clause[0], x)
+            (half,) = clause
+            terms = [(sp.csr_array(half.coefficients[None, :]), x.columns[half.coordinates])]
+            builder.add_rows(f"rule_{number}", np.array([0]), terms, -np.inf, half.upper)
         else:
             _add_choice(builder, number, clause, x, ends)
     return x
@@ -234,12 +236,6 @@ def _add_bits(
     terms = [(scales, columns), (matrix, np.concatenate(bits))]
     ends = scales * lower
     builder.add_rows("integral", coordinates, terms, ends, ends)
-
-
-def _add_row(builder: ProgramBuilder, name: str, half: HalfSpace, x: Expressions) -> None:
-    row = sp.csr_array(half.coefficients[None, :])
-    terms = [(row, x.columns[half.coordinates])]
-    builder.add_rows(name, np.array([0]), terms, -np.inf, half.upper)
 
 
 def _add_choice(
