@@ -33,10 +33,10 @@ from milp_verix.certificates.sets_of import (
 )
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.ball import Ball
+from milp_verix.results.build import posed_again
 from milp_verix.results.explanation import Explanation
 from milp_verix.results.importance import Importance, Relevance
 from milp_verix.results.power_indices import Bracket, brackets
-from milp_verix.results.replay import posed_again
 from verix_checker.claim import Claim
 from verix_checker.sets import MOST
 from verix_encodings.arrays import BoolArray, FloatArray

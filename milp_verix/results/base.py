@@ -217,7 +217,7 @@ class Result(Remembering):
         self, points: Iterable[tuple[Name, Iterable[int], Counterfactual]], network: LoadedModel
     ) -> tuple[Name, ...]:
         """Return the names of ``points``, with the features that each may change, that fail."""
-        from milp_verix.results.replay import posed_again, stands
+        from milp_verix.results.build import posed_again, stands
 
         problem = posed_again(self, network)
         return tuple(name for name, free, found in points if not stands(problem, free, found))

@@ -176,7 +176,7 @@ class Explanation(Certified, Drawn, Result):
         """
         import milp_verix
         from milp_verix.models.onnx.onnx_network import loaded
-        from milp_verix.results.replay import asked_in
+        from milp_verix.results.build import asked_in
 
         if network is None:
             problem = getattr(self, "_problem", None)

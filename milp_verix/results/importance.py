@@ -244,7 +244,7 @@ class Relevance(Certified, Result):
         one, is in the ball and keeps it. ``InputError`` where there is no evidence, or where
         ``network`` is not the network asked about.
         """
-        from milp_verix.results.replay import posed_again, stands
+        from milp_verix.results.build import posed_again, stands
 
         if self.counterfactual is None or self.free is None:
             raise InputError("there is no counterfactual to replay: no relevance was shown")

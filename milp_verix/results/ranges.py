@@ -199,7 +199,7 @@ class Ranges(Certified, Drawn, Result):
         feature or outside the ball, or does not change the prediction. Raises ``InputError`` where
         ``network`` is not the network asked about.
         """
-        from milp_verix.results.replay import posed_again, stands
+        from milp_verix.results.build import posed_again, stands
 
         problem = posed_again(self, network)
         kept = problem.features.coordinates(self.explanation)
