@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from milp_verix.base.errors import InputError, printable
 from milp_verix.base.number_text import counted, percent_of
 from milp_verix.base.stored_kinds import FeatureSet
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results import shown
 from milp_verix.results.base import Result
@@ -15,8 +16,6 @@ from milp_verix.results.ranges import Ranges
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from milp_verix.models.loaded_model import LoadedModel
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -82,7 +81,7 @@ class Rules:
     def write(
         self,
         folder: str | Path,
-        network: "LoadedModel | None" = None,
+        network: LoadedModel | None = None,
         *,
         time_limit: float | None = 60.0,
     ) -> tuple[Path, ...]:

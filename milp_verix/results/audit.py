@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from milp_verix.base.errors import printable
 from milp_verix.base.stored_kinds import Count, FeatureSet, Index
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.verdict import Answer
 from milp_verix.results import shown
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.shown import Certified, Drawn
-
-if TYPE_CHECKING:
-    from milp_verix.models.loaded_model import LoadedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +73,7 @@ class Audit(Certified, Drawn, Result):
 
     kind: ClassVar[str] = "audit"
     told: ClassVar[str] = "an audit"
-    derived: ClassVar[tuple[str, ...]] = (
-        *Result.derived,
-        *("sound", "minimal", "removable", "added"),
-    )
+    derived = (*Result.derived, "sound", "minimal", "removable", "added")
 
     explanation: FeatureSet
     answer: Answer
@@ -161,7 +156,7 @@ class Audit(Certified, Drawn, Result):
         """Features of ``sound_set`` that might not be needed, ascending."""
         return tuple(sorted(self.unknown_reasons))
 
-    def replay(self, network: "LoadedModel") -> tuple[int | None, ...]:
+    def replay(self, network: LoadedModel) -> tuple[int | None, ...]:
         """Run onnxruntime on every counterfactual again; return the features whose fails.
 
         None among them stands for the counterexample. A counterfactual fails that is outside the

@@ -4,16 +4,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from milp_verix.base.errors import InputError
 from milp_verix.base.stored_kinds import Amount, Cost, Count, FeatureSet
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.shown import Drawn, Told
-
-if TYPE_CHECKING:
-    from milp_verix.models.loaded_model import LoadedModel
-
 
 NEAREST_GAP = 1e-3
 """A distance counts as proven if no counterfactual is nearer by more than this share of it."""
@@ -165,7 +162,7 @@ class ContrastiveExplanation(Drawn, Result):
             return self.robust
         return self.gap <= (0.0 if self.scales is None else NEAREST_GAP * self.cost)
 
-    def replay(self, network: "LoadedModel") -> bool:
+    def replay(self, network: LoadedModel) -> bool:
         """Run onnxruntime on the counterfactual again; return whether it is one.
 
         It is in the ball and the domain, changes no feature outside the contrast, and changes the
@@ -248,7 +245,7 @@ class Enumeration(Told, Result):
         """Features whose change alone changes the prediction: they are in every explanation."""
         return tuple(sorted(contrast[0] for contrast in self.contrastive if len(contrast) == 1))
 
-    def replay(self, network: "LoadedModel") -> tuple[FeatureSet, ...]:
+    def replay(self, network: LoadedModel) -> tuple[FeatureSet, ...]:
         """Run onnxruntime on every counterfactual again; return the contrasts whose fails.
 
         ``InputError`` where ``network`` is not the network explained.

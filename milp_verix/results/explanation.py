@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from milp_verix.base.errors import InputError, printable
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_kinds import Amount, Cost, Count, FeatureSet, Index, Indices, Points
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results import shown
 from milp_verix.results.base import Counterfactual, Result, difference_of
 from milp_verix.results.shown import Certified, Drawn, Told
 
 if TYPE_CHECKING:
-    from milp_verix.models.loaded_model import LoadedModel
     from milp_verix.problem.problem import PosedProblem
     from milp_verix.results.ranges import Ranges
 
@@ -57,10 +57,7 @@ class Explanation(Certified, Drawn, Result):
 
     kind: ClassVar[str] = "explanation"
     told: ClassVar[str] = "an explanation"
-    derived: ClassVar[tuple[str, ...]] = (
-        *Result.derived,
-        *("unknown", "minimal", "cost", "gap", "proven"),
-    )
+    derived = (*Result.derived, "unknown", "minimal", "cost", "gap", "proven")
 
     order: str
     permutation: Indices
@@ -137,7 +134,7 @@ class Explanation(Certified, Drawn, Result):
         """
         return self.gap is not None and self.gap <= 1e-6 * self.cost
 
-    def replay(self, network: "LoadedModel") -> tuple[int, ...]:
+    def replay(self, network: LoadedModel) -> tuple[int, ...]:
         """Run onnxruntime on every counterfactual again; return the features whose fails.
 
         A counterfactual fails that is outside the ball or the domain, touches a feature that is
@@ -167,7 +164,7 @@ class Explanation(Certified, Drawn, Result):
         object.__setattr__(self, "_problem", problem)
         return self
 
-    def inflate(self, network: "LoadedModel | None" = None, **options: Any) -> "Ranges":
+    def inflate(self, network: LoadedModel | None = None, **options: Any) -> "Ranges":
         """Return the widest ranges of the kept features that provably keep the prediction.
 
         ``network`` is needed where the explanation was read from a file. ``options`` are those of

@@ -2,22 +2,19 @@
 
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, cast
+from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
 from milp_verix.base.names import require_one_of
 from milp_verix.base.stored_kinds import FeatureSet, Index, Points
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.contrast import Contrast
 from milp_verix.results.known_game import KnownGame
 from milp_verix.results.power_indices import INDICES, brackets
 from milp_verix.results.shown import Certified, Drawn
-
-if TYPE_CHECKING:
-    from milp_verix.models.loaded_model import LoadedModel
-
 
 IndexName: TypeAlias = Literal["shapley", "holler-packel", "deegan-packel", "responsibility"]
 
@@ -46,10 +43,7 @@ class Importance(Certified, Drawn, Result):
 
     kind: ClassVar[str] = "importance"
     told: ClassVar[str] = "an importance"
-    derived: ClassVar[tuple[str, ...]] = (
-        *Result.derived,
-        *("values", "lower", "upper", "exact", "misordered"),
-    )
+    derived = (*Result.derived, "values", "lower", "upper", "exact", "misordered")
 
     index: IndexName
     sufficient: tuple[FeatureSet, ...]
@@ -139,7 +133,7 @@ class Importance(Certified, Drawn, Result):
         """
         return replace(self, index=index_named(index))
 
-    def replay(self, network: "LoadedModel") -> tuple[FeatureSet, ...]:
+    def replay(self, network: LoadedModel) -> tuple[FeatureSet, ...]:
         """Run onnxruntime on every counterfactual again; return the contrasts whose fails.
 
         ``InputError`` where ``network`` is not the network explained.
@@ -237,7 +231,7 @@ class Relevance(Certified, Result):
             return None
         return self.unchanged, self.counterfactual.input
 
-    def replay(self, network: "LoadedModel") -> bool:
+    def replay(self, network: LoadedModel) -> bool:
         """Run onnxruntime on the pair of inputs again; return whether it shows the difference.
 
         The counterfactual is in the ball and changes the prediction; the other input, if there is

@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.stored_kinds import Amount, Count, FeatureSet, Index
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.shown import Certified, Drawn
-
-if TYPE_CHECKING:
-    from milp_verix.models.loaded_model import LoadedModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,7 +189,7 @@ class Ranges(Certified, Drawn, Result):
         """True if a counterfactual refutes each range one step further."""
         return self.unknown_reason is None and all(one.maximal for one in self.ranges)
 
-    def replay(self, network: "LoadedModel") -> tuple[tuple[int, float], ...]:
+    def replay(self, network: LoadedModel) -> tuple[tuple[int, float], ...]:
         """Run onnxruntime on every counterfactual again; return those that fail.
 
         A pair of a feature and the value or the place of the word beyond its range names one. A
@@ -325,7 +323,7 @@ class RobustnessRadii(Certified, Drawn, Result):
         """
         return tuple(f for bracket in self.brackets if bracket.irrelevant for f in bracket.features)
 
-    def replay(self, network: "LoadedModel") -> tuple[tuple[int, ...], ...]:
+    def replay(self, network: LoadedModel) -> tuple[tuple[int, ...], ...]:
         """Run onnxruntime on every counterfactual again; return the features whose fails.
 
         A counterfactual fails that is outside the ball of its radius or the domain, or does not
