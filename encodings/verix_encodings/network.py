@@ -100,10 +100,7 @@ class Network:
         flat = np.asarray(x, dtype=np.float64).reshape(-1)
         if flat.size != self.input_size:
             raise ValueError(f"expected {self.input_size} input values, got {flat.size}")
-        values = [flat]
-        for node in self.nodes:
-            values.append(node.value(values))
-        return values
+        return batch_values(self, flat)
 
     def evaluate(self, x: ArrayLike) -> FloatArray:
         """Return ``f(x)``, shape (m,), in float64."""
