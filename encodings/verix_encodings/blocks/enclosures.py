@@ -237,9 +237,8 @@ def enclose_products(
     wider = _SLACK * np.maximum(np.abs(low), np.abs(high))
     w = builder.add_columns(f"w_{label}", numbers, low - wider, high + wider)
     total = sp.csr_array((np.ones(p.size), (numbers // terms, numbers)), shape=(size, p.size))
-    builder.add_rows(
-        f"sum_{label}", np.arange(size), [(np.ones(size), columns), (-total, w)], 0.0, 0.0
-    )
+    sums = [(np.ones(size), columns), (-total, w)]
+    builder.add_rows(f"sum_{label}", np.arange(size), sums, 0.0, 0.0)
     slack = _SLACK * 4.0 * np.abs(corners).max(axis=0)
     for name, a, b, sense in (
         ("low", l, c, 1),
@@ -306,15 +305,11 @@ def _segmented(
     ys = builder.add_columns(f"ys_{label}", pieces, np.minimum(c, 0.0)[of], np.maximum(d, 0.0)[of])
     gather = sp.csr_array((np.ones(pieces.size), (of, pieces)), shape=(p.size, pieces.size))
     products, one_each = np.arange(p.size), np.ones(pieces.size)
-    builder.add_rows(
-        f"split_y_{label}", products, [(gather, ys), (-np.ones(p.size), y[q])], 0.0, 0.0
-    )
-    builder.add_rows(
-        f"start_y_{label}", pieces, [(one_each, ys), (-c[of], share[place])], 0.0, np.inf
-    )
-    builder.add_rows(
-        f"end_y_{label}", pieces, [(one_each, ys), (-d[of], share[place])], -np.inf, 0.0
-    )
+    terms = [(gather, ys), (-np.ones(p.size), y[q])]
+    builder.add_rows(f"split_y_{label}", products, terms, 0.0, 0.0)
+    for name, end_y, low, high in (("start", c, 0.0, np.inf), ("end", d, -np.inf, 0.0)):
+        terms = [(one_each, ys), (-end_y[of], share[place])]
+        builder.add_rows(f"{name}_y_{label}", pieces, terms, low, high)
     magnitude = np.maximum(np.abs(l), np.abs(u)) * np.maximum(np.abs(c), np.abs(d))
     slack = _SLACK * 4.0 * (k + 1) * magnitude
     for name, a, b, sense in (

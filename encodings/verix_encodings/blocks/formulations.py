@@ -81,27 +81,12 @@ def partition_relu(
         active_sum.append((-one[:, present], t))
         inactive_sum.append((one[:, present], s))
     builder.add_rows(f"relu_active_{label}", unstable, active_sum, 0.0, 0.0)
-    builder.add_rows(
-        f"relu_inactive_{label}",
-        unstable,
-        [(one, a_columns), (sp.diags_array(-u), d_columns)],
-        -np.inf,
-        0.0,
-    )
-    builder.add_rows(
-        f"relu_above_z_{label}",
-        unstable,
-        [*inactive_sum, (sp.diags_array(-k), d_columns)],
-        -np.inf,
-        -k,
-    )
-    builder.add_rows(
-        f"relu_below_z_{label}",
-        unstable,
-        [*inactive_sum, (sp.diags_array(l - k), d_columns)],
-        l - k,
-        np.inf,
-    )
+    below = [(one, a_columns), (sp.diags_array(-u), d_columns)]
+    builder.add_rows(f"relu_inactive_{label}", unstable, below, -np.inf, 0.0)
+    above_z = [*inactive_sum, (sp.diags_array(-k), d_columns)]
+    builder.add_rows(f"relu_above_z_{label}", unstable, above_z, -np.inf, -k)
+    below_z = [*inactive_sum, (sp.diags_array(l - k), d_columns)]
+    builder.add_rows(f"relu_below_z_{label}", unstable, below_z, l - k, np.inf)
     return activations(phases, z_active, a_columns)
 
 

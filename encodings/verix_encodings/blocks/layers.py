@@ -95,16 +95,9 @@ def define(
 ) -> IntArray:
     """Add a column ``name_i`` and its defining row for each expression ``i`` in ``which``."""
     columns = builder.add_columns(name, which, interval.lower[which], interval.upper[which])
-    builder.add_rows(
-        f"define_{name}",
-        which,
-        [
-            (np.ones(which.size), columns),
-            (-expressions.matrix[which, :], expressions.columns),
-        ],
-        expressions.constant[which],
-        expressions.constant[which],
-    )
+    right = expressions.constant[which]
+    terms = [(np.ones(which.size), columns), (-expressions.matrix[which, :], expressions.columns)]
+    builder.add_rows(f"define_{name}", which, terms, right, right)
     return columns
 
 
@@ -205,12 +198,9 @@ def indicator_relu(
     one = sp.eye_array(unstable.size, format="csr")
     a_minus_z = [(one, a_columns), (-one, z_columns)]
     builder.add_rows(f"relu_above_z_{label}", unstable, a_minus_z, 0.0, np.inf)
-    builder.add_indicators(
-        f"relu_active_{label}", unstable, d_columns, a_minus_z, value=1, upper=0.0
-    )
-    builder.add_indicators(
-        f"relu_inactive_{label}", unstable, d_columns, [(one, a_columns)], value=0, upper=0.0
-    )
+    for name, terms, value in (("active", a_minus_z, 1), ("inactive", [(one, a_columns)], 0)):
+        prefix = f"relu_{name}_{label}"
+        builder.add_indicators(prefix, unstable, d_columns, terms, value=value, upper=0.0)
     return activations(phases, z_active, a_columns)
 
 
@@ -229,13 +219,9 @@ def sos1_relu(
     a_columns = builder.add_columns(f"a_{label}", unstable, 0.0, interval.upper[unstable])
     s_columns = builder.add_columns(f"s_{label}", unstable, 0.0, -interval.lower[unstable])
     one = sp.eye_array(unstable.size, format="csr")
-    builder.add_rows(
-        f"relu_parts_{label}",
-        unstable,
-        [(one, a_columns), (-one, s_columns), (-z.matrix[unstable, :], z.columns)],
-        z.constant[unstable],
-        z.constant[unstable],
-    )
+    terms = [(one, a_columns), (-one, s_columns), (-z.matrix[unstable, :], z.columns)]
+    right = z.constant[unstable]
+    builder.add_rows(f"relu_parts_{label}", unstable, terms, right, right)
     builder.add_sos1(f"relu_one_{label}", unstable, np.column_stack([a_columns, s_columns]))
     return activations(phases, z_active, a_columns)
 

@@ -205,9 +205,8 @@ class Step(Elementwise):
         column = define(builder, f"z_{label}", context.values[self.source], z, open_)
         whole = builder.add_columns(f"n_{label}", open_, low[open_], high[open_], integer=True)
         one, none = np.ones(open_.size), np.full(open_.size, np.inf)
-        builder.add_rows(
-            f"whole_{label}", open_, [(one, result.columns[open_]), (-one, whole)], 0.0, 0.0
-        )
+        terms = [(one, result.columns[open_]), (-one, whole)]
+        builder.add_rows(f"whole_{label}", open_, terms, 0.0, 0.0)
         if self.form in _REACH:
             least, most = _REACH[self.form]
             terms = [(one, column), (-one, whole)]
