@@ -46,7 +46,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.blocks.layers import big_m_relu
 from verix_encodings.bounds.interval import Interval, Region
 from verix_encodings.bounds.norm_ball import NormBall
 from verix_encodings.encoding import Constraint, Cover, Scenario, encode_values
@@ -163,16 +162,10 @@ class ScenarioProgram:
             terms = [(ones, chosen[constraint.features])]
             builder.add_rows("cover", np.array([number]), terms, 1.0, np.inf)
             return
-        output = encode_values(
-            builder,
-            constraint.network,
-            constraint.bounds,
-            self._selection,
-            relu=big_m_relu,
-            prefix=f"{number}_",
-        )
+        network, bounds, prefix = constraint.network, constraint.bounds, f"{number}_"
+        output = encode_values(builder, network, bounds, self._selection, prefix=prefix)
         # a margin that no choice of features lets reach zero needs no row
-        open_ = np.flatnonzero(constraint.bounds[-1].upper > 0)
+        open_ = np.flatnonzero(bounds[-1].upper > 0)
         limits = SLACK - output.constant[open_]
         terms = [(output.matrix[open_, :], output.columns)]
         builder.add_rows(f"safe_{number}", open_, terms, -np.inf, limits)

@@ -60,18 +60,10 @@ class SolverTimes(Compared):
         censored = np.where(solved, self.seconds, self.limit)
         shifted = np.exp(np.mean(np.log(censored + SHIFT), axis=1)) - SHIFT
         par2 = np.mean(np.where(solved, self.seconds, 2 * self.limit), axis=1)
-        found = [
-            PairSummary(
-                pair,
-                len(self.instances),
-                int(self.asked[row].sum()),
-                int(solved[row].sum()),
-                int(fastest[row].sum()),
-                float(shifted[row]),
-                float(par2[row]),
-            )
-            for row, pair in enumerate(self.pairs)
-        ]
+        counts = (np.sum(one, axis=1).tolist() for one in (self.asked, solved, fastest))
+        columns = (self.pairs, *counts, shifted.tolist(), par2.tolist())
+        size = len(self.instances)
+        found = [PairSummary(pair, size, *row) for pair, *row in zip(*columns, strict=True)]
         return tuple(sorted(found, key=lambda one: (-one.solved, one.shifted_mean)))
 
     def ratios(self) -> NDArray[np.float64]:

@@ -122,13 +122,8 @@ def _results(
 
 def _joined(order: _Order, z: Expressions, a: IntArray) -> Expressions:
     """Return the winners among ``z``, and the columns ``a`` of the pairs that have none."""
-    kept = (
-        sp.diags_array(order.decided.astype(np.float64)) @ sp.csr_array(z.matrix)[order.winner, :]
-    )
-    size = order.decided.size
+    size, decided = order.decided.size, sp.diags_array(order.decided.astype(np.float64))
+    kept = decided @ sp.csr_array(z.matrix)[order.winner, :]
     new = placed(1.0, order.unstable, np.arange(a.size), (size, a.size))
-    return Expressions(
-        np.concatenate([z.columns, a]),
-        sp.hstack([kept, sp.csr_array(new)], format="csr"),
-        np.zeros(size),
-    )
+    matrix = sp.hstack([kept, sp.csr_array(new)], format="csr")
+    return Expressions(np.concatenate([z.columns, a]), matrix, np.zeros(size))

@@ -208,14 +208,10 @@ class Max(Node):
         Beside ReLUs that are general constraints, each is one, too.
         """
         encode = general_max if context.relu is general_relu else big_m_max
-        return encode(
-            context.builder,
-            context.label,
-            (self.first, self.second),
-            context.values[self.entries],
-            entries=context.bounds[self.entries],
-            difference=context.bounds[self.source],
-        )
+        pairs, z = (self.first, self.second), context.values[self.entries]
+        entries, difference = context.bounds[self.entries], context.bounds[self.source]
+        given = {"entries": entries, "difference": difference}
+        return encode(context.builder, context.label, pairs, z, **given)
 
     def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
         """Return the errors of the entries: the node may hand on the expression of one."""

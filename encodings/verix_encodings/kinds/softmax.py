@@ -102,16 +102,11 @@ class Softmax(OneSource):
         z = bounds[self.source]
         planes = softmax_planes(z.lower[self.entries], z.upper[self.entries])
         above, below = (
-            self._matrix(slopes, z.lower.size) for slopes in (planes.above, planes.below)
+            {self.source: self._matrix(slopes, z.lower.size)}
+            for slopes in (planes.above, planes.below)
         )
-        return SoftmaxForms(
-            planes.ceiling.reshape(-1),
-            planes.floor.reshape(-1),
-            planes.reach.reshape(-1),
-            {self.source: above},
-            {self.source: below},
-            planes.gap,
-        )
+        high, low, reach = (one.reshape(-1) for one in (planes.ceiling, planes.floor, planes.reach))
+        return SoftmaxForms(high, low, reach, above, below, planes.gap)
 
     def _matrix(self, blocks: FloatArray, size: int) -> sp.csr_array:
         columns = np.repeat(self.entries, self.width, axis=0).reshape(-1)

@@ -158,13 +158,9 @@ class NeuronTrees:
     def _bounded(self, leaves: Leaves, steps: tuple[int, ...]) -> Leaves:
         """Return ``leaves`` with better bounds, and the neuron to split next."""
         self.nodes += leaves.row.size
-        rows = RowSlopes(
-            self.relaxed,
-            self.coefficients[leaves.row],
-            leaves.dials.astype(np.float64),
-            leaves.signs.astype(np.float64),
-            leaves.ends,
-        )
+        dials, signs = leaves.dials.astype(np.float64), leaves.signs.astype(np.float64)
+        coefficients = self.coefficients[leaves.row]
+        rows = RowSlopes(self.relaxed, coefficients, dials, signs, leaves.ends)
         goals = np.zeros(leaves.row.size)
         found = lowered(rows, self.region, leaves.upper, goals, steps)
         split, point = np.full(leaves.row.size, -1), np.full(leaves.row.size, np.nan)
