@@ -135,11 +135,8 @@ class Network:
             for r, size in zip(last.roundings, [*sizes, np.abs(last.bias)], strict=True)
         ]
         rounding[-1] = rounding[-1] + gamma * np.abs(shift) + off
-        folded = Affine(
-            tuple(zip(last.sources, products, strict=True)),
-            weight @ last.bias + shift,
-            tuple(rounding),
-        )
+        terms = tuple(zip(last.sources, products, strict=True))
+        folded = Affine(terms, weight @ last.bias + shift, tuple(rounding))
         return Network(self.input_shape, (*self.nodes[:-1], folded))
 
     def after(self, matrix: Matrix, bias: FloatArray, within: Interval | None = None) -> "Network":

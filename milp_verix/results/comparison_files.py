@@ -144,16 +144,8 @@ def told(cell: str) -> str:
 
 
 COLUMNS = tuple(RunNumbers.__annotations__)
-_ABOUT = (
-    "task",
-    "model",
-    "sha256",
-    "input_sha256",
-    "epsilon",
-    "norm",
-    "time_limit",
-    "check_time_limit",
-)
+_LIMITS = ("time_limit", "check_time_limit")
+_ABOUT = ("task", "model", "sha256", "input_sha256", "epsilon", "norm", *_LIMITS)
 CSV_COLUMNS = (*COLUMNS, *_ABOUT, "stopped", "skipped")
 _SIZES = tuple(one.name for one in fields(ProgramSize))
 EACH_COLUMNS = (

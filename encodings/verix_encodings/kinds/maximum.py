@@ -255,12 +255,8 @@ def max_lines(node: Max, entries: Range, difference: Range) -> MaxLines:
     middle = (low + high) / 2
     line = (middle[..., first] + middle[..., second] + (u - l) / 2) / 2
     flat = (l < 0) & (u > 0) & (_FLAT * (ceiling - ground) < line - ground)
-    return MaxLines(
-        np.where(flat, 0.0, 1.0 - slope),
-        np.where(flat, 0.0, slope),
-        np.where(flat, ceiling, intercept),
-        floor,
-    )
+    on_first, on_second = np.where(flat, 0.0, 1.0 - slope), np.where(flat, 0.0, slope)
+    return MaxLines(on_first, on_second, np.where(flat, ceiling, intercept), floor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

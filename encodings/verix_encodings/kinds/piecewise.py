@@ -120,17 +120,9 @@ class Relu(Elementwise):
         return errors[self.source]
 
 
-def _above(z: FloatArray) -> FloatArray:
-    return (z > 0).astype(np.float64)
-
-
-def _reached(z: FloatArray) -> FloatArray:
-    return (z >= 0).astype(np.float64)
-
-
 STEPS: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "above": _above,
-    "reached": _reached,
+    "above": lambda z: (z > 0).astype(np.float64),
+    "reached": lambda z: (z >= 0).astype(np.float64),
     "floor": np.floor,
     "round": np.round,
 }

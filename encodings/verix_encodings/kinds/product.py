@@ -228,17 +228,13 @@ class Product(Node):
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add a column for each sum, and McCormick's envelope of each product."""
-        return enclose_products(
-            context.builder,
-            context.label,
-            within_bounds(context).columns,
-            *(
-                Factors(context.values[source], context.bounds[source], indices)
-                for source, indices in ((self.one, self.first), (self.other, self.second))
-            ),
-            segments=context.segments,
-            late=context.late,
+        one, other = (
+            Factors(context.values[source], context.bounds[source], indices)
+            for source, indices in ((self.one, self.first), (self.other, self.second))
         )
+        builder, label, k, late = context.builder, context.label, context.segments, context.late
+        columns = within_bounds(context).columns
+        return enclose_products(builder, label, columns, one, other, segments=k, late=late)
 
     def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: each factor's times the other, and the rounding of the sum."""

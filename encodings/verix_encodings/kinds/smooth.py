@@ -122,15 +122,8 @@ class Curve(Elementwise):
         defined = self.function.defined
         if defined is not None and not defined(interval.lower, interval.upper).all():
             return within_bounds(context)
-        return enclose_smooth(
-            context.builder,
-            context.label,
-            self.function,
-            z,
-            interval,
-            segments=context.segments,
-            late=context.late,
-        )
+        builder, label, k, late = context.builder, context.label, context.segments, context.late
+        return enclose_smooth(builder, label, self.function, z, interval, segments=k, late=late)
 
 
 @dataclass(frozen=True, slots=True)

@@ -337,16 +337,10 @@ class RowSlopes:
 
     def _form(self) -> LinearForm:
         met: dict[int, Rows] = {}
-        form = upper_form(
-            self.relaxed.network,
-            self.relaxed.bounds,
-            len(self.relaxed.network.nodes),
-            self._rows,
-            {**self.relaxed.relaxation, **self._forms},
-            slopes=self._lower_slopes(),
-            met=met,
-            splits=self._splits(),
-        )
+        network, forms = self.relaxed.network, {**self.relaxed.relaxation, **self._forms}
+        slopes, splits = self._lower_slopes(), self._splits()
+        ends = self.relaxed.bounds, len(network.nodes)
+        form = upper_form(network, *ends, self._rows, forms, slopes=slopes, met=met, splits=splits)
         self.met = {value: dense(c) for value, c in met.items()}
         for one in self.relaxed.splits:
             # whoever splits an entry next begins with the coefficient that it has
