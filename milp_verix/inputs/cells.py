@@ -58,13 +58,8 @@ def code_in(feature: Feature, cell: Any) -> float:
 
 def plain_cell(name: str, cell: Any) -> Any:
     """Return a cell as a plain object of Python; ``InputError`` for a missing value or several."""
-    value = cell
-    if (
-        isinstance(cell, (np.generic, np.ndarray))
-        and cell.ndim == 0
-        and cell.dtype.kind not in "mM"
-    ):
-        value = cell.item()
+    scalar = isinstance(cell, (np.generic, np.ndarray)) and cell.ndim == 0
+    value = cell.item() if scalar and cell.dtype.kind not in "mM" else cell
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
         told = f"{name} is {shown(value)}" if isinstance(value, str) else f"{name} is missing"
         raise InputError(

@@ -89,11 +89,8 @@ def passage_in(data: object) -> Passage | None:
             found = (((-1, -1),),)
         spans = [span for places in found for span in places]
         inside = all(type(end) is int and 0 <= end <= len(text) for span in spans for end in span)
-        if (
-            inside
-            and all(start < stop for start, stop in spans)
-            and all(one[1] <= other[0] for one, other in pairwise(sorted(spans)))
-        ):
+        inside = inside and all(start < stop for start, stop in spans)
+        if inside and all(one[1] <= other[0] for one, other in pairwise(sorted(spans))):
             return Passage(text, found)
     raise InputError(f"a passage has a text, and spans of it for each feature; got {data!r:.60}")
 

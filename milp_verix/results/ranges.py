@@ -214,12 +214,9 @@ class Ranges(Certified, Drawn, Result):
             inside = np.all((ball.domain_lower[kept] <= there) & (there <= ball.domain_upper[kept]))
             # kept features where they are: the ball of the others remains to be checked
             box = problem.within(ball.between(kept, (there, there), point))
-            if not (
-                inside
-                and stands(box, everything, step.counterfactual)
-                and value == step.value
-                and [one for one in self.ranges if not self.holds(one, point)] == [own]
-            ):
+            changed = inside and stands(box, everything, step.counterfactual)
+            outside = [one for one in self.ranges if not self.holds(one, point)]
+            if not (changed and value == step.value and outside == [own]):
                 failing.append((own.feature, step.value))
         return tuple(failing)
 
