@@ -72,14 +72,6 @@ class Contrast:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Knapsack:
-    """``Σ_k g_k u_k ≥ G`` for every counterfactual: ``gains`` are ``g``, ``needed`` is ``G``."""
-
-    gains: FloatArray
-    needed: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class ContrastProgram:
     """The program, its columns ``u``, its column ``t``, its cost, and its input as expressions."""
 
@@ -90,8 +82,11 @@ class ContrastProgram:
     input: Expressions
 
 
-def knapsack(contrast: Contrast) -> Knapsack:
-    """Return the knapsack row that CROWN proves for every counterfactual, rounded outward."""
+def knapsack(contrast: Contrast) -> tuple[FloatArray, float]:
+    """Return ``g`` and ``G`` of ``Σ_k g_k u_k ≥ G``, which CROWN proves for counterfactuals.
+
+    Both are rounded outward.
+    """
     unit = np.zeros((1, contrast.margins.output_size))
     unit[0, contrast.rival] = 1.0
     last = len(contrast.margins.nodes)
@@ -103,7 +98,7 @@ def knapsack(contrast: Contrast) -> Knapsack:
     there = float(a @ contrast.centre + form.constant[0])
     reach = float(np.abs(a) @ np.abs(contrast.centre) + np.sum(gains)) + abs(there)
     lost = relative_error(a.size) * reach + float(form.error[0])
-    return Knapsack(gains, -contrast.threshold - there - lost)
+    return gains, -contrast.threshold - there - lost
 
 
 def contrast_program(
@@ -130,12 +125,12 @@ def contrast_program(
     margin = (output.matrix[[contrast.rival], :], output.columns)
     least = -contrast.threshold - output.constant[contrast.rival]
     builder.add_rows("margin", np.array([0]), [margin, (lacking * one, give_up)], least, np.inf)
-    bound = knapsack(contrast)
-    if bound.needed > 0:
+    gains, needed = knapsack(contrast)
+    if needed > 0:
         # a choice is made or not: more than is needed adds nothing
-        most = np.where(contrast.choice, bound.needed, np.inf)
-        gains = sp.csr_array(np.minimum(bound.gains, most)[None, :] / bound.needed)
-        terms = [(gains, moved), (one, give_up)]
+        most = np.where(contrast.choice, needed, np.inf)
+        row = sp.csr_array(np.minimum(gains, most)[None, :] / needed)
+        terms = [(row, moved), (one, give_up)]
         builder.add_rows("knapsack", np.array([0]), terms, 1.0 - 1e-9, np.inf)
     prices = sp.csr_array(contrast.costs[None, :])
     builder.add_rows("limit", np.array([0]), [(prices, moved)], -np.inf, contrast.limit)

@@ -173,10 +173,8 @@ class Inputs:
     @cached_property
     def missing_apart(self) -> "Inputs":
         """These inputs for a network: missing values of numbers are apart from the largest ones."""
-        features = [
-            replace(f, apart=f.missing and f.kind in ("integer", "continuous"))
-            for f in self.features
-        ]
+        numbers = ("integer", "continuous")
+        features = [replace(f, apart=f.missing and f.kind in numbers) for f in self.features]
         if features == [*self.features]:
             return self
         found = self.remade(features=features)

@@ -65,10 +65,8 @@ class Rule:
         other = _rule(other)
         if other.owner is not self.owner:
             raise InputError("both rules must be about features of the same Inputs")
-        both = (
-            tuple(dict.fromkeys(self.clauses + other.clauses)),
-            _product(self.opposite, other.opposite),
-        )
+        distinct = tuple(dict.fromkeys(self.clauses + other.clauses))
+        both = distinct, _product(self.opposite, other.opposite)
         either = _product(self.clauses, other.clauses), self.opposite + other.opposite
         clauses, opposite = both if word == "and" else either
         return Rule(clauses, opposite, f"({self.text}) {sign} ({other.text})", self.owner)

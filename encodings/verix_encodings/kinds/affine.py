@@ -118,7 +118,6 @@ class Affine(Node):
         return total * (1 + relative_error(len(self.rounding)))
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        """Return the size of its value; ``ValueError`` if a matrix does not fit its source."""
         for source, matrix in self.terms:
             if matrix.shape[1] != sizes[source]:
                 raise ValueError(
@@ -230,9 +229,13 @@ class Affine(Node):
         error: FloatArray = relative_error(self.bias.size) * reach
         return AffineForm(self, error + self.deviation(lambda source: bounds[source].magnitude))
 
-    def batch_relaxation(self, of: Ranges, *, flat: bool) -> "AffineRows":
-        """Return the map itself."""
-        return AffineRows(self)
+    def batch_relaxation(self, of: Ranges, *, flat: bool) -> "Affine":
+        """Return the map itself, which is above and below itself on all boxes."""
+        return self
+
+    def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
+        """Replace ``row·z`` by ``Σ_k (row M_k)·v_k + row·b``, for batches."""
+        return row @ self.bias, [(source, times(row, matrix)) for source, matrix in self.terms]
 
     def backward_error(self, gamma: float, magnitude: Callable[[int], FloatArray]) -> FloatArray:
         """Bound the rounding of a product with the map."""
@@ -328,18 +331,6 @@ class AffineForm:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AffineRows:
-    """An affine map in backward bounds of batches."""
-
-    node: Affine
-
-    def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
-        """Replace ``row·z`` by ``Σ_k (row M_k)·v_k + row·b``."""
-        terms = self.node.terms
-        return row @ self.node.bias, [(source, times(row, matrix)) for source, matrix in terms]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Difference(Affine):
     """``d_i = z_q − z_p`` for entries ``p = first[i]``, ``q = second[i]`` of one value ``z``.
 
@@ -383,12 +374,10 @@ class Difference(Affine):
         return None if places is None else places[self.first]
 
     def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
-        """Mark both entries of these pairs."""
         for pairs in (self.first, self.second):
             masks[self.sources[0]][pairs[mask]] = True
 
     def part(self, rows: IntArray, cut: Cut) -> Node:
-        """Return the differences of these pairs."""
         (source,) = self.sources
         kept = cut.kept[source]
         pairs = (np.searchsorted(kept, p[rows]) for p in (self.first, self.second))

@@ -83,7 +83,6 @@ class Max(Node):
         return result
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        """Return the number of pairs; ``ValueError`` if they are not those of the difference."""
         entries = np.append(self.first, self.second)
         refuse_entries("takes maxima of", entries, self.entries, sizes)
         if not (self.source and self._compares(nodes[self.source - 1])):
@@ -106,12 +105,10 @@ class Max(Node):
         return Max(number(self.source), number(self.entries), self.first, self.second)
 
     def value(self, values: Arrays) -> FloatArray:
-        """Return the greater entry of each pair."""
         spend_entries(values[self.source].size)
         return self.greatest(values[self.entries])
 
     def enclosure(self, of: Ranges) -> Range:
-        """Bound the maxima where the entries lie in these bounds."""
         lower, upper = of(self.entries)
         return self.greatest(lower.T).T, self.greatest(upper.T).T
 

@@ -384,7 +384,6 @@ class Elementwise(OneSource):
         return np.zeros_like(z)
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        """Return the size of its value: that of its source."""
         return sizes[self.source]
 
     def value(self, values: Arrays) -> FloatArray:

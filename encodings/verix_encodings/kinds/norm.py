@@ -91,7 +91,6 @@ class Norm(OneSource):
             raise ValueError("a norm has weights and epsilons that are not negative")
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        """Return the number of groups; ``ValueError`` if they read entries that are not there."""
         refuse_entries("takes norms of", self.entries, self.source, sizes)
         return int(self.entries.shape[0])
 
@@ -200,7 +199,6 @@ class Norm(OneSource):
         yield self.source, total * half**2
 
     def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
-        """Mark the entries of these groups."""
         masks[self.source][self.entries[mask].reshape(-1)] = True
 
     def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:

@@ -89,7 +89,6 @@ class Product(Node):
         return int(self.first.shape[1])
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        """Return the number of sums; ``ValueError`` if they read entries that are not there."""
         for source, indices in ((self.one, self.first), (self.other, self.second)):
             refuse_entries("multiplies", indices, source, sizes)
         return int(self.first.shape[0])
@@ -213,7 +212,6 @@ class Product(Node):
         )
 
     def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
-        """Mark the factors of these products."""
         masks[self.one][self.first[mask].reshape(-1)] = True
         masks[self.other][self.second[mask].reshape(-1)] = True
 

@@ -70,7 +70,6 @@ class Softmax(OneSource):
         return int(self.entries.shape[1])
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        """Return the number of entries; ``ValueError`` if the source does not have them."""
         refuse_entries("takes a softmax of", self.entries, self.source, sizes)
         return self.entries.size
 
