@@ -306,10 +306,7 @@ class ProgramBuilder:
         )
 
     def _matrix(self) -> sp.csr_array:
-        """Return the matrix of all rows; new rows are appended to the matrix built before.
-
-        A program that grows constraint by constraint is built after each.
-        """
+        """Return the matrix of all rows: programs grow, so new ones join those built before."""
         built = self._built
         first = built.shape[0]
         rows = _joined((r for r, _, _ in self._entries), np.intp) - first

@@ -87,7 +87,7 @@ class SafeBound:
         return bool(np.isfinite(self._reach).all())
 
     def usable(self, multipliers: FloatArray) -> FloatArray:
-        """Return the multipliers that :meth:`lower` uses for ``multipliers``, shape (rows,)."""
+        """Return the multipliers that :meth:`proof` uses for ``multipliers``, shape (rows,)."""
         _, _, has_low, has_high = self._sides
         y = multipliers
         if not np.isfinite(y).all():
@@ -102,12 +102,7 @@ class SafeBound:
         row_error: float = 0.0,
         ends: Range | None = None,
     ) -> float:
-        """Bound ``cost·v`` from below by the multipliers ``y`` of any origin, shape (rows,).
-
-        ``row_error`` widens every row on both sides; ``ends`` are column bounds to use instead of
-        the program's, and not outside them. The bound is -inf where a column that it needs has an
-        infinite end. Multipliers that are no numbers or point at an infinite side count as zero.
-        """
+        """Return the bound of :meth:`proof` alone."""
         return self.proof(cost, multipliers, row_error, ends)[0]
 
     def proof(
@@ -117,9 +112,12 @@ class SafeBound:
         row_error: float = 0.0,
         ends: Range | None = None,
     ) -> tuple[float, FloatArray]:
-        """Return the bound of :meth:`lower`, and the reduced costs ``d`` that it rests on.
+        """Bound ``cost·v`` from below by the multipliers ``y`` of any origin, shape (rows,).
 
-        The reduced costs are as computed, shape (columns,), and NaN if a sum overflows.
+        ``row_error`` widens every row on both sides; ``ends`` are column bounds to use instead of
+        the program's, and not outside them. The bound is -inf where a column that it needs has an
+        infinite end. Multipliers that are no numbers or point at an infinite side count as zero.
+        Also return the reduced costs ``d`` as computed, (columns,), NaN if a sum overflows.
         """
         y = self.usable(multipliers)
         size, weight = np.abs(y), np.abs(cost)

@@ -94,7 +94,14 @@ def known_values(frame: Any, name: str, missing: set[str]) -> Any:
 
 def _plain(column: Any) -> Any:
     """Return a complete column; objects and categories that are all truth values are of bool."""
-    _refuse_missing(column)
+    missing = column.isna().to_numpy(bool)
+    if missing.any():
+        first = column.index[int(np.argmax(missing))]
+        raise InputError(
+            f"the column {column.name} has missing values, {int(missing.sum())} of {len(column)}, "
+            f"the first in the row {first!r}: fill or drop them first; for trees, "
+            f"missing=[{str(column.name)!r}, …] says that they may be"
+        )
     known = getattr(getattr(column, "cat", None), "categories", [])
     if len(known) and all(isinstance(value, bool) for value in known):
         return column.astype(bool)
@@ -207,17 +214,6 @@ def number_feature(
     if column.dtype.kind == "f":
         return continuous(name, low, high, unit, deviation=spread, missing=missing)
     return integer(name, low, high, unit, deviation=spread, missing=missing)
-
-
-def _refuse_missing(column: Any) -> None:
-    missing = column.isna().to_numpy(bool)
-    if missing.any():
-        first = column.index[int(np.argmax(missing))]
-        raise InputError(
-            f"the column {column.name} has missing values, {int(missing.sum())} of {len(column)}, "
-            f"the first in the row {first!r}: fill or drop them first; for trees, "
-            f"missing=[{str(column.name)!r}, …] says that they may be"
-        )
 
 
 def _words(column: Any) -> list[str]:

@@ -223,10 +223,7 @@ def _hook(data: Any) -> Callable[[type, Any], Any]:
 
 
 def _array_in(values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return nested lists of numbers as an array.
-
-    Raises ``ValueError`` for another shape, and for entries that are no numbers of ``dtype``.
-    """
+    """Return nested lists of numbers as an array; ``ValueError`` where they are no such array."""
     given = np.array(values)
     if given.shape != shape:
         raise ValueError(f"an input has shape {given.shape}, expected {shape}")

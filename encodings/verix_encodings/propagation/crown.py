@@ -302,10 +302,7 @@ def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
 
 
 def _windows(network: Network, value: int) -> IntArray | None:
-    """Return the first entry that each neuron reads of the source of its sparse map, else None.
-
-    Activations and differences stand where the neurons before them do.
-    """
+    """Return the first entry that each neuron reads of the source of its sparse map, else None."""
     if value == 0:
         return None
     return network.nodes[value - 1].windows(lambda source: _windows(network, source))
