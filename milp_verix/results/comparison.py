@@ -299,9 +299,9 @@ class Comparison(Compared):
         :class:`~milp_verix.results.comparison.CheckRecord`; what a solver does not tell
         is empty. Raises ``InputError`` for a comparison of explanations, whose checks differ.
         """
-        from milp_verix.results import comparison_files
+        from milp_verix.results.comparison_files import EACH_COLUMNS, each_line, written_as_csv
 
-        return comparison_files.write_each(self, path)
+        return written_as_csv(EACH_COLUMNS, each_line(self), path)
 
     def each(self) -> "pd.DataFrame":
         """Return the same as a pandas DataFrame: a row for each check and run.

@@ -67,11 +67,6 @@ def write_csv(comparison: Comparison, path: str | Path | None = None) -> str:
     return written_as_csv(CSV_COLUMNS, lines, path)
 
 
-def write_each(comparison: Comparison, path: str | Path | None = None) -> str:
-    """Return a line for each check and run as CSV text, and write it to ``path`` if given."""
-    return written_as_csv(EACH_COLUMNS, each_line(comparison), path)
-
-
 def each_line(comparison: Comparison) -> list[dict[str, Any]]:
     """Return a mapping from ``EACH_COLUMNS`` for each check and run.
 

@@ -42,15 +42,8 @@ Data: TypeAlias = dict[str, Any]
 KINDS: dict[str, type[StoredResult]] = {
     record.kind: record
     for record in (
-        Explanation,
-        ContrastiveExplanation,
-        Enumeration,
-        Audit,
-        Ranges,
-        Relevance,
-        Importance,
-        RobustnessRadii,
-        EpsilonSweep,
+        *(Explanation, ContrastiveExplanation, Enumeration, Audit),
+        *(Ranges, Relevance, Importance, RobustnessRadii, EpsilonSweep),
     )
 }
 """The classes of results by their ``kind`` in JSON."""
@@ -59,9 +52,7 @@ _INFINITIES = (-math.inf, math.inf)
 """The ends of the domain that null stands for."""
 
 _DTYPES = (
-    "float16",
-    "float32",
-    "float64",
+    *("float16", "float32", "float64"),
     *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)),
 )
 
