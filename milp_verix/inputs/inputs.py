@@ -27,6 +27,7 @@ from milp_verix.inputs.stored import (
     data_in_file,
     feature_data,
     html_of,
+    remarks_on,
     text_of,
 )
 from verix_encodings import Interval
@@ -99,10 +100,10 @@ class Inputs:
 
     def __str__(self) -> str:
         """A line for each feature and rule."""
-        return text_of(self.features, self.rules, self.class_names)
+        return text_of(self.features, remarks_on(self.rules, self.class_names))
 
     def _repr_html_(self) -> str:
-        return html_of(self.features, self.rules, self.class_names)
+        return html_of(self.features, remarks_on(self.rules, self.class_names))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Inputs):

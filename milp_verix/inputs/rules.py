@@ -261,13 +261,10 @@ def _half(
 
 
 def _halves(rule: Rule) -> list[list[list[tuple[Any, ...]]]]:
-    return [
-        [
-            [(h.coordinates.tolist(), h.coefficients.tolist(), h.upper, h.strict) for h in clause]
-            for clause in clauses
-        ]
-        for clauses in (rule.clauses, rule.opposite)
-    ]
+    def told(h: HalfSpace) -> tuple[Any, ...]:
+        return h.coordinates.tolist(), h.coefficients.tolist(), h.upper, h.strict
+
+    return [[[*map(told, c)] for c in clauses] for clauses in (rule.clauses, rule.opposite)]
 
 
 def _opposite(half: HalfSpace, *, whole: bool = True) -> HalfSpace:

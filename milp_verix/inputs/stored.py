@@ -185,26 +185,22 @@ _MOST_WORDS = 8
 _KINDS = {"continuous": "number", "integer": "whole number", "ordinal": "in order"}
 
 
-def text_of(
-    features: tuple[Feature, ...], rules: tuple[Rule, ...], classes: tuple[str, ...]
-) -> str:
-    """Return a description with a line for each feature and rule."""
+def text_of(features: tuple[Feature, ...], remarks: Iterable[str]) -> str:
+    """Return a description with a line for each feature and remark."""
     cells = _cells(features)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [f"  {a:{widths[0]}}  {b:{widths[1]}}  {c}".rstrip() for a, b, c in cells]
-    return "\n".join([f"{counted(len(features), 'feature')}:", *lines, *_others(rules, classes)])
+    return "\n".join([f"{counted(len(features), 'feature')}:", *lines, *remarks])
 
 
-def html_of(
-    features: tuple[Feature, ...], rules: tuple[Rule, ...], classes: tuple[str, ...]
-) -> str:
-    """Return a description as a table of HTML, and a paragraph for each other fact."""
+def html_of(features: tuple[Feature, ...], remarks: Iterable[str]) -> str:
+    """Return a description as a table of HTML, and a paragraph for each remark."""
     rows = "".join(
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
         for row in _cells(features)
     )
     heads = "".join(f"<th>{head}</th>" for head in ("feature", "kind", "values"))
-    told = "".join(f"<p>{escape(line)}</p>" for line in _others(rules, classes))
+    told = "".join(f"<p>{escape(line)}</p>" for line in remarks)
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{told}"
 
 
@@ -235,7 +231,7 @@ def _values(feature: Feature) -> str:
     return f"{told[0]} or {'more' if np.isfinite(low) else 'less'}{unit}"
 
 
-def _others(rules: tuple[Rule, ...], classes: tuple[str, ...]) -> Iterator[str]:
+def remarks_on(rules: tuple[Rule, ...], classes: tuple[str, ...]) -> Iterator[str]:
     """Yield a line for each rule, and one for the names of the classes."""
     for rule in rules:
         yield f"rule: {printable(rule.text)}"

@@ -41,7 +41,7 @@ from verix_encodings.arrays import BoolArray
 Counts = Mapping[int, int]
 """Numbers of sets by their size."""
 
-_ZERO, _ONE = Fraction(0), Fraction(1)
+ZERO, ONE = Fraction(0), Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Antichain:
 
     def most(self) -> int:
         """Return how many candidates at most join the antichain."""
-        return floor(sum(self.chosen(lambda _: _ONE).values()))
+        return floor(sum(self.chosen(lambda _: ONE).values()))
 
     def chosen(self, worth: Callable[[int], Fraction]) -> dict[int, Fraction]:
         """Return the numbers of candidates by size that are worth the most together.
@@ -62,7 +62,7 @@ class Antichain:
         A set of size ``k`` is ``worth(k)``; sets that are worth nothing are not chosen.
         """
         used = (Fraction(n, comb(self.players, k)) for k, n in self.known.items())
-        room = 1 - sum(used, _ZERO)
+        room = 1 - sum(used, ZERO)
         wanted = {k: worth(k) for k, n in self.candidates.items() if n and worth(k) > 0}
         found: dict[int, Fraction] = {}
         for k in sorted(wanted, key=lambda k: -wanted[k] * comb(self.players, k)):
@@ -81,8 +81,8 @@ class Antichain:
         sign, ratio = 1 if highest else -1, part / whole
         while True:
             added = self.chosen(lambda k, now=ratio: sign * (weight(k) - now))  # type: ignore[misc]
-            above = part + sum((x * weight(k) for k, x in added.items()), _ZERO)
-            better = above / (whole + sum(added.values(), _ZERO))
+            above = part + sum((x * weight(k) for k, x in added.items()), ZERO)
+            better = above / (whole + sum(added.values(), ZERO))
             if sign * better <= sign * ratio:
                 return ratio
             ratio = better

@@ -42,9 +42,7 @@ from math import comb, factorial, inf, nextafter
 
 import numpy as np
 
-from milp_verix.results.known_game import Antichain, Counts, KnownGame, Vector, halves
-
-ZERO, ONE = Fraction(0), Fraction(1)
+from milp_verix.results.known_game import ONE, ZERO, Antichain, Counts, KnownGame, Vector, halves
 
 
 @dataclass(frozen=True, slots=True)
