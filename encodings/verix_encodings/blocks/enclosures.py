@@ -321,11 +321,7 @@ def _segmented(
         # sense (w − Σ_s (a_s y_s + b x_s − a_s b d_s)) ≥ 0
         at, by = a[place], b[of]
         scaled = [sp.csr_array((v, (of, pieces)), shape=gather.shape) for v in (-at, -by, at * by)]
-        terms = [
-            (np.ones(p.size), w),
-            (scaled[0], ys),
-            (scaled[1], parts[place]),
-            (scaled[2], share[place]),
-        ]
+        columns = ys, parts[place], share[place]
+        terms = [(np.ones(p.size), w), *zip(scaled, columns, strict=True)]
         least, most = (-slack, np.inf) if sense > 0 else (-np.inf, slack)
         builder.add_rows(f"pieces_{name}_{label}", products, terms, least, most)

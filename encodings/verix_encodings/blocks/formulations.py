@@ -172,18 +172,14 @@ _PARTITION = frozenset({"partition"})
 
 BIG_M = Formulation("big_m", big_m_relu)
 
-FORMULATIONS: Mapping[str, Formulation] = MappingProxyType(
-    {
-        formulation.name: formulation
-        for formulation in (
-            BIG_M,
-            Formulation("indicator", indicator_relu, frozenset({"indicator"})),
-            Formulation("sos1", sos1_relu, frozenset({"sos1"})),
-            Formulation("general", general_relu, frozenset({"general"})),
-            Formulation("partition", partition_relu, _PARTITION),
-        )
-    }
+_ALL = (
+    BIG_M,
+    Formulation("indicator", indicator_relu, frozenset({"indicator"})),
+    Formulation("sos1", sos1_relu, frozenset({"sos1"})),
+    Formulation("general", general_relu, frozenset({"general"})),
+    Formulation("partition", partition_relu, _PARTITION),
 )
+FORMULATIONS: Mapping[str, Formulation] = MappingProxyType({one.name: one for one in _ALL})
 
 
 def formulation_named(name: str) -> Formulation:
