@@ -100,10 +100,9 @@ def compared_checks(comparison: Comparison) -> ComparedChecks:
 
 
 def _flat(check: CheckRecord) -> dict[str, Any]:
-    own = {one.name: getattr(check, one.name) for one in fields(check)}
-    size = own.pop("size")
-    told = dict.fromkeys(_SIZES) if size is None else asdict(size)
-    return {**own, **told, "answer": check.answer.value}
+    own = asdict(check)
+    size = own.pop("size") or dict.fromkeys(_SIZES)
+    return {**own, **size, "answer": check.answer.value}
 
 
 def written_as_csv(
@@ -159,11 +158,9 @@ def record(run: Run) -> RunNumbers:
         "cost": _finite(run.cost),
         "bound": _finite(run.bound),
     }
-    parts = {
-        name: own[name] if name in own else getattr(run if hasattr(run, name) else run.inside, name)
-        for name in COLUMNS
-    }
-    return cast(RunNumbers, parts)
+    left = [name for name in COLUMNS if name not in own]
+    own |= {name: getattr(run if hasattr(run, name) else run.inside, name) for name in left}
+    return cast(RunNumbers, {name: own[name] for name in COLUMNS})
 
 
 def _run(run: Run) -> RunRow:

@@ -73,6 +73,4 @@ class SolverTimes(Compared):
         (Dolan and Moré, 2002). It is infinite where the run is censored.
         """
         best = np.min(self.seconds, axis=0, initial=np.inf)
-        solved = np.isfinite(self.seconds)
-        least = np.where(np.isfinite(best), best, 1.0)
-        return np.where(solved, np.where(solved, self.seconds, 1.0) / least, np.inf)
+        return self.seconds / np.where(np.isfinite(best), best, 1.0)
