@@ -28,8 +28,6 @@ from tables import ROOT, Table, add_write, write
 
 PACKAGES = ("milp_verix", "verix_checker", "verix_encodings")
 
-FLOORS = ("milp_verix.results.records",)
-
 Edges = set[tuple[str, str]]
 
 
@@ -73,9 +71,8 @@ def between(edges: Edges, place: Callable[[str], str]) -> Edges:
 
 
 def room(module: str) -> str:
-    """Return the room that a module is in: a floor, or the first two parts of its name."""
-    parts = module.split(".")
-    return next((one for one in FLOORS if ".".join(parts[:3]) == one), ".".join(parts[:2]))
+    """Return the room that a module is in: the first two parts of its name."""
+    return ".".join(module.split(".")[:2])
 
 
 def levels_and_circles(edges: Edges) -> tuple[int, int]:

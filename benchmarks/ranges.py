@@ -32,12 +32,12 @@ from milp_verix import Inputs, Problem, Search, category, integer
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.search import Request
-from milp_verix.results.records.ranges import Ranges
+from milp_verix.results.ranges import Ranges
 from milp_verix.searches.ranges.axes import axes_of
 from milp_verix.searches.ranges.ranges_search import End, RangesSearch
 from milp_verix.searches.ranges.regions import Regions, State
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network import batch_values
 
 _RESOLUTION = 0.01
 

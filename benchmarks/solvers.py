@@ -15,7 +15,7 @@ from tables import Table, write
 
 import milp_verix
 from milp_verix import Run
-from milp_verix.results.records.comparison import Pair
+from milp_verix.results.comparison import Pair
 
 
 def main() -> int:

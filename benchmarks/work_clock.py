@@ -19,8 +19,8 @@ from milp_verix.solvers import Targets, open_session
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.warm_lp import WarmLp
 from verix_encodings import Interval, Network, NormBall, crown_bounds, encode
-from verix_encodings.network.batch import batch_gradients, batch_values
-from verix_encodings.proofs.safe_bound import SafeBound
+from verix_encodings.network import batch_gradients, batch_values
+from verix_encodings.proofs import SafeBound
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 from verix_encodings.work import worked
 

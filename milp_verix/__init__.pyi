@@ -57,23 +57,21 @@ from .oracle.verdict import (
     Verdict as Verdict,
 )
 from .problem.search import Search as Search
-from .results.check import Check as Check
-from .results.records.audit import Audit as Audit
-from .results.records.base import Counterfactual as Counterfactual
-from .results.records.comparison import (
+from .results.answers import Check as Check, Rules as Rules
+from .results.audit import Audit as Audit
+from .results.base import Counterfactual as Counterfactual
+from .results.comparison import (
     Comparison as Comparison,
     Disagreement as Disagreement,
     Run as Run,
 )
-from .results.records.contrast import ContrastiveExplanation as ContrastiveExplanation
-from .results.records.enumeration import Enumeration as Enumeration
-from .results.records.explanation import Explanation as Explanation
-from .results.records.importance import Importance as Importance
-from .results.records.radius import RobustnessRadii as RobustnessRadii
-from .results.records.ranges import Ranges as Ranges
-from .results.records.relevance import Relevance as Relevance
-from .results.records.sweep import EpsilonSweep as EpsilonSweep
-from .results.rules import Rules as Rules
+from .results.contrast import (
+    ContrastiveExplanation as ContrastiveExplanation,
+    Enumeration as Enumeration,
+)
+from .results.explanation import EpsilonSweep as EpsilonSweep, Explanation as Explanation
+from .results.importance import Importance as Importance, Relevance as Relevance
+from .results.ranges import Ranges as Ranges, RobustnessRadii as RobustnessRadii
 from .searches.audit import AuditProgress as AuditProgress
 from .searches.contrast.contrast_search import ContrastiveProgress as ContrastiveProgress
 from .searches.explain.explain import Progress as Progress

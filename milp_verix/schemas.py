@@ -16,9 +16,9 @@ from milp_verix.comparison.self_test import SolverReport
 from milp_verix.comparison.stored_checks import ChecksFile
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.stored import MAKERS
-from milp_verix.results.records.comparison_file import ComparisonFile
-from milp_verix.results.records.json_format import KINDS
-from milp_verix.results.records.json_schema import (
+from milp_verix.results.comparison_file import ComparisonFile
+from milp_verix.results.json_format import KINDS
+from milp_verix.results.json_schema import (
     Schema,
     first_paragraph,
     result_type,

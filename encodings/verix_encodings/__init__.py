@@ -1,8 +1,8 @@
 """Mixed-integer encodings of neural networks: the mathematics behind every check.
 
-The package knows no solver and no ONNX. A network is data (``network.network``),
+The package knows no solver and no ONNX. A network is data (``verix_encodings.network``),
 bounds are a function of a network and a box (``bounds.interval``), an encoding is a
-function from both to rows and columns (:mod:`~verix_encodings.program.program`).
+function from both to rows and columns (:mod:`~verix_encodings.program`).
 """
 
 from verix_encodings.blocks.formulations import (
@@ -10,6 +10,7 @@ from verix_encodings.blocks.formulations import (
     Formulation,
     ReluEncoding,
     formulation_named,
+    partition_relu,
 )
 from verix_encodings.blocks.input_ball import (
     ball_encoding,
@@ -19,12 +20,8 @@ from verix_encodings.blocks.input_ball import (
     linf_ball,
     tangent_gaps,
 )
+from verix_encodings.blocks.layers import big_m_relu, general_relu, indicator_relu, sos1_relu
 from verix_encodings.blocks.maxpool import big_m_max, general_max
-from verix_encodings.blocks.relu import big_m_relu
-from verix_encodings.blocks.relu_general import general_relu
-from verix_encodings.blocks.relu_indicator import indicator_relu
-from verix_encodings.blocks.relu_partition import partition_relu
-from verix_encodings.blocks.relu_sos1 import sos1_relu
 from verix_encodings.bounds.curves import (
     COS,
     EXP,
@@ -39,23 +36,20 @@ from verix_encodings.bounds.curves import (
 )
 from verix_encodings.bounds.interval import Bounds, Interval, Region
 from verix_encodings.bounds.norm_ball import NormBall
+from verix_encodings.encoding import BallEncoding, Encoding, encode, encode_values
 from verix_encodings.kinds.affine import Affine, Difference
 from verix_encodings.kinds.maximum import Max
 from verix_encodings.kinds.node import Elementwise, EncodingContext, Node
 from verix_encodings.kinds.norm import Norm
+from verix_encodings.kinds.piecewise import Relu, Step
 from verix_encodings.kinds.product import Product
-from verix_encodings.kinds.relu import Relu
 from verix_encodings.kinds.smooth import Curve, Smooth
 from verix_encodings.kinds.softmax import Softmax
-from verix_encodings.kinds.step import Step
-from verix_encodings.models.encode import BallEncoding, Encoding, encode, encode_values
-from verix_encodings.network.maxima import pairwise_maxima
-from verix_encodings.network.network import Network
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.data import Indicator, Maximum, Sos1
-from verix_encodings.program.files import write_lp, write_mps
-from verix_encodings.program.program import Expressions, Program
-from verix_encodings.proofs.certificate import Leaf, certified_bound
+from verix_encodings.maxima import pairwise_maxima
+from verix_encodings.network import Network
+from verix_encodings.program import Expressions, Program, ProgramBuilder
+from verix_encodings.program_files import Indicator, Maximum, Sos1, write_lp, write_mps
+from verix_encodings.proofs import Leaf, certified_bound
 from verix_encodings.propagation.alpha import alpha_bounds, slope_bounds
 from verix_encodings.propagation.crown import crown_bounds
 from verix_encodings.propagation.deepening import branched_bounds

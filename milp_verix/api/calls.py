@@ -30,19 +30,14 @@ if TYPE_CHECKING:
     from milp_verix.problem.ball import Domain
     from milp_verix.problem.features import CostsLike, FeaturesLike
     from milp_verix.problem.search import ClassLike, InputLike, OrderLike
-    from milp_verix.results.check import Check
+    from milp_verix.results.answers import Check, Rules
+    from milp_verix.results.audit import Audit
+    from milp_verix.results.comparison import Comparison, Pair
+    from milp_verix.results.contrast import ContrastiveExplanation, Enumeration
     from milp_verix.results.earlier import EarlierContrast, EarlierImportance, EarlierResult
-    from milp_verix.results.records.audit import Audit
-    from milp_verix.results.records.comparison import Comparison, Pair
-    from milp_verix.results.records.contrast import ContrastiveExplanation
-    from milp_verix.results.records.enumeration import Enumeration
-    from milp_verix.results.records.explanation import Explanation
-    from milp_verix.results.records.importance import Importance
-    from milp_verix.results.records.radius import RobustnessRadii
-    from milp_verix.results.records.ranges import Ranges
-    from milp_verix.results.records.relevance import Relevance
-    from milp_verix.results.records.sweep import EpsilonSweep
-    from milp_verix.results.rules import Rules
+    from milp_verix.results.explanation import EpsilonSweep, Explanation
+    from milp_verix.results.importance import Importance, Relevance
+    from milp_verix.results.ranges import Ranges, RobustnessRadii
     from milp_verix.searches.audit import AuditProgress
     from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
     from milp_verix.searches.explain.explain import Progress

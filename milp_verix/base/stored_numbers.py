@@ -10,7 +10,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -121,11 +121,10 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def json_in(path: Path, most: int | None = None, *, parse: Callable[[str], Any] = parsed) -> Any:
+def json_in(path: Path, most: int | None = None) -> Any:
     """Return the content of a JSON file of at most ``most`` bytes, by default of free memory.
 
-    A file whose name ends in ``.gz`` is unpacked; ``most`` counts the bytes unpacked. ``parse``
-    makes the content of the text.
+    A file whose name ends in ``.gz`` is unpacked; ``most`` counts the bytes unpacked.
     Raises ``OSError`` where it is larger or cannot be read, ``ValueError`` where it is not JSON.
     """
     most = free_memory() // _PARSED if most is None else most
@@ -136,7 +135,7 @@ def json_in(path: Path, most: int | None = None, *, parse: Callable[[str], Any] 
         raise OSError(errno.EIO, f"it is damaged ({error})") from error
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes, the most that is of use")
-    return parse(data.decode("utf-8"))
+    return parsed(data.decode("utf-8"))
 
 
 @contextmanager

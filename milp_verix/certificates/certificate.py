@@ -21,7 +21,7 @@ from milp_verix.base.files import write_atomically
 from milp_verix.base.number_text import counted
 from milp_verix.problem.ball import Ball, make_ball
 from milp_verix.problem.meeting import make_described_ball
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.mixed_domain import HalfSpace
 

@@ -31,12 +31,10 @@ from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, OnnxNetwork, loaded
 from milp_verix.models.onnx.sources.model_file import serialised
 from milp_verix.oracle.verdict import TIME_LIMIT
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.importance import Importance
-from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.results.records.ranges import Ranges
-from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.audit import Audit
+from milp_verix.results.explanation import Explanation
+from milp_verix.results.importance import Importance, Relevance
+from milp_verix.results.ranges import Ranges, RobustnessRadii
 from verix_checker.claim import Claim
 from verix_checker.neurons import UnreadableError
 from verix_encodings.arrays import count_of_entries

@@ -30,7 +30,7 @@ from milp_verix.certificates.selection_lp import Case, SelectionLp
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.oracle.verdict import TIME_LIMIT
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.solvers.session import SolveStatus
 from milp_verix.solvers.warm_lp import LpResult
 from verix_checker.claim import Claim

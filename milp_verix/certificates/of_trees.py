@@ -34,7 +34,7 @@ from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.trees.missing_values import with_missing
 from milp_verix.models.trees.tree_network import TreeNetwork
 from milp_verix.oracle.verdict import TIME_LIMIT
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from verix_checker.forms import Form
 from verix_checker.trees import TreeClaim
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, relative_error

@@ -30,16 +30,14 @@ from milp_verix.certificates.sets_of import (
 )
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.ball import Ball
-from milp_verix.results.again import posed_again
-from milp_verix.results.power_indices.indices import Bracket, brackets
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.importance import Importance
-from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.build import posed_again
+from milp_verix.results.explanation import Explanation
+from milp_verix.results.importance import Importance, Relevance
+from milp_verix.results.power_indices import Bracket, brackets
 from verix_checker.claim import Claim
 from verix_checker.sets import MOST
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.network.batch import batch_values
-from verix_encodings.network.network import Network
+from verix_encodings.network import Network, batch_values
 
 # the rounding of float64 is a ten-billionth of that, in units of the largest value
 _FAR = 1e-6

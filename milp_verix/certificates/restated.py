@@ -24,12 +24,11 @@ from milp_verix.certificates.certificate import claim_data
 from milp_verix.inputs.features import Feature
 from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.problem.ball import make_ball
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.results.records.ranges import FeatureRange, Ranges
-from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.audit import Audit
+from milp_verix.results.base import Counterfactual, Result
+from milp_verix.results.explanation import Explanation
+from milp_verix.results.importance import Relevance
+from milp_verix.results.ranges import FeatureRange, Ranges, RobustnessRadii
 from verix_checker.numbers import BYTES, content, parsed, stored
 from verix_checker.verification import verify
 

@@ -20,7 +20,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.records.importance import Importance
+from milp_verix.results.importance import Importance
 from verix_checker.claim import Claim
 from verix_checker.forms import UnitError
 from verix_checker.minimum import Budget

@@ -33,7 +33,7 @@ from milp_verix.problem.option_rows import (
     Option,
 )
 from milp_verix.problem.search import Search, rows_of
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.searches.explain.order import ORDERS
 
 _DEFAULTS = {"UNIT_DOMAIN": UNIT_DOMAIN, "math.inf": inf, "()": "", '("big_m",)': "big_m"}

@@ -35,7 +35,7 @@ from milp_verix.cli.studying import studied
 from milp_verix.comparison.compare import compare_solvers
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.problem.search import fitting
-from milp_verix.results.records.comparison import Comparison
+from milp_verix.results.comparison import Comparison
 from milp_verix.study.parts import part_of
 from milp_verix.study.solver_study import read_solver_study
 from milp_verix.study.study_inputs import stored_inputs

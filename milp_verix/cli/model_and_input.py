@@ -21,13 +21,12 @@ from milp_verix.inputs.input_files import (
     scaled_note,
 )
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.one_row import features_among, row_of
-from milp_verix.inputs.placement import refuse_arrays
+from milp_verix.inputs.one_row import features_among, refuse_arrays, row_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network, loaded
 from milp_verix.models.onnx.sources.text_model import is_text_pipeline
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.results.shown import Told
 from milp_verix.searches.feature_sets import groups_for
 from milp_verix.study.study_inputs import described_inputs

@@ -29,7 +29,7 @@ from milp_verix.cli.model_and_input import Question, files_of, question_of
 from milp_verix.cli.parameters import Case
 from milp_verix.cli.progress import autosaving, progress_bar, status_line
 from milp_verix.cli.startup import INTERRUPTED, NOT_SOUND, UNDECIDED
-from milp_verix.inputs.placement import refuse_arrays
+from milp_verix.inputs.one_row import refuse_arrays
 from milp_verix.oracle import statistics
 from milp_verix.study.study_inputs import described_inputs, inputs_of
 

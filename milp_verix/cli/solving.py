@@ -28,7 +28,7 @@ from milp_verix.comparison.self_test import SolverReport, report_on
 from milp_verix.comparison.timed_solver import Relaxations, size_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.check_program import column_map
-from milp_verix.results.records.base import array_hash
+from milp_verix.results.base import array_hash
 from milp_verix.solvers import CHECKERS, SOLVERS, added_solvers
 from milp_verix.solvers.session import CAPABILITIES, PROGRAM_NEEDS
 from verix_encodings import Encoding

@@ -26,13 +26,11 @@ from milp_verix.cli.parameters import (
 )
 from milp_verix.cli.startup import UNDECIDED, loading
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.importance import Importance
-from milp_verix.results.records.json_format import from_data, read_data
-from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.results.records.ranges import Ranges
-from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.audit import Audit
+from milp_verix.results.explanation import Explanation
+from milp_verix.results.importance import Importance, Relevance
+from milp_verix.results.json_format import from_data, read_data
+from milp_verix.results.ranges import Ranges, RobustnessRadii
 
 _Proven: TypeAlias = Explanation | Audit | Ranges | RobustnessRadii | Relevance | Importance
 _KINDS: dict[object, type[_Proven]] = {kind.kind: kind for kind in get_args(_Proven)}

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from milp_verix.oracle.check_program import encode_problem
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
-from milp_verix.results.records.comparison import Disagreement, Pair, Run
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.comparison import Disagreement, Pair, Run
+from milp_verix.results.explanation import Explanation
 from verix_encodings import Interval, interval_bounds
 from verix_encodings.arrays import BoolArray
 

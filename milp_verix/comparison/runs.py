@@ -12,9 +12,9 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Request, Search, resolve_formulation
-from milp_verix.results.records.comparison import CheckRecord, Pair, Run, Skipped
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.comparison import CheckRecord, Pair, Run, Skipped
+from milp_verix.results.contrast import ContrastiveExplanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.searches.contrast.contrastive import contrastive_of
 from milp_verix.searches.explain.explain import explain_problem
 from milp_verix.searches.minimum.minimum import minimum_of

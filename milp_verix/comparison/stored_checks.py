@@ -20,7 +20,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Request, Search
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 
 SCHEMA = 1
 

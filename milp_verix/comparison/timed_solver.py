@@ -16,7 +16,7 @@ import numpy as np
 
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.verdict import Verdict
-from milp_verix.results.records.comparison import CheckRecord, ProgramSize, SolverTime
+from milp_verix.results.comparison import CheckRecord, ProgramSize, SolverTime
 from milp_verix.solvers import (
     Session,
     Solver,

@@ -52,18 +52,17 @@ def code_in(feature: Feature, cell: Any) -> float:
         raise InputError(
             f"{feature.name} is {shown(value)}, which may mean {words}: give the word itself"
         )
-    raise InputError(_unknown(feature, value))
+    if isinstance(value, str):
+        raise InputError(feature.unknown(value))
+    codes = "" if feature.one_hot else f", or of their codes {listed([*map(str, feature.codes)])}"
+    words = listed(feature.values)
+    raise InputError(f"{feature.name} is {shown(value)}, expected one of its values {words}{codes}")
 
 
 def plain_cell(name: str, cell: Any) -> Any:
     """Return a cell as a plain object of Python; ``InputError`` for a missing value or several."""
-    value = cell
-    if (
-        isinstance(cell, (np.generic, np.ndarray))
-        and cell.ndim == 0
-        and cell.dtype.kind not in "mM"
-    ):
-        value = cell.item()
+    scalar = isinstance(cell, (np.generic, np.ndarray)) and cell.ndim == 0
+    value = cell.item() if scalar and cell.dtype.kind not in "mM" else cell
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
         told = f"{name} is {shown(value)}" if isinstance(value, str) else f"{name} is missing"
         raise InputError(
@@ -192,11 +191,3 @@ def _number(value: Any) -> float | None:
         return None if isinstance(value, bool) or isnan(float(value)) else float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def _unknown(feature: Feature, value: Any) -> str:
-    if isinstance(value, str):
-        return feature.unknown(value)
-    codes = "" if feature.one_hot else f", or of their codes {listed([*map(str, feature.codes)])}"
-    words = listed(feature.values)
-    return f"{feature.name} is {shown(value)}, expected one of its values {words}{codes}"

@@ -199,10 +199,8 @@ def continuous(
     NaN, for trees, and for networks behind an imputer: with the radius infinity another value may
     become missing, and a missing one any other; with a finite one neither does.
     """
-    low, high = _ends(name, lower, upper)
-    return Feature(
-        name, "continuous", low, high, unit, deviation=deviation, only=only, missing=missing
-    )
+    ends = _ends(name, lower, upper)
+    return Feature(name, "continuous", *ends, unit, deviation=deviation, only=only, missing=missing)
 
 
 @checked(**_KINDS)
@@ -220,8 +218,8 @@ def integer(
 
     ``deviation``, ``only`` and ``missing`` are as for :func:`continuous`.
     """
-    low, high = _ends(name, lower, upper)
-    for end in (low, high):
+    ends = _ends(name, lower, upper)
+    for end in ends:
         if np.isfinite(end) and end != np.rint(end):
             raise InputError(f"{name}: the ends of whole numbers are whole, got {end}")
         if np.isfinite(end) and abs(end) > _LARGEST_WHOLE:
@@ -230,9 +228,7 @@ def integer(
                 f"float64 has all of them, got {exact(end)}: subtract an offset, leave the column "
                 "out if it only counts rows, or call it continuous"
             )
-    return Feature(
-        name, "integer", low, high, unit, deviation=deviation, only=only, missing=missing
-    )
+    return Feature(name, "integer", *ends, unit, deviation=deviation, only=only, missing=missing)
 
 
 @checked(**_KINDS)

@@ -1,15 +1,17 @@
 """Descriptions of inputs taken from a table: a feature for each column, ranges from its values."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import InputError, own_names, same_names, shown
+from milp_verix.base.errors import InputError, listed, own_names, same_names, shown
 from milp_verix.inputs.cells import remedy_for
 from milp_verix.inputs.features import Feature, binary, category, continuous, fixed, integer
-from milp_verix.inputs.placement import blocks_in
+
+SEPARATORS = ("_", "=", ".", ":", "-", "__")
+"""Signs between a prefix and a word: ``prefix_sep`` of pandas, and ``=`` of fitted pipelines."""
 
 _FRAME = "pd.DataFrame(array, columns=[…]) gives an array names"
 _DATES = ": turn dates into numbers first, such as days since a fixed date"
@@ -91,7 +93,14 @@ def known_values(frame: Any, name: str, missing: set[str]) -> Any:
 
 def _plain(column: Any) -> Any:
     """Return a complete column; objects and categories that are all truth values are of bool."""
-    _refuse_missing(column)
+    missing = column.isna().to_numpy(bool)
+    if missing.any():
+        first = column.index[int(np.argmax(missing))]
+        raise InputError(
+            f"the column {column.name} has missing values, {int(missing.sum())} of {len(column)}, "
+            f"the first in the row {first!r}: fill or drop them first; for trees, "
+            f"missing=[{str(column.name)!r}, …] says that they may be"
+        )
     known = getattr(getattr(column, "cat", None), "categories", [])
     if len(known) and all(isinstance(value, bool) for value in known):
         return column.astype(bool)
@@ -206,17 +215,6 @@ def number_feature(
     return integer(name, low, high, unit, deviation=spread, missing=missing)
 
 
-def _refuse_missing(column: Any) -> None:
-    missing = column.isna().to_numpy(bool)
-    if missing.any():
-        first = column.index[int(np.argmax(missing))]
-        raise InputError(
-            f"the column {column.name} has missing values, {int(missing.sum())} of {len(column)}, "
-            f"the first in the row {first!r}: fill or drop them first; for trees, "
-            f"missing=[{str(column.name)!r}, …] says that they may be"
-        )
-
-
 def _words(column: Any) -> list[str]:
     """Return the values of a column of words, in the order of its categories or sorted."""
     name = column.name
@@ -237,3 +235,46 @@ def _words(column: Any) -> list[str]:
     if not all(value.strip() for value in values):
         raise InputError(f"the column {name} has empty texts: fill or drop such rows first")
     return values if known is not None else sorted({*values})
+
+
+def blocks_in(frame: Any, prefixes: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return the words of the one-hot columns of ``frame``, by their names, for each prefix.
+
+    A prefix that is a column of its own has none. Raises ``InputError`` where it is the prefix of
+    a block, too, where columns may belong to two prefixes, and for a row that has not one 1.
+    """
+    found, owners = dict[str, dict[str, str]](), dict[str, str]()
+    for prefix in sorted(prefixes, key=len, reverse=True):
+        starts = [prefix + sign for sign in SEPARATORS]
+        ends = {tuple(c for c in frame.columns if c.startswith(s)): len(s) for s in starts}
+        wrongs = {names: _wrong_row(frame[[*names]]) for names in ends if names}
+        whole = [names for names, wrong in wrongs.items() if not wrong]
+        names = next(iter(whole or wrongs), ())
+        if not names or (prefix in frame.columns and (not whole or len(names) == 1)):
+            continue
+        wrong = wrongs[names]
+        if prefix in frame.columns:
+            wrong = f"{prefix} is a column, too: drop one of them"
+        elif shared := [name for name in names if name in owners]:
+            wrong = f"{shared[0]} may be a word of {owners[shared[0]]}, too: rename it"
+        elif len(whole) > 1:
+            wrong = f"so have {listed(whole[1], 5)}, with another separator: drop one of them"
+        if wrong:
+            raise InputError(f"the columns {listed(names, 5)} have the prefix {prefix}; {wrong}")
+        found[prefix] = {name: name[ends[names] :] for name in names}
+        owners.update(dict.fromkeys(names, prefix))
+    return found
+
+
+def _wrong_row(table: Any) -> str:
+    """Return what is wrong with the first row that has not one 1; "" if all rows have one."""
+    ones, zeros = ((table == one).to_numpy(bool, na_value=False) for one in (1, 0))
+    wrong = np.flatnonzero((ones.sum(axis=1) != 1) | ~(ones | zeros).all(axis=1))
+    if not wrong.size:
+        return ""
+    row = int(wrong[0])
+    return (
+        f"the row {table.index[row]!r} has {listed([*map(shown, table.iloc[row].tolist())], 5)}, "
+        "expected one 1, and else 0, as get_dummies makes them without drop_first, and with a word "
+        "for missing values"
+    )

@@ -11,17 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.arguments import checked
+from milp_verix.base.arguments import checked, path_of
 from milp_verix.base.errors import InputError, listed, own_names, refusing
 from milp_verix.inputs.cells import code_in, refuse_value
 from milp_verix.inputs.features import MISSING, Feature, class_names_of
 from milp_verix.inputs.nearest_point import nearest_point
-from milp_verix.inputs.one_row import named_row, row_of
-from milp_verix.inputs.passage import Passage
-from milp_verix.inputs.placement import Places, columns_of, places_in, plain
+from milp_verix.inputs.one_row import Places, columns_of, named_row, places_in, plain, row_of
 from milp_verix.inputs.rule_text import rule_in
 from milp_verix.inputs.rules import Quantity, Rule, quantity_of
-from milp_verix.inputs.stored import arguments_in, feature_data, html_of, made_from_file, text_of
+from milp_verix.inputs.stored import (
+    Passage,
+    arguments_in,
+    data_in_file,
+    feature_data,
+    html_of,
+    remarks_on,
+    text_of,
+)
 from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain
@@ -92,10 +98,10 @@ class Inputs:
 
     def __str__(self) -> str:
         """A line for each feature and rule."""
-        return text_of(self.features, self.rules, self.class_names)
+        return text_of(self.features, remarks_on(self.rules, self.class_names))
 
     def _repr_html_(self) -> str:
-        return html_of(self.features, self.rules, self.class_names)
+        return html_of(self.features, remarks_on(self.rules, self.class_names))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Inputs):
@@ -166,10 +172,8 @@ class Inputs:
     @cached_property
     def missing_apart(self) -> "Inputs":
         """These inputs for a network: missing values of numbers are apart from the largest ones."""
-        features = [
-            replace(f, apart=f.missing and f.kind in ("integer", "continuous"))
-            for f in self.features
-        ]
+        numbers = ("integer", "continuous")
+        features = [replace(f, apart=f.missing and f.kind in numbers) for f in self.features]
         if features == [*self.features]:
             return self
         found = self.remade(features=features)
@@ -328,7 +332,13 @@ class Inputs:
     @classmethod
     def from_file(cls, path: str | Path) -> "Inputs":
         """Return the inputs that a .json or .toml file describes, see :mod:`.stored`."""
-        return made_from_file(path, cls.from_data)
+        path = path_of(path, "path")
+        data = data_in_file(path)
+        try:
+            return cls.from_data(data)
+        except ValueError as error:
+            told = str(error) if str(path) in str(error) else f"{path}: {error}"
+            raise InputError(told) from None
 
     @classmethod
     def from_data(cls, data: object) -> "Inputs":

@@ -50,11 +50,8 @@ def values_by_label(given: Any, labels: Labels, what: str, usual: str = "") -> A
     idle = {*same_names(unread, row).values()}
     row = {label: value for label, value in row.items() if label not in idle}
     known = dict.fromkeys(map(str, range(count)) if names is None else names)
-    if (
-        not isinstance(given, Mapping)
-        and counts([*row])
-        and (names is None or not {*row} & {*names})
-    ):
+    unnamed = counts([*row]) and (names is None or not {*row} & {*names})
+    if unnamed and not isinstance(given, Mapping):
         return np.asarray(given)
     if _OTHERS in row and _OTHERS not in known:
         others = row.pop(_OTHERS)

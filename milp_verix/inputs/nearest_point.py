@@ -28,7 +28,7 @@ import numpy as np
 
 from verix_encodings import Interval, Program, ProgramBuilder
 from verix_encodings.arrays import FloatArray
-from verix_encodings.blocks.mixed_domain import mixed_box
+from verix_encodings.blocks.input_ball import mixed_box
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain
 
 _POLISH = 3
@@ -174,7 +174,12 @@ def nearest_point(
         found = _nearest(inside, box, point)
         missed = found is not None and not domain.contains(domain.snapped(found))
         return _nearest(inner(_MORE_ROOM), box, point) if missed else found
-    for ends in (_inner(box, domain, tied, precision), box):
+    # room at the ends of wide real coordinates that are in equations
+    room = np.zeros(box.lower.size)
+    for half in (half for half in tied if half.coordinates.size > 1):
+        room[half.coordinates] = _STEPS * precision * magnitude[half.coordinates].max()
+    room[domain.integral | (box.upper - box.lower < 4 * room)] = 0.0
+    for ends in (Interval(box.lower + room, box.upper - room), box):
         found = _nearest(inside, ends, point)
         if found is not None:
             return _on_equations(found, domain, box, tied, precision)
@@ -212,17 +217,6 @@ def _minimised(program: Program, cost: FloatArray) -> FloatArray | None:
         options={"time_limit": _SECONDS},
     )
     return None if found.x is None else np.asarray(found.x, dtype=np.float64)
-
-
-def _inner(
-    box: Interval, domain: MixedDomain, tied: Sequence[HalfSpace], precision: float
-) -> Interval:
-    """Return the box with room at the ends of wide real coordinates that are in equations."""
-    room = np.zeros(box.lower.size)
-    for half in (half for half in tied if half.coordinates.size > 1):
-        room[half.coordinates] = _STEPS * precision * box.magnitude[half.coordinates].max()
-    room[domain.integral | (box.upper - box.lower < 4 * room)] = 0.0
-    return Interval(box.lower + room, box.upper - room)
 
 
 def _on_equations(

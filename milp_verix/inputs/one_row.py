@@ -1,20 +1,23 @@
-"""One row of a table in any form that Python has for it, as a mapping from names to values.
+"""One row of a table in any form that Python has for it, and its features among named columns.
 
 A DataFrame of one row, as ``predict`` takes it, a Series, a mapping, a list of one mapping, a named
 tuple, or a structured array of one entry. Names that only count the values, as pandas makes them
 where no names were given, are none: such a row is taken by position, unless these are the names
 expected.
+
+A feature stands where the column of its name does. Each coordinate of a one-hot block stands where
+the column of its word does, such as ``sex_female`` of ``pandas.get_dummies``, or with another
+separator. So a description may list features in any order; numbers are in the order of the model.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, ValuesView
 from os import PathLike
 from typing import Any
 
-from milp_verix.base.errors import InputError, closest, listed, same_names, shown
+from milp_verix.base.errors import InputError, closest, different_names, listed, same_names, shown
 from milp_verix.inputs.cells import number_in_cell, plain_cell
 from milp_verix.inputs.features import Feature
-from milp_verix.inputs.frame import is_frame, named_frame
-from milp_verix.inputs.placement import cell_of, columns_of
+from milp_verix.inputs.frame import SEPARATORS, is_frame, named_frame
 
 
 def row_of(x: Any) -> dict[str, Any] | None:
@@ -173,4 +176,99 @@ def _refuse_several(count: int) -> None:
         raise InputError(
             f"one row is expected, {count} were seen; df.iloc[[i]] takes one / explain_many takes "
             "all"
+        )
+
+
+Places = tuple[int, ...] | None
+"""The coordinate of each number of a description, feature by feature; None for 0, 1, 2, …."""
+
+
+def _block_names(features: Sequence[Feature], given: Collection[str]) -> dict[str, list[str]]:
+    """Return a name for each word of each block, with the separator that most of its columns have.
+
+    Columns are those ``given``. Raises ``InputError`` where two of them may be meant.
+    """
+    blocks = [one for one in features if one.one_hot]
+    named = [
+        {one.name: [f"{one.name}{sign}{word}" for word in one.values] for one in blocks}
+        for sign in SEPARATORS
+    ]
+    known = [same_names([n for names in each.values() for n in names], given) for each in named]
+
+    def count(name: str, number: int) -> int:
+        return sum(one in known[number] for one in named[number][name])
+
+    signs = range(len(SEPARATORS))
+    best = {one.name: max(signs, key=lambda number: count(one.name, number)) for one in blocks}
+    return {name: named[number][name] for name, number in best.items()}
+
+
+def columns_of(features: Sequence[Feature], given: Collection[str]) -> dict[str, list[str]]:
+    """Return the columns among those ``given`` that hold each feature, by the feature's name.
+
+    They are the feature's own column, or those of its block, one for each word; a feature that has
+    neither is left out. Raises ``InputError`` where two columns may be meant.
+    """
+    own = same_names([feature.name for feature in features], given)
+    found = {name: [column] for name, column in own.items()}
+    blocks = _block_names([one for one in features if one.name not in own], given)
+    same = same_names([name for names in blocks.values() for name in names], given)
+    for feature, names in blocks.items():
+        if all(name in same for name in names):
+            found[feature] = [same[name] for name in names]
+    return found
+
+
+def cell_of(feature: Feature, columns: Sequence[str], cells: Sequence[Any]) -> Any:
+    """Return the feature's cell in a row: its own, or the word whose column has the one 1.
+
+    ``columns`` are those that :func:`columns_of` returns, with their ``cells``. Raises
+    ``InputError`` for a block that has not one 1, and 0 elsewhere.
+    """
+    if not feature.one_hot or same_names([feature.name], columns):
+        return cells[0]
+    pairs = [(name, plain_cell(name, cell)) for name, cell in zip(columns, cells, strict=True)]
+    numbers = [number_in_cell(name, cell, text=True, truth=True) for name, cell in pairs]
+    if sorted(numbers) != [*[0.0] * (len(numbers) - 1), 1.0]:
+        told = ", ".join(f"{name} is {shown(cell)}" for name, cell in pairs)
+        raise InputError(f"{told}, expected one 1 among these columns of {feature.name}, else 0")
+    return feature.values[numbers.index(1.0)]
+
+
+def places_in(features: Sequence[Feature], columns: Sequence[str]) -> Places:
+    """Return the places of ``features`` in the input of a model with these ``columns``.
+
+    Raises ``InputError`` that tells which names are missing and which are extra, unless all columns
+    are described, and no others; and where two names may be the same.
+    """
+    blocks = _block_names(features, columns)
+    names = [name for one in features for name in blocks.get(one.name, [one.name])]
+    for listing, what in ((names, "coordinates described"), (columns, "columns of the model")):
+        if len({*listing}) < len(listing):
+            twice = next(name for name in listing if [*listing].count(name) > 1)
+            raise InputError(f"two {what} are named {twice!r}: rename one of them")
+    if other := different_names(columns, names):
+        raise InputError(
+            f"the inputs described are not the columns that the model reads ({other}): "
+            "describe these, by their names, and no others; one_hot lists the categories for which "
+            "the model has a column for each word, as get_dummies makes without drop_first"
+        )
+    found = same_names(columns, names)
+    place = {found[name]: coordinate for coordinate, name in enumerate(columns)}
+    return plain(tuple(place[name] for name in names))
+
+
+def plain(places: Sequence[int] | None) -> Places:
+    """Return ``places``, None for 0, 1, 2, …."""
+    if places is None or all(place == at for at, place in enumerate(places)):
+        return None
+    return tuple(places)
+
+
+def refuse_arrays(reordered: bool) -> None:
+    """Raise ``InputError`` for numbers without names beside a description in another order."""
+    if reordered:
+        raise InputError(
+            "the inputs described are in another order than the model's columns, and an array has "
+            "no names: give values by name, such as df.iloc[i], df or a dict"
         )

@@ -16,7 +16,16 @@ import numpy as np
 
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.inputs.features import Feature, binary, category, is_missing, ordinal, word_of
-from milp_verix.inputs.fitted import is_pipeline, names_of, steps_of, width_of, without_search
+from milp_verix.inputs.fitted import (
+    Column,
+    Missing,
+    TableEncoding,
+    is_pipeline,
+    names_of,
+    steps_of,
+    width_of,
+    without_search,
+)
 from milp_verix.inputs.frame import (
     by_column,
     columns_in,
@@ -28,7 +37,6 @@ from milp_verix.inputs.frame import (
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import refuse_missing_names
 from milp_verix.inputs.table_encoding import encoding_of, refuse_joined
-from milp_verix.inputs.table_map import Column, Missing, TableEncoding
 from verix_encodings.arrays import FloatArray
 
 _SCALED = (-3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 3.0)
@@ -85,7 +93,9 @@ def _choices(encoding: TableEncoding, column: Column, start: int, last: float | 
     Those of a number that may be missing go as far as ``last``, and one is missing.
     """
     if column.form != "number":
-        return np.array(column.values, dtype=_kind(column))
+        # arrays of texts would cut or convert some of them
+        numbers = all(isinstance(value, int | float) for value in column.values)
+        return np.array(column.values, dtype=None if numbers else object)
     row = encoding.matrix[start]
     found = {0.0, *encoding.typical.get(column.name, ())}
     for output in np.flatnonzero(row)[:_SCALES]:
@@ -93,12 +103,6 @@ def _choices(encoding: TableEncoding, column: Column, start: int, last: float | 
     if last is not None:
         found = {last, np.nan, *(value for value in found if value <= last)}
     return np.sort([value for value in found if not abs(value) >= _LARGEST])
-
-
-def _kind(column: Column) -> Any:
-    """Return the type of words: arrays of texts would cut or convert some of them."""
-    numbers = all(isinstance(value, int | float) for value in column.values)
-    return None if numbers else object
 
 
 def table_of(fitted: Any, values: dict[str, Any], count: int) -> Any:
@@ -127,11 +131,7 @@ def rows_of(fitted: Any, frame: Any) -> FloatArray:
 
 
 def described_by(
-    pipeline: Any,
-    frame: Any,
-    ranges: Any = None,
-    units: Any = None,
-    missing: Iterable[str] = (),
+    pipeline: Any, frame: Any, ranges: Any = None, units: Any = None, missing: Iterable[str] = ()
 ) -> tuple[list[Feature], list[str]]:
     """Return a feature for each column, and the names of the classes if they are not 0, 1, ….
 

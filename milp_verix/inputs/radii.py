@@ -73,22 +73,16 @@ def still_features(
 
 def _others(feature: Feature, group: IntArray, x: FloatArray, box: _Box) -> Iterator[_Box]:
     """Yield boxes that hold all points of ``box`` with another value of one whole feature."""
-    for ends in _values(feature, x[group], box[0][group], box[1][group]):
-        lower, upper = box[0].copy(), box[1].copy()
-        lower[group], upper[group] = ends
-        yield lower, upper
-
-
-def _values(
-    feature: Feature, x: FloatArray, low: FloatArray, high: FloatArray
-) -> Iterator[tuple[FloatArray | float, FloatArray | float]]:
-    """Yield ends of the feature's own coordinates that hold all of its values but ``x``."""
-    if feature.one_hot:
-        yield from ((unit, unit) for unit in np.eye(x.size) if not np.array_equal(unit, x))
-    elif feature.unordered:
-        yield from ((float(code), float(code)) for code in feature.codes if code != x[0])
-    else:
-        yield from ((a, b) for a, b in ((low[0], x[0] - 1), (x[0] + 1, high[0])) if a <= b)
+    own, low, high = x[group], box[0][group], box[1][group]
+    ends: list[tuple[Any, Any]] = [(low, own - 1), (own + 1, high)]
+    if feature.unordered:
+        values = np.eye(own.size) if feature.one_hot else np.array(feature.codes)[:, None]
+        ends = [(value, value) for value in values if not np.array_equal(value, own)]
+    for least, most in ends:
+        if np.all(least <= most):
+            lower, upper = box[0].copy(), box[1].copy()
+            lower[group], upper[group] = least, most
+            yield lower, upper
 
 
 Epsilon: TypeAlias = float | str | Mapping[str, float | str] | Sequence[float | str] | NDArray[Any]
@@ -173,8 +167,8 @@ def common_share(inputs: Inputs, radii: Sequence[float]) -> float | None:
 
 
 def _radius(feature: Feature, given: object, what: str) -> float:
-    if isinstance(given, str) and _RELATIVE.fullmatch(given):
-        return _relative(feature, given)
+    if isinstance(given, str) and (match := _RELATIVE.fullmatch(given)):
+        return _relative(feature, given, match)
     try:
         radius = number_in(given)  # type: ignore[arg-type]
     except InputError as error:
@@ -187,24 +181,13 @@ def _radius(feature: Feature, given: object, what: str) -> float:
     return radius
 
 
-def _relative(feature: Feature, given: str) -> float:
+def _relative(feature: Feature, given: str, match: re.Match[str]) -> float:
     """Return the radius that a share of the range, or a number of standard deviations, is."""
-    match = _RELATIVE.fullmatch(given)
-    assert match is not None
     if feature.kind == "fixed":
         return 0.0
     if match[2] == "sd":
-        return float(Fraction(match[1]) * Fraction(_deviation_of(feature, given)))
-    if not np.isfinite(feature.range):
-        raise InputError(
-            f"{feature.name} has no finite range that {given!r} could be a share of: give "
-            "lower and upper, or a number"
-        )
-    return float(Fraction(match[1]) / 100 * Fraction(feature.range))
-
-
-def _deviation_of(feature: Feature, given: str) -> float:
-    if feature.deviation is None:
+        if feature.deviation is not None:
+            return float(Fraction(match[1]) * Fraction(feature.deviation))
         why = (
             "it has words: give it a radius of its own, by name"
             if feature.values
@@ -213,4 +196,9 @@ def _deviation_of(feature: Feature, given: str) -> float:
         raise InputError(
             f"{feature.name} has no standard deviation that {given!r} could be a multiple of; {why}"
         )
-    return feature.deviation
+    if not np.isfinite(feature.range):
+        raise InputError(
+            f"{feature.name} has no finite range that {given!r} could be a share of: give "
+            "lower and upper, or a number"
+        )
+    return float(Fraction(match[1]) / 100 * Fraction(feature.range))

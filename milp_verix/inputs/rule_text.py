@@ -8,28 +8,17 @@ import ast
 from collections.abc import Callable, Mapping
 from functools import reduce
 from itertools import pairwise
-from typing import Any
+from operator import add, and_, eq, ge, gt, le, lt, mul, ne, or_, sub
+from typing import Any, TypeAlias
 
 from milp_verix.base.errors import InputError, own_names, said
 from milp_verix.inputs.rules import Quantity, Rule
 
-_COMPARED: dict[type, Callable[[Any, Any], Any]] = {
-    ast.LtE: lambda a, b: a <= b,
-    ast.Lt: lambda a, b: a < b,
-    ast.GtE: lambda a, b: a >= b,
-    ast.Gt: lambda a, b: a > b,
-    ast.Eq: lambda a, b: a == b,
-    ast.NotEq: lambda a, b: a != b,
-}
-_JOINED: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.BitAnd: lambda a, b: a & b,
-    ast.BitOr: lambda a, b: a | b,
-    ast.And: lambda a, b: a & b,
-    ast.Or: lambda a, b: a | b,
-}
+_Operators: TypeAlias = dict[type, Callable[[Any, Any], Any]]
+_COMPARED: _Operators = {ast.LtE: le, ast.Lt: lt, ast.Eq: eq}
+_COMPARED |= {ast.GtE: ge, ast.Gt: gt, ast.NotEq: ne}
+_JOINED: _Operators = {ast.Add: add, ast.Sub: sub, ast.Mult: mul}
+_JOINED |= {ast.BitAnd: and_, ast.And: and_, ast.BitOr: or_, ast.Or: or_}
 _METHODS = ("implies", "isin")
 _LONGEST = 10_000
 

@@ -64,10 +64,8 @@ class Rule:
         other = _rule(other)
         if other.owner is not self.owner:
             raise InputError("both rules must be about features of the same Inputs")
-        both = (
-            tuple(dict.fromkeys(self.clauses + other.clauses)),
-            _product(self.opposite, other.opposite),
-        )
+        distinct = tuple(dict.fromkeys(self.clauses + other.clauses))
+        both = distinct, _product(self.opposite, other.opposite)
         either = _product(self.clauses, other.clauses), self.opposite + other.opposite
         clauses, opposite = both if word == "and" else either
         return Rule(clauses, opposite, f"({self.text}) {sign} ({other.text})", self.owner)
@@ -262,13 +260,10 @@ def _half(
 
 
 def _halves(rule: Rule) -> list[list[list[tuple[Any, ...]]]]:
-    return [
-        [
-            [(h.coordinates.tolist(), h.coefficients.tolist(), h.upper, h.strict) for h in clause]
-            for clause in clauses
-        ]
-        for clauses in (rule.clauses, rule.opposite)
-    ]
+    def told(h: HalfSpace) -> tuple[Any, ...]:
+        return h.coordinates.tolist(), h.coefficients.tolist(), h.upper, h.strict
+
+    return [[[*map(told, c)] for c in clauses] for clauses in (rule.clauses, rule.opposite)]
 
 
 def _opposite(half: HalfSpace, *, whole: bool = True) -> HalfSpace:

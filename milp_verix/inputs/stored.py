@@ -22,15 +22,16 @@ A description of inputs for readers: a line for each feature, as text and as HTM
 """
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from html import escape
 from inspect import Parameter, signature
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from milp_verix.base.arguments import path_of
 from milp_verix.base.errors import InputError, meant, printable, refusing, require_one_of, shown
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_numbers import json_in
@@ -43,16 +44,60 @@ from milp_verix.inputs.features import (
     integer,
     ordinal,
 )
-from milp_verix.inputs.passage import passage_in
 from milp_verix.inputs.rules import Rule
+
+Spans = tuple[tuple[tuple[int, int], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text, and the places of each feature's word in it: pairs of a start and an end.
+
+    A word that may be added, but does not stand in the text, has none.
+    """
+
+    text: str
+    spans: Spans
+
+    def parts(self, features: Iterable[int]) -> list[tuple[str, bool]]:
+        """Return the text in parts, each with whether it is the word of one of ``features``."""
+        parts: list[tuple[str, bool]] = []
+        end = 0
+        for start, stop in sorted(span for feature in features for span in self.spans[feature]):
+            parts += [(self.text[end:start], False), (self.text[start:stop], True)]
+            end = stop
+        return [part for part in (*parts, (self.text[end:], False)) if part[0]]
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the passage as a description of inputs holds it."""
+        return {"text": self.text, "spans": [[*map(list, places)] for places in self.spans]}
+
+
+def passage_in(data: object) -> Passage | None:
+    """Return the passage in a description of inputs, None if it has none.
+
+    Raises ``InputError`` where it is none, or its places are not in it.
+    """
+    if data is None:
+        return None
+    if isinstance(data, Mapping) and {*data} == {"text", "spans"} and isinstance(data["text"], str):
+        text = data["text"]
+        try:
+            found = tuple(tuple((a, b) for a, b in places) for places in data["spans"])
+        except (TypeError, ValueError):
+            found = (((-1, -1),),)
+        spans = [span for places in found for span in places]
+        inside = all(type(end) is int and 0 <= end <= len(text) for span in spans for end in span)
+        inside = inside and all(start < stop for start, stop in spans)
+        if inside and all(one[1] <= other[0] for one, other in pairwise(sorted(spans))):
+            return Passage(text, found)
+    raise InputError(f"a passage has a text, and spans of it for each feature; got {data!r:.60}")
+
 
 MAKERS: dict[str, Callable[..., Feature]] = {
     maker.__name__: maker for maker in (continuous, integer, binary, category, ordinal, fixed)
 }
 """The functions that make features, by the kind of these in files."""
-
-Made = TypeVar("Made")
-
 
 _KEYS = ("features", "rules", "class_names", "passage", "places", "of_domain", "missing_apart")
 
@@ -79,13 +124,11 @@ def arguments_in(data: object) -> dict[str, Any]:
     return {**made, "places": places}
 
 
-def made_from_file(path: str | Path, make: Callable[[object], Made]) -> Made:
-    """Return what ``make`` makes of the data in a .json or .toml file.
+def data_in_file(path: Path) -> Any:
+    """Return the data in a .json or .toml file.
 
-    Raises ``InputError``, with the path, for another suffix, a file that cannot be read, and
-    where ``make`` does.
+    Raises ``InputError``, with the path, for another suffix and a file that cannot be read.
     """
-    path = path_of(path, "path")
     kind = path.suffix[1:].lower()
     if kind not in ("json", "toml"):
         raise InputError(
@@ -93,13 +136,7 @@ def made_from_file(path: str | Path, make: Callable[[object], Made]) -> Made:
             "Inputs.from_frame(frame).to_data() returns for a table"
         )
     with refusing(f"cannot read {path}"), refusing(f"{path} is not {kind.upper()}", ValueError):
-        data = json_in(path) if kind == "json" else tomllib.loads(path.read_text(encoding="utf-8"))
-    try:
-        return make(data)
-    except ValueError as error:
-        raise InputError(
-            f"{path}: {error}" if str(path) not in str(error) else str(error)
-        ) from None
+        return json_in(path) if kind == "json" else tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def feature_data(feature: Feature) -> dict[str, Any]:
@@ -108,12 +145,8 @@ def feature_data(feature: Feature) -> dict[str, Any]:
     if feature.kind in ("continuous", "integer"):
         ends = {"lower": feature.lower, "upper": feature.upper}
         data |= {name: end for name, end in ends.items() if np.isfinite(end)}
-    if feature.unit is not None:
-        data["unit"] = feature.unit
-    if feature.deviation is not None:
-        data["deviation"] = feature.deviation
-    if feature.only is not None:
-        data["only"] = feature.only
+    told = {name: getattr(feature, name) for name in ("unit", "deviation", "only")}
+    data |= {name: value for name, value in told.items() if value is not None}
     words, codes = list(feature.values), list(feature.codes)
     if feature.missing:
         data["missing"] = True
@@ -151,44 +184,35 @@ _MOST_WORDS = 8
 _KINDS = {"continuous": "number", "integer": "whole number", "ordinal": "in order"}
 
 
-def text_of(
-    features: tuple[Feature, ...], rules: tuple[Rule, ...], classes: tuple[str, ...]
-) -> str:
-    """Return a description with a line for each feature and rule."""
+def text_of(features: tuple[Feature, ...], remarks: Iterable[str]) -> str:
+    """Return a description with a line for each feature and remark."""
     cells = _cells(features)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [f"  {a:{widths[0]}}  {b:{widths[1]}}  {c}".rstrip() for a, b, c in cells]
-    return "\n".join([f"{counted(len(features), 'feature')}:", *lines, *_others(rules, classes)])
+    return "\n".join([f"{counted(len(features), 'feature')}:", *lines, *remarks])
 
 
-def html_of(
-    features: tuple[Feature, ...], rules: tuple[Rule, ...], classes: tuple[str, ...]
-) -> str:
-    """Return a description as a table of HTML, and a paragraph for each other fact."""
+def html_of(features: tuple[Feature, ...], remarks: Iterable[str]) -> str:
+    """Return a description as a table of HTML, and a paragraph for each remark."""
     rows = "".join(
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
         for row in _cells(features)
     )
     heads = "".join(f"<th>{head}</th>" for head in ("feature", "kind", "values"))
-    told = "".join(f"<p>{escape(line)}</p>" for line in _others(rules, classes))
+    told = "".join(f"<p>{escape(line)}</p>" for line in remarks)
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{told}"
 
 
 def _cells(features: tuple[Feature, ...]) -> list[tuple[str, str, str]]:
-    return [(printable(f.name), _kind(f), printable(_values(f))) for f in features]
-
-
-def _kind(feature: Feature) -> str:
-    return _KINDS.get(feature.kind, feature.kind)
+    found = []
+    for one in features:
+        values = _values(one) + (", or missing" if one.missing and not one.values else "")
+        found.append((printable(one.name), _KINDS.get(one.kind, one.kind), printable(values)))
+    return found
 
 
 def _values(feature: Feature) -> str:
-    """Return ``"18 to 75 years"``, ``"no, yes"`` or ``"any"``; and that it may be missing."""
-    known = _known_values(feature)
-    return f"{known}, or missing" if feature.missing and not feature.values else known
-
-
-def _known_values(feature: Feature) -> str:
+    """Return ``"18 to 75 years"``, ``"no, yes"`` or ``"any"``."""
     if feature.values:
         shown = ", ".join(feature.values[:_MOST_WORDS])
         left = len(feature.values) - _MOST_WORDS
@@ -206,7 +230,7 @@ def _known_values(feature: Feature) -> str:
     return f"{told[0]} or {'more' if np.isfinite(low) else 'less'}{unit}"
 
 
-def _others(rules: tuple[Rule, ...], classes: tuple[str, ...]) -> Iterator[str]:
+def remarks_on(rules: tuple[Rule, ...], classes: tuple[str, ...]) -> Iterator[str]:
     """Yield a line for each rule, and one for the names of the classes."""
     for rule in rules:
         yield f"rule: {printable(rule.text)}"

@@ -30,6 +30,9 @@ from milp_verix.base.errors import InputError, first_line, listed
 from milp_verix.inputs.features import MISSING, is_missing
 from milp_verix.inputs.fitted import (
     AS_NETWORKS,
+    Column,
+    Missing,
+    TableEncoding,
     is_pipeline,
     is_skipped,
     name_of,
@@ -38,7 +41,6 @@ from milp_verix.inputs.fitted import (
     steps_of,
     width_of,
 )
-from milp_verix.inputs.table_map import Column, Missing, TableEncoding
 from verix_encodings.arrays import FloatArray, IntArray
 
 
@@ -230,10 +232,6 @@ def _places(names: list[Any], chosen: Any) -> list[int]:
         raise InputError(
             f"the ColumnTransformer chooses columns by {chosen!r}: choose them by a list of names"
         ) from error
-
-
-def _kept(_step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entry]:
-    return entries
 
 
 def _imputed(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
@@ -441,6 +439,6 @@ _STEPS: dict[str, _Step] = {
     **dict.fromkeys(("PCA", "IncrementalPCA", "TruncatedSVD"), _projected),
     "SimpleImputer": _imputed,
     "MissingIndicator": _marked,
-    "FunctionTransformer": _kept,
+    "FunctionTransformer": lambda _step, entries, _columns: entries,
     **dict.fromkeys(("SelectKBest", "SelectPercentile", "VarianceThreshold"), _selected),
 }

@@ -25,7 +25,7 @@ from milp_verix.base.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order, names_for, numbers_in, row_of
-from verix_encodings.network.network import Network
+from verix_encodings.network import Network
 
 _SHORT, _RARELY = 15_000, 5e-7
 """Characters of boosters that are read each time; seconds for each between reading longer texts."""

@@ -26,7 +26,7 @@ from verix_encodings import Interval, Network, NormBall, interval_bounds, slope_
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.bounds.norm_ball import length
-from verix_encodings.network.batch import batch_outputs, batch_slopes
+from verix_encodings.network import batch_outputs, batch_slopes
 
 _STEPS = 8  # of a climb; not measured
 _SHARES = tuple(0.5 ** np.arange(12))

@@ -36,8 +36,8 @@ from verix_encodings import (
 )
 from verix_encodings.arrays import BoolArray, FloatArray, dense
 from verix_encodings.propagation.alpha import beyond_input
+from verix_encodings.propagation.crown import upper_form
 from verix_encodings.propagation.interval_bounds import leaf_bounds
-from verix_encodings.propagation.linear_form import upper_form
 
 _PART = 0.2  # of the work left for optimised slopes; not measured
 

@@ -18,7 +18,7 @@ from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
-from verix_encodings.network.batch import batch_outputs
+from verix_encodings.network import batch_outputs
 
 _STEPS = 12  # of a climb; not measured
 _STEP_LENGTHS = (1.0, 0.5, 0.2, 0.05)  # tried at each; not measured

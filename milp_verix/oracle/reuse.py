@@ -28,7 +28,7 @@ from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Bounds, Interval, Network, NormBall, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Late, never
-from verix_encodings.network.batch import batch_outputs
+from verix_encodings.network import batch_outputs
 
 # each costs two evaluations of the network for each margin
 _ONE_BY_ONE = 8

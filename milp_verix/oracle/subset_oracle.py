@@ -17,7 +17,7 @@ from milp_verix.oracle.ball_bounds import WholeBall, whole_ball
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict, replayed
 from verix_encodings.arrays import FloatArray
-from verix_encodings.network.batch import batch_outputs
+from verix_encodings.network import batch_outputs
 
 _ONE_BY_ONE = 64  # features at most that are put back one by one; not measured
 _ROUNDS = 3  # of ranking and bisection; not measured

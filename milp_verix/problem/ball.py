@@ -21,7 +21,7 @@ from milp_verix.base.number_text import exact
 from milp_verix.inputs.nearest_point import nearest_point
 from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
-from verix_encodings.blocks.mixed_domain import mixed_box
+from verix_encodings.blocks.input_ball import mixed_box
 from verix_encodings.bounds.boxes import one_hot_box
 from verix_encodings.bounds.mixed_domain import Clause, MixedDomain
 from verix_encodings.bounds.norm_ball import length

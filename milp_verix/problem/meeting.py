@@ -18,8 +18,7 @@ from milp_verix.inputs.features import continuous
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.labelled import Labels, values_by_label
-from milp_verix.inputs.one_row import counts, features_among, numbers_by_name
-from milp_verix.inputs.placement import refuse_arrays
+from milp_verix.inputs.one_row import counts, features_among, numbers_by_name, refuse_arrays
 from milp_verix.inputs.radii import ends_around, radii_of_coordinates
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import OnnxNetwork, missing_numbers

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.network.network import Network
+from verix_encodings.network import Network
 from verix_encodings.propagation.crown import crown_bounds
 
 ROUNDED = (

@@ -1,16 +1,26 @@
-"""Fields of results, made from a problem, the solver that answered, and its verdicts."""
+"""Results of problems, and problems of results.
+
+Fields of results are made from a problem, the solver that answered, and its verdicts. The question
+of a result is posed again to its model, to check its counterfactuals again: nothing but the file
+and the network is needed.
+"""
 
 import platform
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
+from milp_verix.base.errors import InputError
 from milp_verix.base.stored_kinds import DomainEnd
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.models.onnx.onnx_network import loaded
 from milp_verix.oracle.verdict import Effort, SolverStatistics, Statistics, Verdict
-from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.records.base import Counterfactual, ModelInfo
+from milp_verix.problem.problem import PosedProblem, pose
+from milp_verix.problem.search import Given
+from milp_verix.results.base import Counterfactual, ModelInfo, Result
 from verix_encodings.arrays import FloatArray
 
 _NOT_INSTALLED = "not installed as a package"
@@ -19,7 +29,7 @@ _NOT_INSTALLED = "not installed as a package"
 def shared_fields(
     problem: PosedProblem, solver: str, versions: dict[str, str], notes: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return the fields of a :class:`~milp_verix.results.records.base.Result` but its statistics.
+    """Return the fields of a :class:`~milp_verix.results.base.Result` but its statistics.
 
     ``versions`` are those of the solvers, and join those of the packages. ``notes`` come behind
     those of the network and the problem.
@@ -101,3 +111,48 @@ def package_versions() -> dict[str, str]:
         except PackageNotFoundError:
             versions[package] = _NOT_INSTALLED
     return versions
+
+
+def posed_again(result: Result, network: LoadedModel) -> PosedProblem:
+    """Return the problem that ``result`` is about.
+
+    Raises ``InputError`` where ``network`` is another file than the one explained, or predicts
+    something else for the input.
+    """
+    network = loaded(network, result.inputs)
+    result.refuse_other(network)
+    problem = pose(network, result.input, Given(**asked_in(result)))
+    if problem.question.prediction != result.prediction:
+        raise InputError(
+            f"the network predicts {problem.question.prediction} for the input, the explanation "
+            f"says {result.prediction}"
+        )
+    return problem
+
+
+def asked_in(result: Result) -> dict[str, Any]:
+    """Return the options of the question that ``result`` answers."""
+    asked: dict[str, Any] = {
+        "epsilon": result.epsilon if result.radii is None else result.radii,
+        "norm": result.norm,
+        "delta": result.delta,
+        "output": result.output,
+        "against": result.against,
+    }
+    if result.inputs is not None:
+        return asked | {"inputs": result.inputs}
+    return asked | {"domain": result.domain, "features": result.groups}
+
+
+def stands(problem: PosedProblem, free: Iterable[int], counterfactual: Counterfactual) -> bool:
+    """Return whether the counterfactual changes the prediction and moves ``free`` features only.
+
+    It lies in the ball by definition, and its prediction is the one recorded.
+    """
+    coordinates = problem.features.coordinates(sorted(free))
+    if not problem.ball.contains(counterfactual.input.reshape(-1), coordinates):
+        return False
+    outputs, question = problem.network.outputs_at(counterfactual.input), problem.question
+    recorded = counterfactual.prediction, counterfactual.rival
+    found = question.predicted(outputs), question.rival(outputs)
+    return question.changed(outputs) and recorded == found

@@ -13,7 +13,7 @@ from milp_verix.base.errors import InputError, printable
 from milp_verix.base.files import written
 from milp_verix.base.stored_kinds import Norm
 from milp_verix.oracle.verdict import Answer
-from milp_verix.results.records.comparison import (
+from milp_verix.results.comparison import (
     CheckRecord,
     Comparison,
     Disagreement,
@@ -22,7 +22,7 @@ from milp_verix.results.records.comparison import (
     Run,
     Skipped,
 )
-from milp_verix.results.records.comparison_file import (
+from milp_verix.results.comparison_file import (
     CheckRow,
     ComparedChecks,
     ComparisonFile,
@@ -67,11 +67,6 @@ def write_csv(comparison: Comparison, path: str | Path | None = None) -> str:
     return written_as_csv(CSV_COLUMNS, lines, path)
 
 
-def write_each(comparison: Comparison, path: str | Path | None = None) -> str:
-    """Return a line for each check and run as CSV text, and write it to ``path`` if given."""
-    return written_as_csv(EACH_COLUMNS, each_line(comparison), path)
-
-
 def each_line(comparison: Comparison) -> list[dict[str, Any]]:
     """Return a mapping from ``EACH_COLUMNS`` for each check and run.
 
@@ -105,10 +100,9 @@ def compared_checks(comparison: Comparison) -> ComparedChecks:
 
 
 def _flat(check: CheckRecord) -> dict[str, Any]:
-    own = {one.name: getattr(check, one.name) for one in fields(check)}
-    size = own.pop("size")
-    told = dict.fromkeys(_SIZES) if size is None else asdict(size)
-    return {**own, **told, "answer": check.answer.value}
+    own = asdict(check)
+    size = own.pop("size") or dict.fromkeys(_SIZES)
+    return {**own, **size, "answer": check.answer.value}
 
 
 def written_as_csv(
@@ -144,16 +138,8 @@ def told(cell: str) -> str:
 
 
 COLUMNS = tuple(RunNumbers.__annotations__)
-_ABOUT = (
-    "task",
-    "model",
-    "sha256",
-    "input_sha256",
-    "epsilon",
-    "norm",
-    "time_limit",
-    "check_time_limit",
-)
+_LIMITS = ("time_limit", "check_time_limit")
+_ABOUT = ("task", "model", "sha256", "input_sha256", "epsilon", "norm", *_LIMITS)
 CSV_COLUMNS = (*COLUMNS, *_ABOUT, "stopped", "skipped")
 _SIZES = tuple(one.name for one in fields(ProgramSize))
 EACH_COLUMNS = (
@@ -172,11 +158,9 @@ def record(run: Run) -> RunNumbers:
         "cost": _finite(run.cost),
         "bound": _finite(run.bound),
     }
-    parts = {
-        name: own[name] if name in own else getattr(run if hasattr(run, name) else run.inside, name)
-        for name in COLUMNS
-    }
-    return cast(RunNumbers, parts)
+    left = [name for name in COLUMNS if name not in own]
+    own |= {name: getattr(run if hasattr(run, name) else run.inside, name) for name in left}
+    return cast(RunNumbers, {name: own[name] for name in COLUMNS})
 
 
 def _run(run: Run) -> RunRow:

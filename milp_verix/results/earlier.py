@@ -19,14 +19,12 @@ from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import down
 from milp_verix.oracle.verdict import Verdict, violated_by
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.build import shared_fields
-from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.importance import Importance
-from milp_verix.results.records.json_format import load
-from milp_verix.results.records.question import difference_of
-from milp_verix.results.replay import stands
+from milp_verix.results.base import Counterfactual, Result, difference_of
+from milp_verix.results.build import shared_fields, stands
+from milp_verix.results.contrast import ContrastiveExplanation
+from milp_verix.results.explanation import Explanation
+from milp_verix.results.importance import Importance
+from milp_verix.results.json_format import load
 from verix_encodings.arrays import FloatArray
 
 _ROUNDED = 1.0 + 1e-9  # a bound told may be that much higher, by rounding

@@ -4,29 +4,196 @@ A program's point sits at an end of each range that it may use. Most of these ch
 for the outcome: groups of features go back to the input as long as the prediction is another one.
 Then all numbers approach the input, one after the other: whole ones to the nearest value that is
 enough, real ones by grids. Several sequences are tried if few numbers move, and the nearest
-point is kept; trees have thresholds instead, see :mod:`.plain_tree_points`. Real numbers
-are told in few digits at last, see :mod:`.few_digits`. onnxruntime runs each point that is kept,
-and each lies in the ball, so the result is a counterfactual as the first one was. No proof depends
-on it.
-A deadline ends the work: a counterfactual that was not reached by then stays as it was found.
+point is kept. Between two thresholds a tree says the same, so of trees the only values worth a try
+are those next to the input in each cell.
+
+A number that is told in a sentence has to work as it is printed. So real numbers are moved at last
+to the nearest ones with one digit, two digits and so on, until the prediction changes there, with
+all other numbers as they are told.
+
+onnxruntime runs each point that is kept, and each lies in the ball, so the result is a
+counterfactual as the first one was. No proof depends on it. A deadline ends the work: a
+counterfactual that was not reached by then stays as it was found.
 """
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from milp_verix.base.clock import BeyondMemoryError, Deadline, OutOfTimeError
+from milp_verix.base.number_text import rounder
+from milp_verix.oracle.engines.leaves import cells_for
 from milp_verix.oracle.verdict import violated_by
+from milp_verix.problem.ball import rounded_to
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.results.audit import Audit
+from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
-from milp_verix.results.few_digits import Condition, Point, first_changed, in_few_digits
-from milp_verix.results.plain_tree_points import plain_tree_point, put_back
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
+from verix_encodings.network import batch_outputs
+
+_CLOSE = 1e-4
+"""A margin so far below zero, as a share of the largest, is no change in onnxruntime."""
+_ROUNDS = 3
+"""Rounds over all numbers: one that was moved may leave another one more room."""
+
+Point = NDArray[Any]
+Condition = Callable[[Point], bool]
+
+
+def first_changed(problem: PosedProblem, candidates: Point, allowed: Condition) -> int | None:
+    """Return the first row of ``candidates``, (n, d), that is a counterfactual and ``allowed``.
+
+    Of trees it is one as far as sums without rounding tell; the runtime of a network is run.
+    """
+    for row in _likely(problem, candidates):
+        one = candidates[row]
+        if _inside(problem, one, allowed) and (
+            problem.margins.stepped or problem.question.changed(problem.network.outputs_at(one))
+        ):
+            return row
+    return None
+
+
+def _likely(problem: PosedProblem, candidates: Point) -> list[int]:
+    """Return the rows of ``candidates``, (n, d), in the box where a margin may be above zero."""
+    if not len(candidates):
+        return []
+    worst = batch_outputs(problem.margins, candidates.T.astype(np.float64)).max(axis=0)
+    least = 0.0
+    if not problem.margins.stepped:  # the network may round across a margin close to zero
+        least = -_CLOSE * max(float(np.abs(worst).max()), 1.0)
+    inside = (candidates >= problem.ball.inner_lower) & (candidates <= problem.ball.inner_upper)
+    return np.flatnonzero((worst > least) & inside.all(axis=1)).tolist()
+
+
+def _inside(problem: PosedProblem, one: Point, allowed: Condition) -> bool:
+    return problem.ball.contains(one, np.flatnonzero(one != problem.x)) and allowed(one)
+
+
+def replaced(
+    problem: PosedProblem, point: Point, values: Mapping[int, Point], allowed: Condition
+) -> Point:
+    """Return ``point`` with the first of the ``values`` of each coordinate that is enough.
+
+    All at once if that is enough, else one after the other.
+    """
+    owners = np.repeat([*values], [len(found) for found in values.values()]).astype(np.intp)
+    if not owners.size:
+        return point
+    candidates = np.repeat(point[None], owners.size, axis=0)
+    candidates[np.arange(owners.size), owners] = np.concatenate([*values.values()])
+    chosen: dict[int, int] = {}
+    for row in _likely(problem, candidates):
+        at = int(owners[row])
+        if at not in chosen and _inside(problem, candidates[row], allowed):
+            chosen[at] = row
+    if not chosen:
+        return point
+    together = point.copy()
+    for at, row in chosen.items():
+        together[at] = candidates[row, at]
+    if first_changed(problem, together[None], allowed) is not None:
+        return together
+    for at, row in chosen.items():
+        further = candidates[row:][owners[row:] == at]
+        rows = np.repeat(point[None], len(further), axis=0)
+        rows[:, at] = further[:, at]
+        found = first_changed(problem, rows, allowed)
+        point = point if found is None else rows[found]
+    return point
+
+
+def in_few_digits(
+    problem: PosedProblem, point: Point, allowed: Condition, *, near: bool = True
+) -> Point:
+    """Return a counterfactual like ``point``, (d,), whose moved real numbers have few digits.
+
+    Not one of them has fewer digits when it is rounded alone. ``near`` is that of
+    :func:`~milp_verix.base.number_text.rounder`.
+    """
+    moved = _real(problem, point)
+    for _ in range(_ROUNDS):
+        pairs = ((at, rounder(point[at], problem.x[at], near=near)) for at in moved)
+        values = {at: np.array([*found], dtype=point.dtype) for at, found in pairs}
+        before, point = point, replaced(problem, point, values, allowed)
+        if len(moved) == 1 or np.array_equal(before, point):
+            break
+    return point
+
+
+def _real(problem: PosedProblem, point: Point) -> list[int]:
+    """Return the coordinates of the real numbers, none of them missing, that ``point`` moves."""
+    moved = point != problem.x
+    if problem.inputs is None:
+        told = problem.margins.stepped or problem.features.names is not None
+        return np.flatnonzero(moved & told).tolist()
+    pairs = zip(problem.inputs.features, problem.inputs.groups, strict=True)
+    return [
+        int(group[0])
+        for feature, group in pairs
+        if feature.kind == "continuous"
+        and moved[group[0]]
+        and max(point[group[0]], problem.x[group[0]]) <= feature.last
+    ]
+
+
+_MOST_TRIED = 24
+"""Values of a coordinate that are tried, the nearest first."""
+
+
+def plain_tree_point(problem: PosedProblem, found: Point, allowed: Condition) -> Point:
+    """Return an input near ``found``, flat, that changes no other features, and fewer if it can.
+
+    The prediction changes there as far as sums without rounding tell.
+    """
+    point = put_back(problem, found, allowed)
+    unordered = np.zeros(point.size, dtype=bool)
+    if problem.inputs is not None:
+        for feature, group in zip(problem.inputs.features, problem.inputs.groups, strict=True):
+            unordered[group] = feature.unordered
+    moved = np.flatnonzero((point != problem.x) & ~unordered).tolist()
+    nearer = {at: _in_cells(problem, point, at) for at in moved}
+    return replaced(problem, point, nearer, allowed)
+
+
+def put_back(problem: PosedProblem, point: Point, allowed: Condition) -> Point:
+    """Return ``point``, of any network, with groups back at the input, the least missed first."""
+    x = problem.x
+    while True:
+        groups = [group for group in problem.features.groups if np.any(point[group] != x[group])]
+        alone = np.tile(point, (len(groups), 1))
+        for row, group in enumerate(groups):
+            alone[row, group] = x[group]
+        worst = batch_outputs(problem.margins, alone.T.astype(np.float64)).max(axis=0)
+        ranked = [groups[row] for row in np.argsort(-worst, kind="stable") if worst[row] > 0]
+        # all beginnings of the ranking at once, the longest first
+        candidates = np.tile(point, (len(ranked), 1))
+        for row, group in enumerate(ranked):
+            candidates[row:, group] = x[group]
+        kept = first_changed(problem, candidates[::-1], allowed)
+        if kept is None:
+            return point
+        point = candidates[::-1][kept]
+
+
+def _in_cells(problem: PosedProblem, point: Point, at: int) -> Point:
+    """Return the values of coordinate ``at`` next to the input in each cell on the way to it."""
+    x, own = float(problem.x[at]), cells_for(problem).of_feature(at)
+    mixed = problem.ball.mixed
+    whole = mixed is not None and bool(mixed.integral[at])
+    if point[at] > x:
+        beyond = own[(own >= x) & (own < point[at])][:_MOST_TRIED]
+        return rounded_to(
+            np.floor(beyond) + 1.0 if whole else np.nextafter(beyond, np.inf), point.dtype, np.inf
+        )
+    before = own[(own < x) & (own >= point[at])][::-1][:_MOST_TRIED]
+    return rounded_to(np.floor(before) if whole else before, point.dtype, -np.inf)
+
 
 Found = TypeVar("Found", Explanation, Audit)
 First: TypeAlias = Callable[[Point], int | None]
@@ -38,12 +205,10 @@ _SCANNED = 64
 """Whole numbers between the input and a change that are looked at one by one."""
 _SEQUENCES, _MOST_MOVED = 4, 64
 """Sequences of features, each beginning with another one, and the features moved in all of them."""
+_MOST_VALUES = 4_000_000
+"""Values of the network, for each change, up to which each feature is tried alone; not measured."""
 _SPARE = 0.5
 """Seconds after a search's limit in which its counterfactuals become plain all the same."""
-
-
-def _always(_: Point) -> bool:
-    return True
 
 
 def with_plain_counterfactuals(found: Found, problem: PosedProblem, deadline: Deadline) -> Found:
@@ -59,15 +224,11 @@ def with_plain_counterfactuals(found: Found, problem: PosedProblem, deadline: De
     return changed
 
 
-_MOST_VALUES = 4_000_000
-"""Values of the network, for each change, up to which each feature is tried alone; not measured."""
-
-
 def plain_counterfactual(
     problem: PosedProblem,
     found: Counterfactual,
     deadline: Deadline,
-    allowed: Condition = _always,
+    allowed: Condition = lambda _: True,
 ) -> Counterfactual:
     """Return a counterfactual that changes no other features than ``found``, and fewer if it can.
 
@@ -75,7 +236,8 @@ def plain_counterfactual(
     A described one of very many features stays as it is.
     """
     point = found.input.reshape(-1).copy()
-    if problem.inputs is not None and not _cheap(problem, point):
+    changes = np.count_nonzero(point != problem.x)
+    if problem.inputs is not None and changes * sum(problem.margins.sizes) > _MOST_VALUES:
         return found
     late = deadline.sooner(-_SPARE)
     in_time = _in_time(allowed, late)
@@ -99,11 +261,6 @@ def _in_time(allowed: Condition, deadline: Deadline) -> Condition:
     return in_time
 
 
-def _cheap(problem: PosedProblem, point: Point) -> bool:
-    changes = np.count_nonzero(point != problem.x)
-    return bool(changes * sum(problem.margins.sizes) <= _MOST_VALUES)
-
-
 def rounded_counterfactual(
     problem: PosedProblem, found: Counterfactual, deadline: Deadline, allowed: Condition
 ) -> Counterfactual:
@@ -111,11 +268,9 @@ def rounded_counterfactual(
 
     ``allowed`` is a condition on its input, flat, shape (d,), such as the distance that is proven.
     """
-    point = found.input.reshape(-1).copy()
+    point, in_time = found.input.reshape(-1).copy(), _in_time(allowed, deadline.sooner(-_SPARE))
     with suppress(OutOfTimeError, BeyondMemoryError):
-        point = in_few_digits(
-            problem, point, _in_time(allowed, deadline.sooner(-_SPARE)), near=False
-        )
+        point = in_few_digits(problem, point, in_time, near=False)
     return _told(problem, found, point)
 
 
@@ -134,7 +289,11 @@ def _told(problem: PosedProblem, found: Counterfactual, point: Point) -> Counter
 def _plain_point(
     problem: PosedProblem, point: Point, allowed: Condition, deadline: Deadline
 ) -> Point:
-    """Return a described input near ``point`` that changes as few of its features as is found."""
+    """Return a described input near ``point`` that changes as few of its features as is found.
+
+    Of several sequences of numbers, each brought near the input, the nearest point by the sum of
+    the shares of its changes.
+    """
     inputs = problem.inputs
     assert inputs is not None
 
@@ -148,16 +307,6 @@ def _plain_point(
         for feature, group in zip(inputs.features, inputs.groups, strict=True)
         if not feature.unordered and point[group[0]] != problem.x[group[0]]
     ]
-    return _near(problem, point, numbers, first)
-
-
-def _near(
-    problem: PosedProblem, point: Point, numbers: list[tuple[int, bool]], first: First
-) -> Point:
-    """Return ``point`` with its ``numbers``, coordinates and if they are whole, near the input.
-
-    The nearest of several sequences, by the sum of the shares of its changes.
-    """
     if not numbers:
         return point
     at = [coordinate for coordinate, _ in numbers]

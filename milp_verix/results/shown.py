@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from milp_verix.certificates.certificate import Certificate
     from milp_verix.models.loaded_model import LoadedModel
     from milp_verix.oracle.verdict import Verdict
-    from milp_verix.results.records.audit import Audit
-    from milp_verix.results.records.base import Counterfactual, Result
-    from milp_verix.results.records.comparison import Comparison
-    from milp_verix.results.records.explanation import Explanation
-    from milp_verix.results.records.json_format import StoredResult
-    from milp_verix.results.records.ranges import Ranges
+    from milp_verix.results.audit import Audit
+    from milp_verix.results.base import Counterfactual, Result
+    from milp_verix.results.comparison import Comparison
+    from milp_verix.results.explanation import Explanation
+    from milp_verix.results.json_format import StoredResult
+    from milp_verix.results.ranges import Ranges
     from milp_verix.views.figures.style import Drawing
 
 
@@ -62,7 +62,7 @@ class Told:
 
         Raises ``InputError`` for a path that cannot be written.
         """
-        from milp_verix.results.records.json_format import dump
+        from milp_verix.results.json_format import dump
 
         text = dump(cast("StoredResult", self), indent=indent)
         return written(text, path)
@@ -73,7 +73,7 @@ class Told:
 
         Raises ``InputError`` for JSON of another kind or schema, and where parts contradict.
         """
-        from milp_verix.results.records.json_format import load
+        from milp_verix.results.json_format import load
 
         return cast(Self, load(source, cast("type[StoredResult]", cls)))
 

@@ -18,9 +18,9 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
+from milp_verix.results.audit import Audit, Minimum
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
-from milp_verix.results.records.audit import Audit, Minimum
 from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order
 from milp_verix.searches.explain.strategies import resolve_strategy
 from milp_verix.searches.explain.traversal import Strategy, Traversal, Walk, traverse

@@ -30,11 +30,10 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, ends_around, radii_of
 from milp_verix.oracle.verdict import TIME_LIMIT, Verdict, violated_by
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
-from milp_verix.results.few_digits import Point
-from milp_verix.results.plain_counterfactuals import plain_counterfactual
-from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.radius import RadiusBracket
+from milp_verix.results.plain_counterfactuals import Point, plain_counterfactual
+from milp_verix.results.ranges import RadiusBracket
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
 

@@ -34,9 +34,9 @@ from milp_verix.solvers import Session
 from verix_encodings import Interval, Network, NormBall, crown_bounds, interval_bounds
 from verix_encodings.arrays import FloatArray, relative_error
 from verix_encodings.bounds.interval import Late, never
-from verix_encodings.models.scenario import network_of_selection
-from verix_encodings.network.batch import batch_outputs, batch_slopes
-from verix_encodings.proofs.safe_bound import evaluation_error
+from verix_encodings.network import batch_outputs, batch_slopes
+from verix_encodings.proofs import evaluation_error
+from verix_encodings.scenario import network_of_selection
 
 _GUESS = 0.5
 """The share of a first estimate that is tried first; 0.34 to 1 of it was proven on six networks."""

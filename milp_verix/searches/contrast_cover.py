@@ -32,9 +32,9 @@ from milp_verix.solvers import Session
 from verix_encodings import interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
-from verix_encodings.models.cover import Clause
-from verix_encodings.network.batch import batch_outputs, batch_slopes
-from verix_encodings.proofs.safe_bound import evaluation_error
+from verix_encodings.network import batch_outputs, batch_slopes
+from verix_encodings.proofs import evaluation_error
+from verix_encodings.scenario import Clause
 from verix_encodings.work import worked
 
 _RIVALS = 3  # margins tried for a contrastive set; not measured

@@ -11,7 +11,7 @@ from milp_verix.base.image_shape import image_layout, shape_seen
 from milp_verix.inputs.labelled import features_listed
 from milp_verix.problem.features import Features, FeaturesLike
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from verix_encodings.arrays import BoolArray
 
 FeatureSetLike: TypeAlias = "Sequence[int | str] | Set[int | str] | NDArray[Any] | Explanation"

@@ -14,7 +14,7 @@ The importance of features: power indices of the game of sets that keep a predic
 
 The enumeration of :mod:`milp_verix.searches.importance` decides one set after the other. At
 any time the sets that are decided bracket each index
-(:mod:`milp_verix.results.power_indices.indices`), and once all are decided the indices are exact.
+(:mod:`milp_verix.results.power_indices`), and once all are decided the indices are exact.
 What SHAP values promise is the Shapley value of an expectation, and they may rank features wrongly
 that play no part in the decision (Letoffe, Huang, Marques-Silva, 2024); an order by the indices
 here rests on proofs.
@@ -36,14 +36,14 @@ from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.inputs.labelled import values_by_label
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
+from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
+from milp_verix.results.contrast import Contrast, Enumeration
 from milp_verix.results.earlier import EarlierGame, EarlierImportance, earlier_importance
-from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.enumeration import Contrast, Enumeration
-from milp_verix.results.records.importance import Importance, IndexName, index_named
+from milp_verix.results.importance import Importance, IndexName, index_named
 from milp_verix.searches.runner import fields_of
 from milp_verix.searches.set_search import SetSearch, opened
-from verix_encodings.models.cover import Clause
+from verix_encodings.scenario import Clause
 
 LIMIT = "limit"
 Found = TypeVar("Found")

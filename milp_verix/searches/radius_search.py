@@ -19,7 +19,7 @@ from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
-from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.ranges import RobustnessRadii
 from milp_verix.searches.brackets import Balls, Bracket, Step, scale_of
 from milp_verix.searches.runner import AnytimeSearch, Tally
 

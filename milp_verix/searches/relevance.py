@@ -34,13 +34,13 @@ from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.features import Features
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
+from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
+from milp_verix.results.importance import Relevance
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
-from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.relevance import Relevance
 from milp_verix.searches.runner import fields_of
 from milp_verix.searches.set_search import SetSearch, opened
-from verix_encodings.models.cover import Clause
+from verix_encodings.scenario import Clause
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from milp_verix.problem.search import Request
 from milp_verix.searches.runner import AnytimeSearch, Found, State
 from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.cover import Clause, cover_program
+from verix_encodings.scenario import Clause, cover_program
 
 LISTED = 20
 """Number of features whose sets are listed: 2^20 sets take 5 MB, and 1 ms for a clause."""

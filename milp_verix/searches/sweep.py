@@ -38,8 +38,7 @@ from milp_verix.problem.search import (
     Request,
     Search,
 )
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.explanation import EpsilonSweep, Explanation
 from milp_verix.searches.explain.explain import ExplainSearch, Progress
 from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.searches.explain.strategies import resolve_strategy

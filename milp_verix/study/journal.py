@@ -22,8 +22,8 @@ from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_kinds import Amount, Cost, Count, Indices, Prediction, Sha256
 from milp_verix.base.stored_numbers import UnreadableError, parsed
-from milp_verix.results.records.comparison_file import ComparedChecks
-from milp_verix.results.records.conversion import converted, shown
+from milp_verix.results.comparison_file import ComparedChecks
+from milp_verix.results.conversion import converted, shown
 
 
 class TaskSettings(TypedDict, total=False):

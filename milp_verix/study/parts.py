@@ -20,7 +20,7 @@ from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
 from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.problem.meeting import shaped_domain
-from milp_verix.results.records.comparison import Comparison
+from milp_verix.results.comparison import Comparison
 from milp_verix.study.study_inputs import Inputs, described_inputs, indices_in, inputs_of, names_of
 from milp_verix.study.tasks import FUNCTIONS, Setting, Task, settings_of, tasks_of
 

@@ -9,16 +9,15 @@ from milp_verix.base.arguments import PATH, checked, instance_of, integer_of, pa
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.files import written
 from milp_verix.base.stored_numbers import json_in, parsed
+from milp_verix.results.base import Result, difference_of
+from milp_verix.results.comparison import Comparison
+from milp_verix.results.comparison_file import ComparisonFile
 from milp_verix.results.comparison_files import write_json
-from milp_verix.results.records.base import Result
-from milp_verix.results.records.comparison import Comparison
-from milp_verix.results.records.comparison_file import ComparisonFile
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.conversion import converted
-from milp_verix.results.records.json_format import KINDS, load
-from milp_verix.results.records.question import difference_of
-from milp_verix.results.records.ranges import Ranges
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.contrast import ContrastiveExplanation
+from milp_verix.results.conversion import converted
+from milp_verix.results.explanation import EpsilonSweep
+from milp_verix.results.json_format import KINDS, load
+from milp_verix.results.ranges import Ranges
 from milp_verix.study.journal import best_records
 from milp_verix.study.solver_study import SolverStudy, study_of
 from milp_verix.study.study_page import study_page

@@ -23,8 +23,8 @@ from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.files import Autosave, write_atomically
 
 if TYPE_CHECKING:
-    from milp_verix.results.records.contrast import ContrastiveExplanation
-    from milp_verix.results.records.explanation import Explanation
+    from milp_verix.results.contrast import ContrastiveExplanation
+    from milp_verix.results.explanation import Explanation
     from milp_verix.study.journal import Record
 
 
@@ -66,8 +66,8 @@ def read_result(
     results, if it is not inside the journal's folder. Raises ``InputError`` for a file that cannot
     be read, and for a path that leads out of the folder.
     """
-    from milp_verix.results.records.contrast import ContrastiveExplanation
-    from milp_verix.results.records.explanation import Explanation
+    from milp_verix.results.contrast import ContrastiveExplanation
+    from milp_verix.results.explanation import Explanation
 
     told = record.get("result")
     if not isinstance(told, str):  # None, or a table's empty cell

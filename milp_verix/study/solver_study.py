@@ -13,9 +13,9 @@ from milp_verix.base.comparable import Compared
 from milp_verix.base.errors import InputError, require_one_of
 from milp_verix.base.number_text import counted
 from milp_verix.inputs.frame import pandas
+from milp_verix.results.comparison import Pair
 from milp_verix.results.comparison_files import EACH_COLUMNS, written_as_csv
-from milp_verix.results.records.comparison import Pair
-from milp_verix.results.records.solver_study import PairSummary, SolverTimes
+from milp_verix.results.solver_study import PairSummary, SolverTimes
 from milp_verix.study.journal import FAILED, Record, best_records
 
 if TYPE_CHECKING:

@@ -27,8 +27,14 @@ from milp_verix.inputs.input_files import (
     scaled_note,
 )
 from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.inputs.one_row import features_among, has_names, in_order, numbers_by_name, row_of
-from milp_verix.inputs.placement import refuse_arrays
+from milp_verix.inputs.one_row import (
+    features_among,
+    has_names,
+    in_order,
+    numbers_by_name,
+    refuse_arrays,
+    row_of,
+)
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.study.tables import (

@@ -8,7 +8,7 @@ from pathlib import Path
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted, down
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.results.records.base import Result
+from milp_verix.results.base import Result
 from milp_verix.study.journal import DONE
 from milp_verix.study.study_rows import (
     Settings,

@@ -10,10 +10,10 @@ from typing import Any
 
 from milp_verix.base.number_text import exact
 from milp_verix.base.stored_kinds import Prediction
-from milp_verix.results.records.base import Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.json_format import load
+from milp_verix.results.base import Result
+from milp_verix.results.contrast import ContrastiveExplanation
+from milp_verix.results.explanation import Explanation
+from milp_verix.results.json_format import load
 from milp_verix.study.journal import Record, best_records
 from milp_verix.study.results import file_of, place
 from milp_verix.study.tasks import FUNCTIONS, LIMITS
@@ -210,7 +210,7 @@ def _is_file(path: Path) -> bool:
 
 
 def read_result(stored: StoredTask) -> Result:
-    """Return the whole result of a task, counterfactuals unread; ``InputError`` for a bad file."""
+    """Return the whole result of a task; ``InputError`` for a bad file."""
     contrast = stored.row.task == "contrastive"
     kind: type[Result] = ContrastiveExplanation if contrast else Explanation
-    return load(stored.path, kind, lazily=True)
+    return load(stored.path, kind)

@@ -22,9 +22,9 @@ from milp_verix.base.arguments import checked, path_of
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import nearest
 from milp_verix.inputs.frame import pandas
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.json_format import load
-from milp_verix.results.records.question import difference_of
+from milp_verix.results.base import difference_of
+from milp_verix.results.explanation import Explanation
+from milp_verix.results.json_format import load
 from milp_verix.study.journal import Record, best_records
 from milp_verix.study.study_rows import StoredTask, radius_text, read_rows, stored_results
 from milp_verix.views.words.facts import domain_parts

@@ -29,12 +29,12 @@ from milp_verix.base.stored_kinds import Prediction
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.verdict import INTERRUPTED
+from milp_verix.results.base import array_hash
+from milp_verix.results.comparison import Comparison
 from milp_verix.results.comparison_files import compared_checks
+from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.earlier import EarlierResultError
-from milp_verix.results.records.base import array_hash
-from milp_verix.results.records.comparison import Comparison
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record
 from milp_verix.study.results import Partial, packed
 from milp_verix.study.study_inputs import Inputs

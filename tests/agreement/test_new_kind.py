@@ -18,7 +18,7 @@ from milp_verix.models.onnx.symbol import Tensor, as_symbol
 from tests.support.onnx_models import FLOAT, build, node
 from verix_encodings import Elementwise, EncodingContext, Expressions, Interval, crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.blocks.affine import define
+from verix_encodings.blocks.layers import define
 from verix_encodings.kinds.node import within_bounds
 
 ROOT = Path(__file__).parents[2]

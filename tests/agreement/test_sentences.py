@@ -14,8 +14,8 @@ import pytest
 
 import milp_verix
 from milp_verix import Inputs, OnnxNetwork
-from milp_verix.results.power_indices.indices import INDICES
-from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.base import Counterfactual, Result
+from milp_verix.results.power_indices import INDICES
 from milp_verix.views.words.any_result import facts_of, title
 from milp_verix.views.words.radius_words import sweep_headline
 from milp_verix.views.words.text_tables import remarks

@@ -6,7 +6,7 @@ import pytest
 from milp_verix.solvers import Targets, open_session
 from tests.support.installed_solvers import each_solver
 from verix_encodings import Interval, ProgramBuilder, big_m_max, big_m_relu, linf_ball
-from verix_encodings.program.program import LEAST_BIG_M
+from verix_encodings.program import LEAST_BIG_M
 
 
 def test_coefficients_that_solvers_drop_are_not_written() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Inputs, Problem, category, integer
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from tests.support.exhaustive_explanations import minimal_sets
 from tests.support.tree_models import LIBRARIES, Array
 

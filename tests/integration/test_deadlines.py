@@ -119,7 +119,7 @@ class Units:
         self._limit, self._clock = limit, wall_clock(monkeypatch)
         monkeypatch.setattr(crown, "_BLOCK", 1)
         monkeypatch.setattr(crown, "_LEAST_ROWS", 1)
-        bounded = crown.upper_bounds
+        bounded = crown.upper_form
 
         def slow(*args: Any, **options: Any) -> Any:
             self.begun += 1
@@ -127,7 +127,7 @@ class Units:
             self._clock.now += seconds
             return bounded(*args, **options)
 
-        monkeypatch.setattr(crown, "upper_bounds", slow)
+        monkeypatch.setattr(crown, "upper_form", slow)
 
     def start(self) -> None:
         self.deadline = self._clock.now + self._limit

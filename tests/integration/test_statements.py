@@ -148,7 +148,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "held columns that count as free": (
         {
-            "milp_verix.results.records.base.still_features": _always(()),
+            "milp_verix.results.base.still_features": _always(()),
             "milp_verix.views.words.sentences._move": _always(np.inf),
         },
         13,

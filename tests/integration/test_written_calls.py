@@ -16,7 +16,7 @@ from milp_verix.oracle.bound_tightening import BOUNDS
 from milp_verix.problem.ball import NORMS
 from milp_verix.problem.option_rows import COURSE, OWN, QUESTION, REQUIRED, SEARCH, Option
 from milp_verix.problem.search import EXACTNESS, USUAL, WARM, Given, rows_of
-from milp_verix.results.power_indices.indices import INDICES
+from milp_verix.results.power_indices import INDICES
 from milp_verix.searches.contrast.contrastive import MEASURES
 from milp_verix.searches.explain.order import ORDERS, TRANSFORMATIONS
 from milp_verix.searches.explain.strategies import STRATEGIES

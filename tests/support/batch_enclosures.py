@@ -8,7 +8,7 @@ from verix_encodings import Interval, Network, crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.bounds.interval import Bounds
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network import batch_values
 from verix_encodings.propagation.batch_crown import BatchCrown, slope_ranges
 from verix_encodings.propagation.interval_bounds import cone
 

@@ -12,7 +12,7 @@ from milp_verix.certificates.leaves import NoProofError
 from milp_verix.certificates.reading import RoundedClaim, read
 from milp_verix.certificates.trees import quick_trees, trees_of
 from milp_verix.models.onnx.onnx_network import load_network
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from tests.support.random_networks import Layer, dense_network, random_layers
 from verix_checker.claim import Claim
 from verix_checker.numbers import parsed

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from milp_verix import Explanation
 from milp_verix.base.stored_kinds import DomainEnd, Prediction
 from milp_verix.oracle.verdict import Statistics
-from milp_verix.results.records.base import Counterfactual, ModelInfo
+from milp_verix.results.base import Counterfactual, ModelInfo
 
 SHA = "0123456789abcdef" * 4
 

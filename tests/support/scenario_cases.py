@@ -14,9 +14,9 @@ from tests.support.onnx_models import FLOAT
 from tests.support.random_networks import dense_network, random_layers
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.models.encode import Constraint, Cover, Scenario
-from verix_encodings.models.scenario import ScenarioProgram, make_scenario
-from verix_encodings.program.program import Program
+from verix_encodings.encoding import Constraint, Cover, Scenario
+from verix_encodings.program import Program
+from verix_encodings.scenario import ScenarioProgram, make_scenario
 
 COUNT = 7
 SLACK = 1e-9

@@ -7,7 +7,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.views.figures.feature_status import Status, status_keys
 from milp_verix.views.figures.image_view import ImageView, image_view, overlay, status_masks
 from milp_verix.views.figures.style import INK, MARGIN, MUTED, Drawing, Sheet, frame, legend

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.paper.figures.panels import Panel, marked, original, panels, view_of
 from benchmarks.paper.workplace import Workplace
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.views.figures.image_view import MARK
 from milp_verix.views.figures.style import Drawing
 

@@ -1,19 +1,156 @@
-"""The formulations of a ReLU by name, and the capabilities that each needs of a solver."""
+"""The formulations of a ReLU by name, and the partition-based one.
 
-from collections.abc import Callable, Mapping
+``a = max(z, 0)`` with ``z = Σ_i c_i v_i + k ∈ [l, u]``: the terms of the sum are split into ``N``
+parts ``S_n``, ``σ_n = Σ_{i ∈ S_n} c_i v_i ∈ [L_n, U_n]`` by interval arithmetic over the bounds of
+the columns ``v_i``, rounded outward.
+
+    l ≥ 0 (active)        a = z                                            no binary
+    u ≤ 0 (inactive)      a = 0                                            no binary
+    l < 0 < u (unstable)  t_n + s_n = σ_n                                  for each part
+                          d L_n ≤ t_n ≤ d U_n
+                          (1 − d) L_n ≤ s_n ≤ (1 − d) U_n
+                          a = Σ_n t_n + d k,   0 ≤ a ≤ u d
+                          l (1 − d) ≤ Σ_n s_n + (1 − d) k ≤ 0,             d ∈ {0, 1}
+
+``t_n`` is the part of the sum in the active phase, ``d = 1``, and ``s_n`` in the inactive one:
+``Σ_n s_n + (1 − d) k = z − a``. The rows with ``u`` and ``l`` add the bounds of ``z`` itself; with
+them one part is the big-M formulation of ``blocks.layers``. With as many parts as terms the linear
+relaxation is the convex hull of the neuron's graph over the box of the ``v_i``, and each neuron
+takes ``2N + 2`` columns and ``5N + 4`` rows.
+
+(Tsay, Kronqvist, Thebelt, Misener, *Partition-based formulations for mixed-integer optimization of
+trained ReLU neural networks*, NeurIPS 2021, §3, with both copies of the partial sums kept. The
+paper finds parts of equal size by sorted weight best.)
+"""
+
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
-from verix_encodings.blocks.relu import big_m_relu
-from verix_encodings.blocks.relu_general import general_relu
-from verix_encodings.blocks.relu_indicator import indicator_relu
-from verix_encodings.blocks.relu_partition import DEFAULT_PARTS, partition_relu
-from verix_encodings.blocks.relu_sos1 import sos1_relu
-from verix_encodings.bounds.interval import Interval
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import Expressions
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.blocks.layers import (
+    activations,
+    big_m_relu,
+    define,
+    general_relu,
+    indicator_relu,
+    phases_of,
+    sos1_relu,
+)
+from verix_encodings.bounds.interval import Interval, Range
+from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
+
+DEFAULT_PARTS = 2
+
+
+def partition_relu(
+    builder: ProgramBuilder,
+    label: str,
+    z: Expressions,
+    interval: Interval,
+    *,
+    parts: int = DEFAULT_PARTS,
+) -> Expressions:
+    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
+
+    Columns are named ``z_label_i`` for an active neuron ``i``; ``a_label_i``, ``d_label_i`` and,
+    for part ``n``, ``tn_label_i`` and ``sn_label_i`` for an unstable one. A neuron with fewer than
+    ``parts`` terms has a part for each of them.
+    """
+    phases = phases_of(interval)
+    z_active = define(builder, f"z_{label}", z, interval, phases.active)
+
+    unstable = phases.unstable
+    l, u = interval.lower[unstable], interval.upper[unstable]
+    k = z.constant[unstable]
+    a_columns = builder.add_columns(f"a_{label}", unstable, 0.0, u)
+    # wider bounds are valid as well, and solvers drop coefficients that are tiny
+    l, u = np.minimum(l, -LEAST_BIG_M), np.maximum(u, LEAST_BIG_M)
+    d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
+    one = sp.eye_array(unstable.size, format="csr")
+    # Σ_n t_n and Σ_n s_n, subtracted from a and as they are
+    active_sum = [(one, a_columns), (sp.diags_array(-k), d_columns)]
+    inactive_sum = []
+    for n, (present, part) in enumerate(_parts(z, unstable, parts)):
+        t, s = _add_part(builder, f"{n}_{label}", unstable[present], part, d_columns[present])
+        active_sum.append((-one[:, present], t))
+        inactive_sum.append((one[:, present], s))
+    builder.add_rows(f"relu_active_{label}", unstable, active_sum, 0.0, 0.0)
+    below = [(one, a_columns), (sp.diags_array(-u), d_columns)]
+    builder.add_rows(f"relu_inactive_{label}", unstable, below, -np.inf, 0.0)
+    above_z = [*inactive_sum, (sp.diags_array(-k), d_columns)]
+    builder.add_rows(f"relu_above_z_{label}", unstable, above_z, -np.inf, -k)
+    below_z = [*inactive_sum, (sp.diags_array(l - k), d_columns)]
+    builder.add_rows(f"relu_below_z_{label}", unstable, below_z, l - k, np.inf)
+    return activations(phases, z_active, a_columns)
+
+
+def _add_part(
+    builder: ProgramBuilder, label: str, neurons: IntArray, part: Expressions, d_columns: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Add ``t`` and ``s`` of one part and the rows about them; return their columns."""
+    low, high = _partial_bounds(sp.csr_array(part.matrix), *builder.column_bounds(part.columns))
+    t = builder.add_columns(f"t{label}", neurons, np.minimum(low, 0.0), np.maximum(high, 0.0))
+    s = builder.add_columns(f"s{label}", neurons, np.minimum(low, 0.0), np.maximum(high, 0.0))
+    one = sp.eye_array(neurons.size, format="csr")
+    lows, highs = sp.diags_array(low), sp.diags_array(high)
+    terms = [(one, t), (one, s), (-part.matrix, part.columns)]
+    builder.add_rows(f"part{label}", neurons, terms, 0.0, 0.0)
+    builder.add_rows(f"t_lower{label}", neurons, [(one, t), (-lows, d_columns)], 0.0, np.inf)
+    builder.add_rows(f"t_upper{label}", neurons, [(one, t), (-highs, d_columns)], -np.inf, 0.0)
+    builder.add_rows(f"s_lower{label}", neurons, [(one, s), (lows, d_columns)], low, np.inf)
+    builder.add_rows(f"s_upper{label}", neurons, [(one, s), (highs, d_columns)], -np.inf, high)
+    return t, s
+
+
+def _partial_bounds(weights: sp.csr_array, lower: FloatArray, upper: FloatArray) -> Range:
+    """Bound ``weights @ v`` over ``lower ≤ v ≤ upper``, rounded outward, but never across zero.
+
+    A bound of 0 that rounding moved to 1e-15 would be an entry that solvers drop; a tiny bound that
+    is not 0 is moved outward, to 0 or to ``LEAST_BIG_M``.
+    """
+    low, high = Interval(lower, upper).extremes(weights)
+    plus, minus = weights.maximum(0), weights.minimum(0)
+    below = plus @ np.minimum(lower, 0) + minus @ np.maximum(upper, 0)
+    above = plus @ np.maximum(upper, 0) + minus @ np.minimum(lower, 0)
+    # sums of terms of one sign, so they are zero only where every term is
+    return _outward(low, below < 0), -_outward(-high, above > 0)
+
+
+def _outward(low: FloatArray, negative: BoolArray) -> FloatArray:
+    """Lower tiny bounds to 0, or to ``-LEAST_BIG_M`` if they may be below zero."""
+    low = np.where(negative, low, np.maximum(low, 0.0))
+    wider = np.where(low < 0, -LEAST_BIG_M, 0.0)
+    return np.where(np.abs(low) < LEAST_BIG_M, wider, low)
+
+
+def _parts(z: Expressions, neurons: IntArray, parts: int) -> Iterator[tuple[IntArray, Expressions]]:
+    """Yield, for each part, the ``neurons`` that have it and the sum for each of these."""
+    # a column may stand in J more than once: its weights belong into one term
+    columns, place = np.unique(z.columns, return_inverse=True)
+    gather = sp.csr_array(
+        (np.ones(place.size), (np.arange(place.size), place)), shape=(place.size, columns.size)
+    )
+    weights = sp.csr_array(sp.csr_array(z.matrix[neurons, :]) @ gather)
+    weights.eliminate_zeros()
+    terms = np.diff(weights.indptr)
+    row = np.repeat(np.arange(neurons.size), terms)
+    # the rows are stored one after the other, so an order by row and weight keeps them apart
+    rank = np.empty(weights.nnz, dtype=np.intp)
+    rank[np.lexsort((weights.data, row))] = np.arange(weights.nnz) - weights.indptr[row]
+    part_of = rank * np.minimum(parts, terms[row]) // terms[row]
+    for n in range(min(parts, int(np.max(terms, initial=0)))):
+        inside = part_of == n
+        entries = (weights.data[inside], (row[inside], weights.indices[inside]))
+        part = sp.csr_array(entries, shape=weights.shape)
+        present = np.flatnonzero(terms > n)
+        yield present, Expressions(columns, part[present, :], np.zeros(present.size))
+
 
 ReluEncoding: TypeAlias = Callable[[ProgramBuilder, str, Expressions, Interval], Expressions]
 
@@ -35,18 +172,14 @@ _PARTITION = frozenset({"partition"})
 
 BIG_M = Formulation("big_m", big_m_relu)
 
-FORMULATIONS: Mapping[str, Formulation] = MappingProxyType(
-    {
-        formulation.name: formulation
-        for formulation in (
-            BIG_M,
-            Formulation("indicator", indicator_relu, frozenset({"indicator"})),
-            Formulation("sos1", sos1_relu, frozenset({"sos1"})),
-            Formulation("general", general_relu, frozenset({"general"})),
-            Formulation("partition", partition_relu, _PARTITION),
-        )
-    }
+_ALL = (
+    BIG_M,
+    Formulation("indicator", indicator_relu, frozenset({"indicator"})),
+    Formulation("sos1", sos1_relu, frozenset({"sos1"})),
+    Formulation("general", general_relu, frozenset({"general"})),
+    Formulation("partition", partition_relu, _PARTITION),
 )
+FORMULATIONS: Mapping[str, Formulation] = MappingProxyType({one.name: one for one in _ALL})
 
 
 def formulation_named(name: str) -> Formulation:

@@ -4,9 +4,9 @@
     u ≤ 0             a = z_p                                                        no binary
     l < 0 < u         a ≥ z_p,   a ≥ z_q,   a ≤ z_p + u δ,   a ≤ z_q − l (1 − δ),   δ ∈ {0, 1}
 
-``δ = 1`` says that ``z_q`` is the maximum. This is the ReLU of ``d`` (``blocks.relu``), shifted by
-``z_p``: the two big-Ms are the tightest that the bounds on ``d`` allow, and they are at least
-``10⁻⁷``.  They hold for the difference, which bounds by linear forms see shrink where the two
+``δ = 1`` says that ``z_q`` is the maximum. This is the ReLU of ``d`` (``blocks.layers``), shifted
+by ``z_p``: the two big-Ms are the tightest that the bounds on ``d`` allow, and they are at least
+``10⁻⁷``. They hold for the difference, which bounds by linear forms see shrink where the two
 entries rise together; bounds of each entry alone give ``u = u_q − l_p`` (Tjeng, Xiao, Tedrake, ICLR
 2019, §4.1; Anderson, Huchette, Ma, Tjandraatmadja, Vielma, Mathematical Programming 183, 2020).
 """
@@ -17,11 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, IntArray, placed
-from verix_encodings.blocks.affine import define, single
-from verix_encodings.blocks.relu_phases import phases_of
+from verix_encodings.blocks.layers import define, phases_of, single
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import LEAST_BIG_M, Expressions
+from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
 
 
 def big_m_max(
@@ -69,7 +67,7 @@ def general_max(
     """Encode the maxima as :func:`big_m_max` does, by ``a = max(z_p, z_q)`` as it stands.
 
     Every entry read has a column ``z_label_j``, and there are no binaries: the solver makes them,
-    see ``blocks.relu_general``.
+    see ``blocks.layers``.
     """
     order, size = _order(pairs, difference), z.constant.size
     unstable, read = order.unstable, order.read
@@ -124,13 +122,8 @@ def _results(
 
 def _joined(order: _Order, z: Expressions, a: IntArray) -> Expressions:
     """Return the winners among ``z``, and the columns ``a`` of the pairs that have none."""
-    kept = (
-        sp.diags_array(order.decided.astype(np.float64)) @ sp.csr_array(z.matrix)[order.winner, :]
-    )
-    size = order.decided.size
+    size, decided = order.decided.size, sp.diags_array(order.decided.astype(np.float64))
+    kept = decided @ sp.csr_array(z.matrix)[order.winner, :]
     new = placed(1.0, order.unstable, np.arange(a.size), (size, a.size))
-    return Expressions(
-        np.concatenate([z.columns, a]),
-        sp.hstack([kept, sp.csr_array(new)], format="csr"),
-        np.zeros(size),
-    )
+    matrix = sp.hstack([kept, sp.csr_array(new)], format="csr")
+    return Expressions(np.concatenate([z.columns, a]), matrix, np.zeros(size))

@@ -26,8 +26,7 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, relative_error
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions, ProgramBuilder
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,19 +68,13 @@ def tree_ensemble_rows(
     for f in np.unique(splits.feature).tolist():
         own = np.flatnonzero(splits.feature == f)
         thresholds, places = np.unique(splits.threshold[own], return_inverse=True)
-        y = builder.add_columns(
-            f"y_{label}_{f}", np.arange(thresholds.size), 0.0, 1.0, integer=True
-        )
+        numbers = np.arange(thresholds.size)
+        y = builder.add_columns(f"y_{label}_{f}", numbers, 0.0, 1.0, integer=True)
         binary[own] = y[places]
         if y.size > 1:
             ones = np.ones(y.size - 1)
-            builder.add_rows(
-                f"order_{label}_{f}",
-                np.arange(y.size - 1),
-                [(ones, y[:-1]), (-ones, y[1:])],
-                -np.inf,
-                0.0,
-            )
+            terms = [(ones, y[:-1]), (-ones, y[1:])]
+            builder.add_rows(f"order_{label}_{f}", numbers[:-1], terms, -np.inf, 0.0)
         _add_cells(builder, f"{label}_{f}", thresholds, y, x=x, feature=f, box=box, blur=blur)
     trees, starts = np.unique(splits.tree, return_index=True)
     entries = np.arange(leaves)

@@ -30,7 +30,7 @@ import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dense, relative_error
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.bounds.norm_ball import NormBall, largest_move, reach_in_box
+from verix_encodings.bounds.norm_ball import Moves, NormBall
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +85,7 @@ class Boxes:
             return np.asarray(total + error * reach)
         near, radius = self._around(lower, upper)
         room = np.where(coefficients > 0, upper - near, near - lower)
-        reach = reach_in_box(weight, room, np.maximum(radius, 0.0), self.ball.norm)
+        reach = Moves.of(weight, room, np.maximum(radius, 0.0), self.ball.norm).reach()
         total = np.einsum("rd,rd->r", coefficients, near) + reach
         size = np.einsum("rd,rd->r", weight, np.abs(near)) + reach
         return np.asarray(total + error * size)
@@ -98,8 +98,8 @@ class Boxes:
             return points
         near, radius = self._around(self.lower, self.upper)
         room = np.where(ways > 0, self.upper - near, near - self.lower)
-        moves = largest_move(np.abs(ways), room, np.maximum(radius, 0.0), self.ball.norm)
-        return np.clip(near + np.sign(ways) * moves, self.lower, self.upper)
+        moves = Moves.of(np.abs(ways), room, np.maximum(radius, 0.0), self.ball.norm)
+        return np.clip(near + np.sign(ways) * moves.largest(), self.lower, self.upper)
 
     def cut(self, integral: BoolArray | None = None) -> "tuple[Boxes, BoolArray]":
         """Cut the boxes at the ball and at integers; return those not proven empty, and which.

@@ -36,7 +36,7 @@ mistaking its sign changes a value by less than 10⁻³⁰.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -243,16 +243,12 @@ SIN = SmoothFunction(
     least=-1.0,
     most=1.0,
 )
-COS = SmoothFunction(
-    "cos",
-    np.cos,
-    _minus_sine,
-    tuple((k + 0.5) * math.pi for k in range(-_TURNS, _TURNS)),
-    False,
-    sizes=_wave_sizes,
-    defined=_near,
-    least=-1.0,
-    most=1.0,
+COS = replace(
+    SIN,
+    name="cos",
+    evaluate=np.cos,
+    slope=_minus_sine,
+    inflections=tuple((k + 0.5) * math.pi for k in range(-_TURNS, _TURNS)),
 )
 
 

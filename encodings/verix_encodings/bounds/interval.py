@@ -98,6 +98,12 @@ class Interval:
 Range: TypeAlias = tuple[FloatArray, FloatArray]
 """Lower and upper bounds, of one shape."""
 
+Pair: TypeAlias = tuple[FloatArray, FloatArray]
+"""Two arrays; the function that returns them tells which."""
+
+TwoLines: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+"""Lines below and above a function: ``s⁻, b⁻, s⁺, b⁺`` with ``s⁻ z + b⁻ ≤ v ≤ s⁺ z + b⁺``."""
+
 Bounds: TypeAlias = tuple[Interval, ...]
 """One interval for each value of a network, the input first."""
 

@@ -27,19 +27,23 @@ from verix_encodings.arrays import (
     dense,
     relative_error,
 )
-from verix_encodings.bounds.patches import (
+from verix_encodings.bounds.interval import Pair
+from verix_encodings.bounds.rows import (
     Coefficients,
     Patch,
+    Phases,
     Rows,
     absolute,
     product,
     reached,
     total,
 )
-from verix_encodings.bounds.phases import Phases
 from verix_encodings.work import spend_calls, spend_entries
 
 _CALLS = 40  # of NumPy for a replacement, however few entries it has
+
+ByValue: TypeAlias = Mapping[int, FloatArray]
+"""Arrays by the number of a value of the network."""
 
 Replaced: TypeAlias = tuple[FloatArray, FloatArray, list[tuple[int, Rows]]]
 """A form's constant, its rounding error, and the coefficients of each source."""
@@ -57,9 +61,7 @@ class Relaxation(Protocol):
         line is exact.
         """
 
-    def followed(
-        self, values: Mapping[int, FloatArray], met: FloatArray | None, slopes: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
+    def followed(self, values: ByValue, met: FloatArray | None, slopes: FloatArray | None) -> Pair:
         """Return the values of the forms that each row takes, and those of the lower slopes alone.
 
         ``values`` are those of the sources, shape (rows, size); ``met`` are the coefficients met at
@@ -87,7 +89,11 @@ class Enclosing(ABC):
         spend_entries((c.entries if isinstance(c, Patch) else c).size, 8)
         positive, negative = _sides(c)
         if phases is not None:
-            positive, negative = phases.below_alone(dense(positive), dense(negative))
+            # all coefficients of these neurons meet lower lines; one of both is zero
+            positive, negative = dense(positive), dense(negative)
+            at = phases.rows, phases.neurons
+            negative[at] += positive[at]
+            positive[at] = 0.0
         shift = positive @ self.ceiling
         if self.floor.any():
             shift += negative @ self.floor
@@ -96,9 +102,7 @@ class Enclosing(ABC):
         whole = c if phases is None else None
         return shift, error, self._before(positive, negative, slopes, whole)
 
-    def followed(
-        self, values: Mapping[int, FloatArray], met: FloatArray | None, slopes: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
+    def followed(self, values: ByValue, met: FloatArray | None, slopes: FloatArray | None) -> Pair:
         """Return the values of the forms taken, as :class:`Relaxation` says."""
         high, low = self._at(values, slopes)
         up = False if met is None else met > 0
@@ -111,9 +115,7 @@ class Enclosing(ABC):
         """Return the coefficients of the sources; ``whole`` is the sum of both sides, if known."""
 
     @abstractmethod
-    def _at(
-        self, values: Mapping[int, FloatArray], slopes: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
+    def _at(self, values: ByValue, slopes: FloatArray | None) -> Pair:
         """Return ``S z`` and ``B z``."""
 
 
@@ -136,9 +138,7 @@ class Lines(Enclosing):
             return [(self.source, _by_sign(whole, self.above, below))]
         return [(self.source, dense(positive) * self.above + dense(negative) * below)]
 
-    def _at(
-        self, values: Mapping[int, FloatArray], slopes: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
+    def _at(self, values: ByValue, slopes: FloatArray | None) -> Pair:
         z = values[self.source]
         spend_entries(z.size, 8)
         return self.above * z, (self.below if slopes is None else slopes) * z
@@ -164,9 +164,7 @@ class Planes(Enclosing):
             for source, above in self.above.items()
         ]
 
-    def _at(
-        self, values: Mapping[int, FloatArray], slopes: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
+    def _at(self, values: ByValue, slopes: FloatArray | None) -> Pair:
         rows = next(iter(values.values())).shape[0]
         high, low = np.zeros((2, rows, self.ceiling.size))
         for source, above in self.above.items():
@@ -228,9 +226,7 @@ class BatchRelaxation(Protocol):
 class FollowedForms(BatchRelaxation, Protocol):
     """Forms of a node that is split at points, which may be followed forward, too."""
 
-    def followed(
-        self, values: Mapping[int, FloatArray], met: FloatArray | None, owner: IntArray
-    ) -> FloatArray:
+    def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
         """Return the values of the forms that each row takes, shape (rows, size).
 
         ``values`` are those of the sources, shape (rows, size); ``met`` are the coefficients met at
@@ -273,9 +269,7 @@ class BatchLines:
             products.append((source, product))
         return shift, products
 
-    def followed(
-        self, values: Mapping[int, FloatArray], met: FloatArray | None, owner: IntArray
-    ) -> FloatArray:
+    def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
         """Return the values of the lines that each row takes."""
         high = self.ceiling[owner]
         low = np.zeros_like(high) if self.floor is None else self.floor[owner]

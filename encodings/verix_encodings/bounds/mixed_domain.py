@@ -177,7 +177,8 @@ class MixedDomain:
         Returns both ends of all boxes, and a mask, shape (N,), of the boxes that are not proven
         empty. The ends of empty boxes mean nothing.
         """
-        lower, upper = self._whole(lower, upper)
+        lower = np.where(self.integral, np.ceil(lower), lower)
+        upper = np.where(self.integral, np.floor(upper), upper)
         kept = np.all(lower <= upper, axis=1)
         for _ in range(_ROUNDS if self.clauses else 0):
             before = lower.copy(), upper.copy()
@@ -217,12 +218,6 @@ class MixedDomain:
         upper[:, within] = np.where((chosen[:, owner] > 0) & (low < 1), np.minimum(high, 0), high)
         lower[:, within] = np.where((left[:, owner] == 1) & (high >= 1), np.maximum(low, 1), low)
         return lower, upper, np.all((chosen <= 1) & (left >= 1), axis=1)
-
-    def _whole(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return (
-            np.where(self.integral, np.ceil(lower), lower),
-            np.where(self.integral, np.floor(upper), upper),
-        )
 
 
 def one_hot_clauses(block: Sequence[int] | IntArray) -> tuple[Clause, Clause]:

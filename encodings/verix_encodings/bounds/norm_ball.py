@@ -103,7 +103,7 @@ class NormBall:
         """The coordinates that are not fixed, shape (d,)."""
         return self.box.lower < self.box.upper
 
-    def _moves_along(self, rows: FloatArray) -> "_Moves":
+    def _moves_along(self, rows: FloatArray) -> "Moves":
         """Return the moves of free coordinates that raise ``c·x``, for each row ``c``."""
         # what is not exact in these differences is covered by the relative error of the bound
         up, down = self.box.upper - self.centre, self.centre - self.box.lower
@@ -111,33 +111,20 @@ class NormBall:
         spend_entries(rows.size, 32)
         room = np.where(rows[:, free] > 0, up[free], down[free])
         radius = np.full(rows.shape[0], self.radius)
-        return _Moves.of(np.abs(rows[:, free]), room, radius, self.norm)
+        return Moves.of(np.abs(rows[:, free]), room, radius, self.norm)
 
-    def _bound(self, rows: FloatArray, along: "_Moves") -> FloatArray:
+    def _bound(self, rows: FloatArray, along: "Moves") -> FloatArray:
         error = relative_error(self.centre.size) * (np.abs(rows) @ np.abs(self.centre))
         return np.asarray(rows @ self.centre + along.reach() + error)
 
-    def _point(self, rows: FloatArray, along: "_Moves") -> FloatArray:
+    def _point(self, rows: FloatArray, along: "Moves") -> FloatArray:
         free, points = self._free, np.tile(self.centre, (rows.shape[0], 1))
         points[:, free] += np.sign(rows[:, free]) * along.largest()
         return np.clip(points, self.box.lower, self.box.upper)
 
 
-def reach_in_box(weight: FloatArray, room: FloatArray, radius: FloatArray, norm: int) -> FloatArray:
-    """Bound ``Σ w_i t_i`` for ``0 ≤ t ≤ room`` and ``‖t‖_p ≤ radius`` from above; shape (N,).
-
-    ``weight`` and ``room`` have the shape (N, d), ``radius`` (N,); none is negative.
-    """
-    return _Moves.of(weight, room, radius, norm).reach()
-
-
-def largest_move(weight: FloatArray, room: FloatArray, radius: FloatArray, norm: int) -> FloatArray:
-    """Return the ``t`` at which :func:`reach_in_box` has its maximum, up to rounding; (N, d)."""
-    return _Moves.of(weight, room, radius, norm).largest()
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _Moves:
+class Moves:
     """Moves ``t`` with ``0 ≤ t ≤ room`` and ``‖t‖_p ≤ radius``, and the best λ for ``Σ w_i t_i``.
 
     The bound of a row is ``unit`` times that of :attr:`share`, the ``room`` in this unit, with the
@@ -154,8 +141,11 @@ class _Moves:
     norm: int
 
     @classmethod
-    def of(cls, weight: FloatArray, room: FloatArray, radius: FloatArray, norm: int) -> "_Moves":
-        """Return the moves with their multipliers."""
+    def of(cls, weight: FloatArray, room: FloatArray, radius: FloatArray, norm: int) -> "Moves":
+        """Return the moves with their multipliers: ``weight`` and ``room`` (N, d), ``radius`` (N,).
+
+        None of these is negative.
+        """
         ones = np.ones(weight.shape[0])
         if norm == 1:
             return cls(weight, room, room, ones, radius, _l1_multiplier(weight, room, radius), 1)

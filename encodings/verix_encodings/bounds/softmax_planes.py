@@ -136,11 +136,6 @@ def softmax_planes(lower: FloatArray, upper: FloatArray) -> SoftmaxPlanes:
     ceiling, floor = np.where(known, ceiling, p_high), np.where(known, floor, p_low)
     centre = lower / 2 + upper / 2
     open_ = np.einsum("...ij,...j->...i", planes[0] - planes[1], centre) + ceiling - floor
-    return SoftmaxPlanes(
-        planes[0],
-        planes[1],
-        ceiling,
-        floor,
-        np.where(known, above_reach + below_reach + reach, 1.0) * (n + 1.0),
-        np.clip(np.nan_to_num(open_), 0.0, 1.0),
-    )
+    reach = np.where(known, above_reach + below_reach + reach, 1.0) * (n + 1.0)
+    gap = np.clip(np.nan_to_num(open_), 0.0, 1.0)
+    return SoftmaxPlanes(planes[0], planes[1], ceiling, floor, reach, gap)

@@ -13,12 +13,14 @@ All is widened by ``2⁻⁴⁴ (1 + (2 + |s|) max(|p|, |q|))``, which covers the
 Of functions with other sizes, ``|σ|`` and ``|σ'|`` at the points used take the place of 1 and 2.
 """
 
+from contextlib import nullcontext
 from itertools import pairwise
 
 import numpy as np
 
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.curves import SmoothFunction
+from verix_encodings.bounds.interval import Range, TwoLines
 from verix_encodings.work import spend_entries
 
 _SLACK = 2.0**-44
@@ -36,55 +38,45 @@ def intercepts(
     upper: FloatArray,
     slope: FloatArray,
     touching: FloatArray | None = None,
-) -> tuple[FloatArray, FloatArray]:
+) -> Range:
     """Return ``b⁻`` and ``b⁺`` for each interval ``[lower, upper]`` and each slope.
 
     Tangents touch the function at the points ``touching``, near the best ones if None.
     """
-    if function.sizes is not None:
-        with np.errstate(all="ignore"):  # what overflows is no bound, and is met as such
-            return _intercepts(function, lower, upper, slope, touching)
-    return _intercepts(function, lower, upper, slope, touching)
-
-
-def _intercepts(
-    function: SmoothFunction,
-    lower: FloatArray,
-    upper: FloatArray,
-    slope: FloatArray,
-    touching: FloatArray | None,
-) -> tuple[FloatArray, FloatArray]:
     below, above = np.full(lower.shape, np.inf), np.full(lower.shape, -np.inf)
-    value, steep = np.full(lower.shape, _SMALLEST), np.zeros(lower.shape)
-    convex = function.convex_first
-    for start, end in pairwise((-np.inf, *function.inflections, np.inf)):
-        here = (lower <= end) & (upper >= start)
-        if not here.any():
+    # of functions with sizes of their own: what overflows is no bound, and is met as such
+    quiet = nullcontext() if function.sizes is None else np.errstate(all="ignore")
+    with quiet:
+        value, steep = np.full(lower.shape, _SMALLEST), np.zeros(lower.shape)
+        convex = function.convex_first
+        for start, end in pairwise((-np.inf, *function.inflections, np.inf)):
+            here = (lower <= end) & (upper >= start)
+            if not here.any():
+                convex = not convex
+                continue
+            P, Q = np.clip(lower, start, end)[here], np.clip(upper, start, end)[here]
+            s = slope[here]
+            spend_entries(P.size, _CALLS if touching is None else _CALLS // 3)
+            at_ends = np.stack([function.evaluate(x) - s * x for x in (P, Q)])
+            if touching is None:
+                t = _where_slope_is(function, P, Q, s, convex)
+            else:
+                t = np.clip(touching[here], P, Q)
+            tilt, at_t = function.slope(t) - s, function.evaluate(t) - s * t
+            tangent = np.stack([at_t + tilt * (x - t) for x in (P, Q)])
+            low, high = (tangent, at_ends) if convex else (at_ends, tangent)
+            below[here] = np.minimum(below[here], low.min(axis=0))
+            above[here] = np.maximum(above[here], high.max(axis=0))
             convex = not convex
-            continue
-        P, Q = np.clip(lower, start, end)[here], np.clip(upper, start, end)[here]
-        s = slope[here]
-        spend_entries(P.size, _CALLS if touching is None else _CALLS // 3)
-        at_ends = np.stack([function.evaluate(x) - s * x for x in (P, Q)])
-        if touching is None:
-            t = _where_slope_is(function, P, Q, s, convex)
-        else:
-            t = np.clip(touching[here], P, Q)
-        tilt, at_t = function.slope(t) - s, function.evaluate(t) - s * t
-        tangent = np.stack([at_t + tilt * (x - t) for x in (P, Q)])
-        low, high = (tangent, at_ends) if convex else (at_ends, tangent)
-        below[here] = np.minimum(below[here], low.min(axis=0))
-        above[here] = np.maximum(above[here], high.max(axis=0))
-        convex = not convex
-        if function.sizes is not None:
-            ends, (at_point, tilted) = np.stack([P, Q]), function.sizes(t)
-            value[here] += np.maximum(function.sizes(ends)[0].max(axis=0), at_point)
-            steep[here] = np.maximum(steep[here], tilted)
-    magnitude = np.maximum(np.abs(lower), np.abs(upper))
-    if function.sizes is None:
-        value, steep = np.ones(lower.shape), np.full(lower.shape, 2.0)
-    slack = _SLACK * (value + (steep + np.abs(slope)) * magnitude)
-    return below - slack, above + slack
+            if function.sizes is not None:
+                ends, (at_point, tilted) = np.stack([P, Q]), function.sizes(t)
+                value[here] += np.maximum(function.sizes(ends)[0].max(axis=0), at_point)
+                steep[here] = np.maximum(steep[here], tilted)
+        magnitude = np.maximum(np.abs(lower), np.abs(upper))
+        if function.sizes is None:
+            value, steep = np.ones(lower.shape), np.full(lower.shape, 2.0)
+        slack = _SLACK * (value + (steep + np.abs(slope)) * magnitude)
+        return below - slack, above + slack
 
 
 def _where_slope_is(
@@ -101,17 +93,13 @@ def _where_slope_is(
     return np.clip(t, P, Q)
 
 
-def value_range(
-    function: SmoothFunction, lower: FloatArray, upper: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def value_range(function: SmoothFunction, lower: FloatArray, upper: FloatArray) -> Range:
     """Return bounds on ``σ`` over each interval: the intercepts of lines with slope zero."""
     low, high = intercepts(function, lower, upper, np.zeros_like(lower))
     return np.maximum(low, function.least), np.minimum(high, function.most)
 
 
-def slope_range(
-    function: SmoothFunction, lower: FloatArray, upper: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def slope_range(function: SmoothFunction, lower: FloatArray, upper: FloatArray) -> Range:
     """Return bounds on ``σ'`` over each interval: it is monotone between inflections."""
     points = [np.clip(x, lower, upper) for x in function.inflections]
     slopes = np.stack([function.slope(x) for x in (lower, *points, upper)])
@@ -137,9 +125,7 @@ def chord_slope(function: SmoothFunction, lower: FloatArray, upper: FloatArray) 
     return clipped
 
 
-def best_lines(
-    function: SmoothFunction, lower: FloatArray, upper: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def best_lines(function: SmoothFunction, lower: FloatArray, upper: FloatArray) -> TwoLines:
     """Return ``s⁻``, ``b⁻``, ``s⁺``, ``b⁺`` with ``s⁻ x + b⁻ ≤ σ(x) ≤ s⁺ x + b⁺`` on each interval.
 
     The slopes are chosen from the chord's and those of ``σ`` at the ends and in the middle: the
@@ -162,7 +148,7 @@ def best_lines(
 
 def _on_piece(
     function: SmoothFunction, lower: FloatArray, upper: FloatArray, convex: bool
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+) -> TwoLines:
     """Return the best lines on intervals of a piece that is convex, or concave."""
     middle, chord = lower / 2 + upper / 2, chord_slope(function, lower, upper)
     tangent = function.slope(middle)
@@ -173,9 +159,7 @@ def _on_piece(
     return chord, of_chord[0], tangent, of_tangent[1]
 
 
-def _closest(
-    function: SmoothFunction, lower: FloatArray, upper: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _closest(function: SmoothFunction, lower: FloatArray, upper: FloatArray) -> TwoLines:
     """Return the lines that are closest to ``σ`` in the middle of each interval."""
     middle = lower / 2 + upper / 2
     candidates = [

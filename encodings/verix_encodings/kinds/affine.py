@@ -12,7 +12,7 @@ so that all of these hold in real arithmetic. Where large terms cancel it is far
 of the result.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -29,13 +29,22 @@ from verix_encodings.arrays import (
     frozen_indices,
     relative_error,
 )
-from verix_encodings.blocks.affine import substitute
-from verix_encodings.bounds.interval import Bounds, Interval, Range, Region
-from verix_encodings.bounds.lines import Products, Replaced
-from verix_encodings.bounds.patches import Coefficients, absolute, product, reached
-from verix_encodings.bounds.phases import Phases
-from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, Rounded
-from verix_encodings.program.program import Expressions
+from verix_encodings.blocks.layers import substitute
+from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range, Region
+from verix_encodings.bounds.lines import ByValue, Products, Replaced
+from verix_encodings.bounds.rows import Coefficients, Phases, absolute, product, reached
+from verix_encodings.kinds.node import (
+    Arrays,
+    BySource,
+    Cut,
+    EncodingContext,
+    Intervals,
+    Masks,
+    Node,
+    Ranges,
+    Rounded,
+)
+from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries, spend_product
 
 # more than rounding takes from zero, relative to the terms; more than numbers near underflow lose
@@ -85,12 +94,10 @@ class Affine(Node):
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """Indices of the values that the node reads."""
         return tuple(source for source, _ in self.terms)
 
     @property
     def matrices(self) -> tuple[tuple[int, Matrix], ...]:
-        """The pairs of sources and matrices."""
         return self.terms
 
     @property
@@ -111,7 +118,6 @@ class Affine(Node):
         return total * (1 + relative_error(len(self.rounding)))
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        """Return the size of its value; ``ValueError`` if a matrix does not fit its source."""
         for source, matrix in self.terms:
             if matrix.shape[1] != sizes[source]:
                 raise ValueError(
@@ -121,11 +127,9 @@ class Affine(Node):
         return self.bias.size
 
     def renumbered(self, number: Callable[[int], int]) -> "Affine":
-        """Return the map that reads the value ``number(k)`` for each source ``k``."""
         return replace(self, terms=tuple((number(source), matrix) for source, matrix in self.terms))
 
-    def value(self, values: Sequence[FloatArray]) -> FloatArray:
-        """Evaluate the map in float64."""
+    def value(self, values: Arrays) -> FloatArray:
         columns = values[0].shape[1:]
         for _, matrix in self.terms:
             spend_product(matrix, *columns)
@@ -142,9 +146,7 @@ class Affine(Node):
             result += matrix @ values[source]
         return result
 
-    def add_gradients(
-        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
-    ) -> None:
+    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
         """Add ``Mᵀ`` times the gradient to that of each source."""
         for source, matrix in self.terms:
             spend_product(matrix, slope.shape[1])
@@ -152,7 +154,6 @@ class Affine(Node):
             slopes[source][:] += matrix.T @ slope
 
     def enclosure(self, of: Ranges) -> Range:
-        """Bound the map where each source ``k`` lies in ``of(k)``."""
 
         def magnitude(k: int) -> FloatArray:
             ends: FloatArray = np.abs(np.stack(of(k)))
@@ -160,7 +161,7 @@ class Affine(Node):
 
         return self.over_boxes(of, magnitude)
 
-    def interval(self, region: Region, bounds: Sequence[Interval]) -> Range:
+    def interval(self, region: Region, bounds: Intervals) -> Range:
         """Bound the map over ``region``: forms in the input over the region itself."""
         with np.errstate(over="ignore", invalid="ignore"):  # the caller reports these
             lower, upper, reach = self.bias.copy(), self.bias.copy(), np.abs(self.bias)
@@ -178,7 +179,7 @@ class Affine(Node):
                 lower[close[self._never_negative(close, bounds)]] = 0.0
             return np.maximum(lower, self.least), upper + error
 
-    def _never_negative(self, rows: IntArray, bounds: Sequence[Interval]) -> BoolArray:
+    def _never_negative(self, rows: IntArray, bounds: Intervals) -> BoolArray:
         """Return which of the ``rows`` add up terms that their signs keep from being negative."""
         *errors, last = (r[rows] for r in self.roundings)
         signed = self.bias[rows] >= np.where(last > _TINY, last, 0.0)
@@ -191,7 +192,6 @@ class Affine(Node):
         return signed
 
     def over_boxes(self, of: Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
-        """Bound the map on many boxes."""
         sets = of(0)[0].shape[:-1]
         middle = np.tile(self.bias, (*sets, 1))
         radius = np.tile(self._forward_error(magnitude), (*sets, 1))
@@ -221,7 +221,7 @@ class Affine(Node):
                 return np.asarray(np.append(matrix.indices, 0)[matrix.indptr[:-1]])
         return None
 
-    def relaxation(self, bounds: Sequence[Interval]) -> "AffineForm":
+    def relaxation(self, bounds: Intervals) -> "AffineForm":
         """Return the map itself, and its rounding where ``bounds`` hold."""
         reach = np.abs(self.bias)
         for source, matrix in self.terms:
@@ -229,9 +229,13 @@ class Affine(Node):
         error: FloatArray = relative_error(self.bias.size) * reach
         return AffineForm(self, error + self.deviation(lambda source: bounds[source].magnitude))
 
-    def batch_relaxation(self, of: Ranges, *, flat: bool) -> "AffineRows":
-        """Return the map itself."""
-        return AffineRows(self)
+    def batch_relaxation(self, of: Ranges, *, flat: bool) -> "Affine":
+        """Return the map itself, which is above and below itself on all boxes."""
+        return self
+
+    def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
+        """Replace ``row·z`` by ``Σ_k (row M_k)·v_k + row·b``, for batches."""
+        return row @ self.bias, [(source, times(row, matrix)) for source, matrix in self.terms]
 
     def backward_error(self, gamma: float, magnitude: Callable[[int], FloatArray]) -> FloatArray:
         """Bound the rounding of a product with the map."""
@@ -240,9 +244,7 @@ class Affine(Node):
             total = total + abs(matrix) @ magnitude(source)
         return np.asarray(gamma * total + self.deviation(magnitude))
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield each source with the slopes times its matrix, rounded outward."""
         middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
         most = np.abs(middle) + half
@@ -256,22 +258,19 @@ class Affine(Node):
                 radius += (most @ self.rounding[number])[:, None]
             yield source, (centre - radius, centre + radius)
 
-    def slope_ranges(
-        self, of: Ranges, middle: FloatArray, half: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
         """Yield each source with the slopes times its matrix."""
         for source, matrix in self.terms:
             spend_product(matrix, 2 * middle.shape[0])
             yield source, (middle @ matrix, half @ abs(matrix))
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the entries with weights in these rows that are not zero by their bounds."""
         for source, matrix in self.terms:
             read = np.asarray(abs(matrix[mask]).sum(axis=0)) > 0
             masks[source][:] |= read & (bounds[source].magnitude > 0)
 
-    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
-        """Return the entries that are needed."""
+    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         return mask
 
     def part(self, rows: IntArray, cut: Cut) -> Node:
@@ -289,7 +288,6 @@ class Affine(Node):
         return substitute(self.terms, self.bias, context.values)
 
     def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
-        """Bound the rounding in its expressions, and the magnitude of its value."""
         reach, error = np.abs(self.bias), np.zeros(self.bias.size)
         terms = 1
         for source, matrix in self.terms:
@@ -300,9 +298,7 @@ class Affine(Node):
         off = self.deviation(lambda source: before[source][1])
         return (error + off + relative_error(terms) * reach) * (1 + 1e-9), reach + off
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: ``γ (|W| |v| + |b|)`` more than the errors that the map carries on."""
         gamma = relative_error(1 + sum(matrix.shape[1] for _, matrix in self.terms))
         error = gamma * np.abs(self.bias)
@@ -326,27 +322,12 @@ class AffineForm:
         c = reached(c)
         return c @ self.node.bias, absolute(c) @ self.error, products
 
-    def followed(
-        self, values: Mapping[int, FloatArray], met: FloatArray | None, slopes: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the values of the map, shape (rows, size)."""
+    def followed(self, values: ByValue, met: FloatArray | None, slopes: FloatArray | None) -> Pair:
         result = np.tile(self.node.bias, (values[0].shape[0], 1))
         for source, matrix in self.node.terms:
             spend_product(matrix, values[0].shape[0])
             result += values[source] @ matrix.T
         return result, result
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AffineRows:
-    """An affine map in backward bounds of batches."""
-
-    node: Affine
-
-    def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
-        """Replace ``row·z`` by ``Σ_k (row M_k)·v_k + row·b``."""
-        terms = self.node.terms
-        return row @ self.node.bias, [(source, times(row, matrix)) for source, matrix in terms]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -370,13 +351,11 @@ class Difference(Affine):
         pairs = frozen_indices(first), frozen_indices(second)
         return cls(((entries, matrix),), np.zeros(first.size), (), *pairs)
 
-    def interval(self, region: Region, bounds: Sequence[Interval]) -> Range:
-        """Bound the differences where ``bounds`` hold."""
+    def interval(self, region: Region, bounds: Intervals) -> Range:
         entries = bounds[self.sources[0]]
         return self._between(entries.lower, entries.upper)
 
     def over_boxes(self, of: Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
-        """Bound the differences on many boxes."""
         return self._between(*of(self.sources[0]))
 
     def _between(self, low: FloatArray, high: FloatArray) -> Range:
@@ -394,13 +373,11 @@ class Difference(Affine):
         places = before(self.sources[0])
         return None if places is None else places[self.first]
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
-        """Mark both entries of these pairs."""
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         for pairs in (self.first, self.second):
             masks[self.sources[0]][pairs[mask]] = True
 
     def part(self, rows: IntArray, cut: Cut) -> Node:
-        """Return the differences of these pairs."""
         (source,) = self.sources
         kept = cut.kept[source]
         pairs = (np.searchsorted(kept, p[rows]) for p in (self.first, self.second))

@@ -7,7 +7,7 @@ slopes      z_q has that of max(d, 0), z_p one minus it
 program     ``blocks.maxpool``
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,15 +15,25 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, frozen_indices, placed
+from verix_encodings.blocks.layers import general_relu
 from verix_encodings.blocks.maxpool import big_m_max, general_max
-from verix_encodings.blocks.relu_general import general_relu
-from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.bounds.lines import Enclosing, Products, relu_lines
-from verix_encodings.bounds.patches import Rows, product, total
-from verix_encodings.bounds.phases import by_phase, centred, entries_of
+from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range
+from verix_encodings.bounds.lines import ByValue, Enclosing, Products, relu_lines
+from verix_encodings.bounds.rows import Rows, by_phase, centred, entries_of, product, total
 from verix_encodings.kinds.affine import Difference, times
-from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, Rounded
-from verix_encodings.program.program import Expressions
+from verix_encodings.kinds.node import (
+    Arrays,
+    BySource,
+    Cut,
+    EncodingContext,
+    Intervals,
+    Masks,
+    Node,
+    Ranges,
+    Rounded,
+    refuse_entries,
+)
+from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
 # of 0.5 to 1, the factor with the lowest margins on seven networks with pools
@@ -36,7 +46,7 @@ class Max(Node):
 
     ``entries`` is the number of ``z``; ``source`` that of their :class:`Difference` ``d``. Then
     ``a = z_p + max(d, 0)``: the sign of ``d`` is the phase, for bounds and programs. Maxima of more
-    entries are made of pairs, see :mod:`verix_encodings.network.batch`.
+    entries are made of pairs, see :mod:`verix_encodings.network`.
     """
 
     plural: ClassVar[str] = "maxima"
@@ -55,7 +65,6 @@ class Max(Node):
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """Indices of the values that the node reads."""
         return self.source, self.entries
 
     @property
@@ -74,12 +83,8 @@ class Max(Node):
         return result
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        """Return the number of pairs; ``ValueError`` if they are not those of the difference."""
-        entries, size = np.append(self.first, self.second), sizes[self.entries]
-        if np.any((entries < 0) | (entries >= size)):
-            raise ValueError(
-                f"takes maxima of entries that value {self.entries} of size {size} does not have"
-            )
+        entries = np.append(self.first, self.second)
+        refuse_entries("takes maxima of", entries, self.entries, sizes)
         if not (self.source and self._compares(nodes[self.source - 1])):
             raise ValueError(
                 f"takes maxima of pairs, but value {self.source} is not the difference of these "
@@ -97,22 +102,17 @@ class Max(Node):
         )
 
     def renumbered(self, number: Callable[[int], int]) -> "Max":
-        """Return the maxima that read these values instead."""
         return Max(number(self.source), number(self.entries), self.first, self.second)
 
-    def value(self, values: Sequence[FloatArray]) -> FloatArray:
-        """Return the greater entry of each pair."""
+    def value(self, values: Arrays) -> FloatArray:
         spend_entries(values[self.source].size)
         return self.greatest(values[self.entries])
 
     def enclosure(self, of: Ranges) -> Range:
-        """Bound the maxima where the entries lie in these bounds."""
         lower, upper = of(self.entries)
         return self.greatest(lower.T).T, self.greatest(upper.T).T
 
-    def add_gradients(
-        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
-    ) -> None:
+    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
         """Add the gradients to those of the greater entries."""
         second = values[self.entries][self.second] > values[self.entries][self.first]
         np.add.at(slopes[self.entries], self.first, np.where(second, 0.0, slope))
@@ -133,7 +133,7 @@ class Max(Node):
         places = before(self.entries)
         return None if places is None else places[self.first]
 
-    def relaxation(self, bounds: Sequence[Interval]) -> "PairLines":
+    def relaxation(self, bounds: Intervals) -> "PairLines":
         """Return the lines of :func:`max_lines` with matrices of two entries a row."""
         entries, difference = bounds[self.entries], bounds[self.source]
         ends = (entries.lower, entries.upper), (difference.lower, difference.upper)
@@ -154,17 +154,13 @@ class Max(Node):
         return PairLines(lines.ceiling, np.zeros(size), reach, self, above, below)
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchPairs":
-        """Return the lines on each box."""
         entries = of(self.entries)
         return BatchPairs(self, max_lines(self, entries, of(self.source)), entries[0].shape[1])
 
     def backward_error(self, gamma: float, magnitude: Callable[[int], FloatArray]) -> FloatArray:
-        """Bound the rounding of its lines."""
         return gamma * 4.0 * self.greatest(magnitude(self.entries))
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield the entries with the slopes of the first of the pairs, and of the second."""
         difference, size = bounds[self.source], bounds[self.entries].lower.size
         ends = (
@@ -177,10 +173,7 @@ class Max(Node):
             spread = sp.csr_array(ones, shape=(entries.size, size))
             yield self.entries, (part[0] @ spread, part[1] @ spread)
 
-    def slope_ranges(
-        self, of: Ranges, middle: FloatArray, half: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
-        """Yield the entries with their slopes on each box."""
+    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
         (lower, upper), size = of(self.source), of(self.entries)[0].shape
         least, most = (lower >= 0).astype(float), ((lower >= 0) | (upper > 0)).astype(float)
         # pairs may share an entry
@@ -193,16 +186,15 @@ class Max(Node):
                 np.add.at(sum_.T, entries, part.T)
         yield self.entries, totals
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the differences of these pairs, which mark their entries."""
         masks[self.source][:] |= mask
 
-    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         """Return an entry for each difference, which other nodes may read as well."""
         return masks[self.source]
 
     def part(self, rows: IntArray, cut: Cut) -> Node:
-        """Return the maxima of these pairs."""
         kept, number = cut.kept[self.entries], cut.number
         pairs = (np.searchsorted(kept, p[rows]) for p in (self.first, self.second))
         return Max(number[self.source], number[self.entries], *pairs)
@@ -213,22 +205,16 @@ class Max(Node):
         Beside ReLUs that are general constraints, each is one, too.
         """
         encode = general_max if context.relu is general_relu else big_m_max
-        return encode(
-            context.builder,
-            context.label,
-            (self.first, self.second),
-            context.values[self.entries],
-            entries=context.bounds[self.entries],
-            difference=context.bounds[self.source],
-        )
+        pairs, z = (self.first, self.second), context.values[self.entries]
+        entries, difference = context.bounds[self.entries], context.bounds[self.source]
+        given = {"entries": entries, "difference": difference}
+        return encode(context.builder, context.label, pairs, z, **given)
 
     def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
         """Return the errors of the entries: the node may hand on the expression of one."""
         return self.greatest(before[self.entries][0]), interval.magnitude
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Return the errors of the entries: a maximum adds none."""
         return self.greatest(errors[self.entries])
 
@@ -266,12 +252,8 @@ def max_lines(node: Max, entries: Range, difference: Range) -> MaxLines:
     middle = (low + high) / 2
     line = (middle[..., first] + middle[..., second] + (u - l) / 2) / 2
     flat = (l < 0) & (u > 0) & (_FLAT * (ceiling - ground) < line - ground)
-    return MaxLines(
-        np.where(flat, 0.0, 1.0 - slope),
-        np.where(flat, 0.0, slope),
-        np.where(flat, ceiling, intercept),
-        floor,
-    )
+    on_first, on_second = np.where(flat, 0.0, 1.0 - slope), np.where(flat, 0.0, slope)
+    return MaxLines(on_first, on_second, np.where(flat, ceiling, intercept), floor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -293,9 +275,7 @@ class PairLines(Enclosing):
         before = product(np.hstack([lower * (1.0 - slopes), lower * slopes]), shares)
         return [(self.node.entries, total(before, above))]
 
-    def _at(
-        self, values: Mapping[int, FloatArray], slopes: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
+    def _at(self, values: ByValue, slopes: FloatArray | None) -> Pair:
         z = values[self.node.entries]
         spend_entries(z.size, 8)
         if slopes is None:
@@ -313,7 +293,6 @@ class BatchPairs:
     size: int
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
-        """Return a form above ``row·a`` on the box of each row: constants, and coefficients."""
         lines = self.lines
         positive = np.maximum(row, 0.0)
         shift = np.einsum("rn,rn->r", positive, lines.ceiling[owner])

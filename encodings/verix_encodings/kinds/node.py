@@ -27,18 +27,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
-import scipy.sparse as sp
 
-from verix_encodings.arrays import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Matrix,
-    relative_error,
-)
-from verix_encodings.blocks.affine import define
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, relative_error
 from verix_encodings.blocks.formulations import ReluEncoding
-from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, Region
+from verix_encodings.blocks.layers import define
+from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, Region, TwoLines
 from verix_encodings.bounds.lines import (
     BatchLines,
     BatchRelaxation,
@@ -47,13 +40,22 @@ from verix_encodings.bounds.lines import (
     Planes,
     Relaxation,
 )
-from verix_encodings.bounds.phases import centred, outward
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import Expressions
+from verix_encodings.bounds.rows import centred, outward
+from verix_encodings.program import Expressions, ProgramBuilder
 from verix_encodings.work import spend_entries
 
 Ranges: TypeAlias = Callable[[int], Range]
 """A function from the number of a value to bounds on it: arrays of shape (size,) or (N, size)."""
+
+Arrays: TypeAlias = Sequence[FloatArray]
+Intervals: TypeAlias = Sequence[Interval]
+"""An array, or bounds, for each value of a network, the input first."""
+
+Masks: TypeAlias = Mapping[int, BoolArray]
+"""Marks of the entries of a value, by its number."""
+
+BySource: TypeAlias = Iterator[tuple[int, Range]]
+"""Numbers of sources, and bounds on derivatives by them."""
 
 Rounded: TypeAlias = tuple[FloatArray, FloatArray]
 """Bounds, entry by entry, on the rounding in a value's expressions, and on its magnitude."""
@@ -121,7 +123,7 @@ class Evaluated(ABC):
         """
 
     @abstractmethod
-    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+    def value(self, values: Arrays) -> FloatArray:
         """Evaluate the node in float64, given all ``values`` before it: (size,), or (size, N)."""
 
     @abstractmethod
@@ -148,7 +150,7 @@ class Evaluated(ABC):
         return None
 
     def add_gradients(  # noqa: B027 - a function in steps has none
-        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
+        self, slopes: Arrays, slope: FloatArray, values: Arrays
     ) -> None:
         """Add the gradients by the sources to ``slopes``, in place, given that by the node.
 
@@ -177,7 +179,7 @@ class Bounded(Evaluated):
     mixes: ClassVar[bool] = False
     """True if neighbours among its entries may read entries of a source that are far apart."""
 
-    def interval(self, region: Region, bounds: Sequence[Interval]) -> Range:
+    def interval(self, region: Region, bounds: Intervals) -> Range:
         """Bound the value over inputs in ``region``, where ``bounds`` hold before it."""
         return self.enclosure(lambda k: (bounds[k].lower, bounds[k].upper))
 
@@ -205,7 +207,7 @@ class Bounded(Evaluated):
         """
         return None
 
-    def relaxation(self, bounds: Sequence[Interval]) -> Relaxation:
+    def relaxation(self, bounds: Intervals) -> Relaxation:
         """Return forms above and below the node where ``bounds`` hold before it."""
         low, high = self.enclosure(lambda k: (bounds[k].lower, bounds[k].upper))
         return Planes(high, low, np.maximum(np.abs(low), np.abs(high)), {}, {})
@@ -227,9 +229,7 @@ class Bounded(Evaluated):
         """
         return 0.0
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield each source with bounds on the outputs' derivatives by it, through this node.
 
         ``lower`` and ``upper``, shape (outputs, size), bound those by the node. Infinite bounds say
@@ -239,9 +239,7 @@ class Bounded(Evaluated):
             ends = np.full((lower.shape[0], bounds[source].lower.size), np.inf)
             yield source, (-ends, ends)
 
-    def slope_ranges(
-        self, of: Ranges, middle: FloatArray, half: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
         """Yield each source with the middle and half width of derivatives by it, on many boxes.
 
         Plain float64, for branching. By default the change of the node over a box is shared out
@@ -299,12 +297,12 @@ class Node(Bounded):
     exact: ClassVar[bool] = False
     """True if each point of its encoding is an evaluation of the node."""
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the entries of the sources that the entries in ``mask`` depend on, in ``masks``."""
         for source in self.sources:
             masks[source][:] |= mask.any()
 
-    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         """Return which entries stay in a part of the network that needs those in ``mask``."""
         return np.ones_like(mask)
 
@@ -323,9 +321,7 @@ class Node(Bounded):
         """
         return np.zeros(interval.lower.size), interval.magnitude
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error of :meth:`value`, given those of the values before it.
 
         By default, if a source has an error, the value may be anywhere in its enclosure. Its own
@@ -347,11 +343,9 @@ class OneSource(Node):
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """Indices of the values that the node reads."""
         return (self.source,)
 
     def renumbered(self, number: Callable[[int], int]) -> Self:
-        """Return the node that reads the value ``number(source)``."""
         changed: Any = replace(self, source=number(self.source))  # type: ignore[type-var]
         return changed  # type: ignore[no-any-return]
 
@@ -373,9 +367,7 @@ class Elementwise(OneSource):
     def range_of(self, lower: FloatArray, upper: FloatArray) -> Range:
         """Bound the function on each interval, rounded outward."""
 
-    def lines_of(
-        self, lower: FloatArray, upper: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def lines_of(self, lower: FloatArray, upper: FloatArray) -> TwoLines:
         """Return ``s⁻, b⁻, s⁺, b⁺`` with ``s⁻ z + b⁻ ≤ v ≤ s⁺ z + b⁺`` on each interval.
 
         They hold in real arithmetic. By default they are flat.
@@ -392,23 +384,17 @@ class Elementwise(OneSource):
         return np.zeros_like(z)
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        """Return the size of its value: that of its source."""
         return sizes[self.source]
 
-    def value(self, values: Sequence[FloatArray]) -> FloatArray:
-        """Evaluate the node in float64."""
+    def value(self, values: Arrays) -> FloatArray:
         z = values[self.source]
         spend_entries(z.size)
         return self.apply(z)
 
     def enclosure(self, of: Ranges) -> Range:
-        """Bound the value where its source lies in these bounds."""
         return self.range_of(*of(self.source))
 
-    def add_gradients(
-        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
-    ) -> None:
-        """Add the gradient by the source."""
+    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
         slopes[self.source][:] += slope * self.derivative(values[self.source])
 
     def narrowed(self, of: Ranges, bounds: Bounds) -> Range:
@@ -428,9 +414,7 @@ class Elementwise(OneSource):
         s_low, b_low, s_high, b_high = (
             _with_parts(line, part, changed) for line, part in zip(whole, parts, strict=True)
         )
-        steep = np.maximum(np.abs(s_low), np.abs(s_high))
-        reach = np.abs(b_low) + np.abs(b_high) + steep * np.maximum(np.abs(lower), np.abs(upper))
-        return BatchLines(((self.source, s_high, s_low),), b_high, b_low, reach)
+        return self._batch_lines((s_low, b_low, s_high, b_high), lower, upper)
 
     def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
         """Yield the source with the distances of the function from its chord."""
@@ -449,8 +433,7 @@ class Elementwise(OneSource):
         """Return the places of the source's entries."""
         return before(self.source)
 
-    def relaxation(self, bounds: Sequence[Interval]) -> Relaxation:
-        """Return the lines on the bounds of its source."""
+    def relaxation(self, bounds: Intervals) -> Relaxation:
         z = bounds[self.source]
         s_low, b_low, s_high, b_high = self.lines_of(z.lower, z.upper)
         steep = np.maximum(np.abs(s_low), np.abs(s_high))
@@ -458,23 +441,21 @@ class Elementwise(OneSource):
         return Lines(b_high, b_low, reach, self.source, s_high, s_low)
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> BatchRelaxation:
-        """Return the lines on each box."""
         lower, upper = of(self.source)
-        s_low, b_low, s_high, b_high = self.lines_of(lower, upper)
+        return self._batch_lines(self.lines_of(lower, upper), lower, upper)
+
+    def _batch_lines(self, lines: TwoLines, lower: FloatArray, upper: FloatArray) -> BatchLines:
+        s_low, b_low, s_high, b_high = lines
         steep = np.maximum(np.abs(s_low), np.abs(s_high))
         reach = np.abs(b_low) + np.abs(b_high) + steep * np.maximum(np.abs(lower), np.abs(upper))
         return BatchLines(((self.source, s_high, s_low),), b_high, b_low, reach)
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield the source with the slopes, times those of the function."""
         z = bounds[self.source]
         yield self.source, outward(lower, upper, *self.slope_range(z.lower, z.upper))
 
-    def slope_ranges(
-        self, of: Ranges, middle: FloatArray, half: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
         """Yield the source with the slopes, times those of the function, or of its chords."""
         lower, upper = of(self.source)
         least, most = self.slope_range(lower, upper)
@@ -485,34 +466,20 @@ class Elementwise(OneSource):
             least = -most
         yield self.source, centred(middle, half, least, most)
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the same entries of the source."""
         masks[self.source][:] |= mask
 
-    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         """Return an entry for each of the source, which other nodes may read as well."""
         return masks[self.source]
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add a column ``a_label_i`` for each entry, in its bounds and between the lines."""
-        interval, result = context.bounds[self.source], within_bounds(context)
-        every = np.arange(interval.lower.size)
-        z = define(
-            context.builder, f"z_{context.label}", context.values[self.source], interval, every
-        )
-        s_low, b_low, s_high, b_high = self.lines_of(interval.lower, interval.upper)
-        none = np.full(every.size, np.inf)
-        for name, slope, low, high in (
-            ("below", s_low, b_low, none),
-            ("above", s_high, -none, b_high),
-        ):
-            terms = [(np.ones(every.size), result.columns), (-slope, z)]
-            context.builder.add_rows(f"line_{name}_{context.label}", every, terms, low, high)
-        return result
+        z = context.bounds[self.source]
+        return between_forms(context, self.source, "line", self.lines_of(z.lower, z.upper))
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: that of the source, times the steepest slope, and the node's own.
 
         Where the slope has no bound, the value may be anywhere in the range of the function.
@@ -538,10 +505,37 @@ def own_rounding(low: FloatArray, high: FloatArray) -> FloatArray:
     return relative_error(OPERATIONS) * (1.0 + np.maximum(np.abs(low), np.abs(high)))
 
 
+def refuse_entries(what: str, entries: IntArray, source: int, sizes: Sequence[int]) -> None:
+    """Raise ``ValueError`` unless ``source`` has the ``entries`` that a node reads."""
+    if np.any((entries < 0) | (entries >= sizes[source])):
+        raise ValueError(
+            f"{what} entries that value {source} of size {sizes[source]} does not have"
+        )
+
+
+def between_forms(
+    context: EncodingContext,
+    source: int,
+    name: str,
+    forms: tuple[Matrix, FloatArray, Matrix, FloatArray],
+) -> Expressions:
+    """Return columns in their bounds and between ``forms`` of the source: ``B, b`` and ``S, t``."""
+    result, builder, label = within_bounds(context), context.builder, context.label
+    interval, every = context.bounds[source], np.arange(result.columns.size)
+    entries = np.arange(interval.lower.size)
+    z = define(builder, f"z_{label}", context.values[source], interval, entries)
+    below, floor, above, ceiling = forms
+    none, one = np.full(every.size, np.inf), np.ones(every.size)
+    for side, slope, low, high in (("below", below, floor, none), ("above", above, -none, ceiling)):
+        terms = [(one, result.columns), (-slope, z)]
+        builder.add_rows(f"{name}_{side}_{label}", every, terms, low, high)
+    return result
+
+
 def within_bounds(context: EncodingContext) -> Expressions:
     """Return a new column ``a_label_i`` for each entry of the value, in its bounds."""
     interval = context.bounds[context.value]
     every = np.arange(interval.lower.size)
     name = f"a_{context.label}"
     columns = context.builder.add_columns(name, every, interval.lower, interval.upper)
-    return Expressions(columns, sp.eye_array(every.size, format="csr"), np.zeros(every.size))
+    return Expressions.of_columns(columns)

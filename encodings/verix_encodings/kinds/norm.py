@@ -13,7 +13,7 @@ the sign of ``c·z`` alone. ``w`` may be rounded, entry by entry, and so may ``�
 ``2⁻⁴⁶ (n + 4)`` for ``n`` entries, relative to the terms, which covers errors of ``2⁻⁴⁸ n``.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,20 +28,24 @@ from verix_encodings.arrays import (
     frozen_indices,
     relative_error,
 )
-from verix_encodings.blocks.affine import define
-from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.bounds.lines import Planes, Products
-from verix_encodings.bounds.phases import centred, outward
+from verix_encodings.bounds.interval import Bounds, Range
+from verix_encodings.bounds.lines import ByValue, Planes, Products
+from verix_encodings.bounds.rows import centred, outward
 from verix_encodings.kinds.node import (
     OPERATIONS,
+    Arrays,
+    BySource,
     Cut,
     EncodingContext,
+    Intervals,
+    Masks,
     Node,
     OneSource,
     Ranges,
-    within_bounds,
+    between_forms,
+    refuse_entries,
 )
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
 _TINY = 1e-150
@@ -87,20 +91,14 @@ class Norm(OneSource):
             raise ValueError("a norm has weights and epsilons that are not negative")
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        """Return the number of groups; ``ValueError`` if they read entries that are not there."""
-        if self.entries.min() < 0 or self.entries.max() >= sizes[self.source]:
-            raise ValueError(
-                f"takes norms of entries that value {self.source} of size {sizes[self.source]} "
-                "does not have"
-            )
+        refuse_entries("takes norms of", self.entries, self.source, sizes)
         return int(self.entries.shape[0])
 
     def _root(self, squares: FloatArray) -> FloatArray:
         """Return the norms, given the sums of squares, whose last axis is that of groups."""
         return np.sqrt(self.epsilon + self.weight * squares)
 
-    def value(self, values: Sequence[FloatArray]) -> FloatArray:
-        """Return the norms."""
+    def value(self, values: Arrays) -> FloatArray:
         z = values[self.source][self.entries]
         spend_entries(z.size, 2)
         return np.asarray(self._root(np.square(z).sum(axis=1).T).T)
@@ -115,9 +113,7 @@ class Norm(OneSource):
         low, high = (self._root(np.square(side).sum(axis=-1)) for side in (least, most))
         return low * (1.0 - error), high * (1.0 + error)
 
-    def add_gradients(
-        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
-    ) -> None:
+    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
         """Add ``w z / ρ`` times the slope."""
         z, length = values[self.source][self.entries], self.value(values)
         weight = self.weight.reshape(-1, *(1,) * (slope.ndim - 1))
@@ -145,8 +141,7 @@ class Norm(OneSource):
         lost = _SLACK * (n + 4) * total
         return _NormPlanes(above, below, ceiling + lost, floor - lost, total * (1.0 + n))
 
-    def relaxation(self, bounds: Sequence[Interval]) -> Planes:
-        """Return the planes on the bounds of its source."""
+    def relaxation(self, bounds: Intervals) -> Planes:
         z = bounds[self.source]
         planes = self._planes(z.lower, z.upper)
         groups, n = self.entries.shape
@@ -160,7 +155,6 @@ class Norm(OneSource):
         )
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchNorms":
-        """Return the planes on each box."""
         lower, upper = of(self.source)
         return BatchNorms(self, self._planes(lower, upper), lower.shape[1])
 
@@ -177,9 +171,7 @@ class Norm(OneSource):
         greatest = np.where(greatest > 0, greatest * error, greatest / error)
         return np.maximum(smallest, -steepest * error), np.minimum(greatest, steepest * error)
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield the source with the slopes, times ``w z / ρ``."""
         z = bounds[self.source]
         found = np.zeros((2, lower.shape[0], z.lower.size))
@@ -189,10 +181,7 @@ class Norm(OneSource):
         error = relative_error(self.entries.shape[0]) * np.abs(found).max(axis=0)
         yield self.source, (found[0] - error, found[1] + error)
 
-    def slope_ranges(
-        self, of: Ranges, middle: FloatArray, half: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
-        """Yield the source with its slopes on each box."""
+    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
         lower, upper = of(self.source)
         ends = centred(middle[..., None], half[..., None], *self._slope_range(lower, upper))
         found = np.zeros((2, *lower.shape))
@@ -209,38 +198,23 @@ class Norm(OneSource):
         np.add.at(total.T, self.entries, np.repeat(steep.T[:, None], self.entries.shape[1], axis=1))
         yield self.source, total * half**2
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
-        """Mark the entries of these groups."""
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         masks[self.source][self.entries[mask].reshape(-1)] = True
 
-    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
-        """Return the groups that are needed."""
+    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         return mask
 
     def part(self, rows: IntArray, cut: Cut) -> Node:
-        """Return these norms."""
         places = np.searchsorted(cut.kept[self.source], self.entries[rows])
         return Norm(cut.number[self.source], places, self.weight[rows], self.epsilon[rows])
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add a column for each norm, between the planes."""
-        interval, result = context.bounds[self.source], within_bounds(context)
-        builder, label = context.builder, context.label
-        every, z_all = np.arange(self.entries.shape[0]), np.arange(interval.lower.size)
-        z = define(builder, f"z_{label}", context.values[self.source], interval, z_all)
-        planes = self.relaxation(context.bounds)
-        none, one = np.full(every.size, np.inf), np.ones(every.size)
-        for name, slope, low, high in (
-            ("below", planes.below[self.source], planes.floor, none),
-            ("above", planes.above[self.source], -none, planes.ceiling),
-        ):
-            terms = [(one, result.columns), (-slope, z)]
-            builder.add_rows(f"norm_{name}_{label}", every, terms, low, high)
-        return result
+        source, planes = self.source, self.relaxation(context.bounds)
+        forms = planes.below[source], planes.floor, planes.above[source], planes.ceiling
+        return between_forms(context, source, "norm", forms)
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: ``√w`` times the length of the errors, and the norm's own rounding."""
         off, most = errors[self.source][self.entries], bounds[self.source].magnitude[self.entries]
         carried = np.sqrt(self.weight * np.square(off).sum(axis=1)) * (1.0 + 1e-9)
@@ -257,7 +231,6 @@ class BatchNorms:
     size: int
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
-        """Return a form above ``row·ρ`` on the box of each row: constants, and coefficients."""
         spend_entries(row.size * self.node.entries.shape[1], 8)
         positive, planes = np.maximum(row, 0.0), self.planes
         negative, gamma = row - positive, relative_error(row.shape[1])
@@ -270,10 +243,7 @@ class BatchNorms:
         np.add.at(result.T, self.node.entries, np.moveaxis(slopes, 0, -1))
         return shift, [(self.node.source, result)]
 
-    def followed(
-        self, values: Mapping[int, FloatArray], met: FloatArray | None, owner: IntArray
-    ) -> FloatArray:
-        """Return the values of the planes that each row takes."""
+    def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
         z, planes = values[self.node.source][:, self.node.entries], self.planes
         spend_entries(z.size, 8)
         high = np.einsum("rgk,rgk->rg", planes.above[owner], z) + planes.ceiling[owner]

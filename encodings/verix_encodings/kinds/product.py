@@ -11,10 +11,10 @@ they are the means of the two upper and of the two lower planes of McCormick's e
 enclosure   v ∈ Σ_k [least, greatest of the four products of ends]
 planes      Σ_k (n x + m y − m n − r s) ≤ v ≤ Σ_k (n x + m y − m n + r s)
 slopes      ∂v/∂x_p += y_q,  ∂v/∂y_q += x_p
-program     ``blocks.product``: McCormick's envelope, on segments of one factor
+program     ``blocks.enclosures``: McCormick's envelope, on segments of one factor
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -30,13 +30,24 @@ from verix_encodings.arrays import (
     frozen_indices,
     relative_error,
 )
-from verix_encodings.blocks.product import Factors, enclose_products
-from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.bounds.lines import Planes, Products
-from verix_encodings.bounds.phases import centred, outward
+from verix_encodings.blocks.enclosures import Factors, enclose_products
+from verix_encodings.bounds.interval import Bounds, Range
+from verix_encodings.bounds.lines import ByValue, Planes, Products
+from verix_encodings.bounds.rows import centred, outward
 from verix_encodings.kinds.affine import times
-from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges, within_bounds
-from verix_encodings.program.program import Expressions
+from verix_encodings.kinds.node import (
+    Arrays,
+    BySource,
+    Cut,
+    EncodingContext,
+    Intervals,
+    Masks,
+    Node,
+    Ranges,
+    refuse_entries,
+    within_bounds,
+)
+from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
 
@@ -70,7 +81,6 @@ class Product(Node):
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """Indices of the values that the node reads."""
         return (self.one,) if self.one == self.other else (self.one, self.other)
 
     @property
@@ -79,20 +89,14 @@ class Product(Node):
         return int(self.first.shape[1])
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        """Return the number of sums; ``ValueError`` if they read entries that are not there."""
         for source, indices in ((self.one, self.first), (self.other, self.second)):
-            if indices.min() < 0 or indices.max() >= sizes[source]:
-                raise ValueError(
-                    f"multiplies entries that value {source} of size {sizes[source]} does not have"
-                )
+            refuse_entries("multiplies", indices, source, sizes)
         return int(self.first.shape[0])
 
     def renumbered(self, number: Callable[[int], int]) -> "Product":
-        """Return the products that read these values instead."""
         return Product(number(self.one), number(self.other), self.first, self.second, self.limit)
 
-    def value(self, values: Sequence[FloatArray]) -> FloatArray:
-        """Return the sums of products."""
+    def value(self, values: Arrays) -> FloatArray:
         x, y = values[self.one], values[self.other]
         total = np.zeros((self.first.shape[0], *x.shape[1:]))
         spend_entries(total.size * self.terms, 2)
@@ -122,16 +126,14 @@ class Product(Node):
             low, high = np.maximum(low, -self.limit), np.minimum(high, self.limit)
         return low, high
 
-    def add_gradients(
-        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
-    ) -> None:
+    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
         """Add the slope times one factor to the gradient by the other."""
         x, y = values[self.one], values[self.other]
         for p, q in zip(self.first.T, self.second.T, strict=True):
             np.add.at(slopes[self.one], p, slope * y[q])
             np.add.at(slopes[self.other], q, slope * x[p])
 
-    def relaxation(self, bounds: Sequence[Interval]) -> Planes:
+    def relaxation(self, bounds: Intervals) -> Planes:
         """Return the parallel planes on the bounds of the sources."""
         x, y = bounds[self.one], bounds[self.other]
         m, n, constant, gap, reach = self._tangent((x.lower, x.upper), (y.lower, y.upper))
@@ -148,7 +150,6 @@ class Product(Node):
         return Planes(constant + gap, constant - gap, reach, planes, planes)
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchProducts":
-        """Return the planes on each box."""
         (xl, xu), (yl, yu) = of(self.one), of(self.other)
         return BatchProducts(self, *self._tangent((xl, xu), (yl, yu)))
 
@@ -169,9 +170,7 @@ class Product(Node):
         error = relative_error(self.terms)
         return m, n, constant, gap * (1.0 + error) + error * reach, reach * (1.0 + self.terms)
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield each source with the slopes, times the range of the other factor."""
         for source, columns, other, places in self._sides():
             size, y = bounds[source].lower.size, bounds[other]
@@ -185,10 +184,7 @@ class Product(Node):
             error = relative_error(columns.size) * np.abs(total).max(axis=0)
             yield source, (total[0] - error, total[1] + error)
 
-    def slope_ranges(
-        self, of: Ranges, middle: FloatArray, half: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
-        """Yield each source with its slopes on each box."""
+    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
         for source, columns, other, places in self._sides():
             lower, upper = of(other)
             totals = np.zeros((2, lower.shape[0], of(source)[0].shape[1]))
@@ -215,17 +211,14 @@ class Product(Node):
             (self.other, self.second, self.one, self.first),
         )
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
-        """Mark the factors of these products."""
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         masks[self.one][self.first[mask].reshape(-1)] = True
         masks[self.other][self.second[mask].reshape(-1)] = True
 
-    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
-        """Return the entries that are needed."""
+    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         return mask
 
     def part(self, rows: IntArray, cut: Cut) -> Node:
-        """Return these products."""
         first = np.searchsorted(cut.kept[self.one], self.first[rows])
         second = np.searchsorted(cut.kept[self.other], self.second[rows])
         limit = self.limit[rows] if self.limit.size else self.limit
@@ -233,21 +226,15 @@ class Product(Node):
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add a column for each sum, and McCormick's envelope of each product."""
-        return enclose_products(
-            context.builder,
-            context.label,
-            within_bounds(context).columns,
-            *(
-                Factors(context.values[source], context.bounds[source], indices)
-                for source, indices in ((self.one, self.first), (self.other, self.second))
-            ),
-            segments=context.segments,
-            late=context.late,
+        one, other = (
+            Factors(context.values[source], context.bounds[source], indices)
+            for source, indices in ((self.one, self.first), (self.other, self.second))
         )
+        builder, label, k, late = context.builder, context.label, context.segments, context.late
+        columns = within_bounds(context).columns
+        return enclose_products(builder, label, columns, one, other, segments=k, late=late)
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: each factor's times the other, and the rounding of the sum."""
         total = np.zeros(self.first.shape[0])
         x, y = (bounds[k].magnitude + errors[k] for k in (self.one, self.other))
@@ -278,7 +265,6 @@ class BatchProducts:
     reach: FloatArray
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
-        """Return a form above ``row·v`` on the box of each row: constants, and coefficients."""
         node, weight = self.node, np.abs(row)
         spend_entries(row.size * node.terms, 8)
         gamma = relative_error(row.shape[1])
@@ -300,10 +286,7 @@ class BatchProducts:
             found[source] = found[source] + before if source in found else before
         return shift, list(found.items())
 
-    def followed(
-        self, values: Mapping[int, FloatArray], met: FloatArray | None, owner: IntArray
-    ) -> FloatArray:
-        """Return the values of the planes that each row takes."""
+    def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
         node = self.node
         side = -1.0 if met is None else np.where(met > 0, 1.0, -1.0)
         total = self.constant[owner] + side * self.gap[owner]

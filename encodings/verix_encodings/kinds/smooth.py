@@ -3,34 +3,36 @@
     enclosure   between lines of slope 0
     lines       s⁻ z + b⁻ ≤ a ≤ s⁺ z + b⁺                      (``bounds.strips``)
     slopes      [min σ', max σ'] over [l, u]
-    program     segments, enclosed                             (``blocks.smooth_enclosure``)
+    program     segments, enclosed                             (``blocks.enclosures``)
     rounding    |σ(z)| ≤ 1 + 2 |z|, slopes in [−2, 2]
 
-The functions are those of ``bounds.smooth_functions``; a curve is one of ``bounds.curves``, without
-bounds of its own: its rounding follows from its lines.
+These are functions of ``SMOOTH_FUNCTIONS``; a curve is any of ``bounds.curves``, without bounds of
+its own: its rounding follows from its lines.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, relative_error
-from verix_encodings.blocks.smooth_enclosure import enclose_smooth
+from verix_encodings.blocks.enclosures import enclose_smooth
 from verix_encodings.bounds.curves import SmoothFunction
-from verix_encodings.bounds.interval import Interval, Range
+from verix_encodings.bounds.interval import Range, TwoLines
 from verix_encodings.bounds.lines import BatchLines, Lines
 from verix_encodings.bounds.strips import best_lines, breakpoints, slope_range, value_range
 from verix_encodings.kinds.node import (
     OPERATIONS,
+    Arrays,
     Elementwise,
     EncodingContext,
+    Intervals,
     Ranges,
     own_rounding,
     within_bounds,
 )
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +50,13 @@ class Curve(Elementwise):
 
     @property
     def name(self) -> str:
-        """The name of the function."""
         return self.function.name
 
     def apply(self, z: FloatArray) -> FloatArray:
-        """Return ``σ(z)``."""
         with np.errstate(all="ignore"):
             return self.function.evaluate(z)
 
     def range_of(self, lower: FloatArray, upper: FloatArray) -> Range:
-        """Bound ``σ`` on each interval."""
         if self.function.defined is None:
             return value_range(self.function, lower, upper)
         known = self.function.defined(lower, upper)
@@ -68,10 +67,7 @@ class Curve(Elementwise):
             np.where(known, high, self.function.most),
         )
 
-    def lines_of(
-        self, lower: FloatArray, upper: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return the best lines."""
+    def lines_of(self, lower: FloatArray, upper: FloatArray) -> TwoLines:
         if self.function.defined is None:
             return best_lines(self.function, lower, upper)
         known = self.function.defined(lower, upper)
@@ -85,7 +81,6 @@ class Curve(Elementwise):
         )
 
     def slope_range(self, lower: FloatArray, upper: FloatArray) -> Range:
-        """Bound ``σ'`` on each interval."""
         if self.function.defined is None:
             return slope_range(self.function, lower, upper)
         known = self.function.defined(lower, upper)
@@ -94,7 +89,6 @@ class Curve(Elementwise):
         return np.where(known, least, -np.inf), np.where(known, most, np.inf)
 
     def derivative(self, z: FloatArray) -> FloatArray:
-        """Return ``σ'(z)``."""
         with np.errstate(all="ignore"):
             return self.function.slope(z)
 
@@ -105,9 +99,7 @@ class Curve(Elementwise):
             points = breakpoints(self.function, lower, upper, 2)[1]
         return np.where(np.isfinite(points), points, middle)
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error as for any function, or by the range next to the least argument."""
         usual = Elementwise.evaluation_error(self, errors, bounds)
         if np.all(usual < 1e-9):  # only roots are steep, at zero alone
@@ -130,25 +122,17 @@ class Curve(Elementwise):
         defined = self.function.defined
         if defined is not None and not defined(interval.lower, interval.upper).all():
             return within_bounds(context)
-        return enclose_smooth(
-            context.builder,
-            context.label,
-            self.function,
-            z,
-            interval,
-            segments=context.segments,
-            late=context.late,
-        )
+        builder, label, k, late = context.builder, context.label, context.segments, context.late
+        return enclose_smooth(builder, label, self.function, z, interval, segments=k, late=late)
 
 
 @dataclass(frozen=True, slots=True)
 class Smooth(Curve):
-    """``a = σ(z)`` for a ``σ`` of ``bounds.smooth_functions``, whose slopes are in [−2, 2]."""
+    """``a = σ(z)`` for a ``σ`` of ``SMOOTH_FUNCTIONS``, whose slopes are in [−2, 2]."""
 
     plural: ClassVar[str] = "smooth activations"
 
-    def relaxation(self, bounds: Sequence[Interval]) -> Lines:
-        """Return the lines on the bounds of its source."""
+    def relaxation(self, bounds: Intervals) -> Lines:
         z = bounds[self.source]
         s_low, b_low, s_high, b_high = best_lines(self.function, z.lower, z.upper)
         # a slope of σ is at most two
@@ -156,17 +140,13 @@ class Smooth(Curve):
         return Lines(b_high, b_low, reach, self.source, s_high, s_low)
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> BatchLines:
-        """Return the lines on each box."""
         s_low, b_low, s_high, b_high = best_lines(self.function, *of(self.source))
         return BatchLines(((self.source, s_high, s_low),), b_high, b_low)
 
     def backward_error(self, gamma: float, magnitude: Callable[[int], FloatArray]) -> FloatArray:
-        """Bound the rounding of its lines."""
         return gamma * (3.0 + 12.0 * magnitude(self.source))
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: that of the source times the steepest slope, and the function's own."""
         z = bounds[self.source]
         steepest = np.abs(slope_range(self.function, z.lower, z.upper)).max(axis=0)

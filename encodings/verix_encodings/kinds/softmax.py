@@ -8,7 +8,7 @@ slopes      ∂p_i/∂s_j = p_i (δ_ij − p_j)
 program     p in its bounds, between the planes, with Σ_i p_i = 1: a relaxation
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,22 +23,25 @@ from verix_encodings.arrays import (
     frozen_indices,
     relative_error,
 )
-from verix_encodings.blocks.affine import define
-from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.bounds.lines import Planes, Products, Replaced
-from verix_encodings.bounds.patches import Coefficients, Patch, reached
-from verix_encodings.bounds.phases import Phases
+from verix_encodings.bounds.interval import Bounds, Range
+from verix_encodings.bounds.lines import ByValue, Planes, Products, Replaced
+from verix_encodings.bounds.rows import Coefficients, Patch, Phases, reached
 from verix_encodings.bounds.softmax_planes import SoftmaxPlanes, softmax_planes, softmax_range
 from verix_encodings.kinds.node import (
     OPERATIONS,
+    Arrays,
+    BySource,
     Cut,
     EncodingContext,
+    Intervals,
+    Masks,
     Node,
     OneSource,
     Ranges,
-    within_bounds,
+    between_forms,
+    refuse_entries,
 )
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
 
@@ -67,16 +70,10 @@ class Softmax(OneSource):
         return int(self.entries.shape[1])
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        """Return the number of entries; ``ValueError`` if the source does not have them."""
-        if self.entries.min() < 0 or self.entries.max() >= sizes[self.source]:
-            raise ValueError(
-                f"takes a softmax of entries that value {self.source} of size "
-                f"{sizes[self.source]} does not have"
-            )
+        refuse_entries("takes a softmax of", self.entries, self.source, sizes)
         return self.entries.size
 
-    def value(self, values: Sequence[FloatArray]) -> FloatArray:
-        """Return the probabilities."""
+    def value(self, values: Arrays) -> FloatArray:
         scores = values[self.source]
         spend_entries(scores.size, 8)
         grouped = scores[self.entries]
@@ -89,34 +86,26 @@ class Softmax(OneSource):
         return x.reshape(*x.shape[:-2], self.entries.size)
 
     def enclosure(self, of: Ranges) -> Range:
-        """Bound the probabilities."""
         lower, upper = of(self.source)
         low, high = softmax_range(lower[..., self.entries], upper[..., self.entries])
         return self._flat(low), self._flat(high)
 
-    def add_gradients(
-        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
-    ) -> None:
+    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
         """Add ``p_j (g_j − Σ_i g_i p_i)`` to the gradient by the score ``j``."""
         p = self.value(values).reshape(-1, self.width, *slope.shape[1:])
         g = slope.reshape(p.shape)
         slopes[self.source][self.entries] += p * (g - (g * p).sum(axis=1, keepdims=True))
 
-    def relaxation(self, bounds: Sequence[Interval]) -> "SoftmaxForms":
+    def relaxation(self, bounds: Intervals) -> "SoftmaxForms":
         """Return the planes on the bounds of its source, as matrices of blocks, one a group."""
         z = bounds[self.source]
         planes = softmax_planes(z.lower[self.entries], z.upper[self.entries])
         above, below = (
-            self._matrix(slopes, z.lower.size) for slopes in (planes.above, planes.below)
+            {self.source: self._matrix(slopes, z.lower.size)}
+            for slopes in (planes.above, planes.below)
         )
-        return SoftmaxForms(
-            planes.ceiling.reshape(-1),
-            planes.floor.reshape(-1),
-            planes.reach.reshape(-1),
-            {self.source: above},
-            {self.source: below},
-            planes.gap,
-        )
+        high, low, reach = (one.reshape(-1) for one in (planes.ceiling, planes.floor, planes.reach))
+        return SoftmaxForms(high, low, reach, above, below, planes.gap)
 
     def _matrix(self, blocks: FloatArray, size: int) -> sp.csr_array:
         columns = np.repeat(self.entries, self.width, axis=0).reshape(-1)
@@ -124,14 +113,11 @@ class Softmax(OneSource):
         return sp.csr_array((blocks.reshape(-1), columns, starts), shape=(self.entries.size, size))
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchSoftmax":
-        """Return the planes on each box."""
         lower, upper = of(self.source)
         planes = softmax_planes(lower[:, self.entries], upper[:, self.entries])
         return BatchSoftmax(self, planes, lower.shape[1])
 
-    def slopes(
-        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
-    ) -> Iterator[tuple[int, Range]]:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
         """Yield the source with slopes by ``p_j (g_j − Σ_i p_i g_i)``, a mean of the ``g_i``."""
         z = bounds[self.source]
         low, high = softmax_range(z.lower[self.entries], z.upper[self.entries])
@@ -156,46 +142,33 @@ class Softmax(OneSource):
         gains[:, self.entries] = spread * (high - low).reshape(groups.shape)
         yield self.source, gains
 
-    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the whole groups of these entries."""
         groups = mask.reshape(self.entries.shape).any(axis=1)
         masks[self.source][self.entries[groups]] = True
 
-    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         """Return the whole groups of the entries that are needed."""
         return np.repeat(mask.reshape(self.entries.shape).any(axis=1), self.width)
 
     def part(self, rows: IntArray, cut: Cut) -> Node:
-        """Return these groups."""
         entries = self.entries.reshape(-1)[rows].reshape(-1, self.width)
         places = np.searchsorted(cut.kept[self.source], entries)
         return Softmax(cut.number[self.source], places)
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add a column for each probability, between the planes, which sum to one in a group."""
-        interval, result = context.bounds[self.source], within_bounds(context)
-        every, scores = np.arange(self.entries.size), np.arange(interval.lower.size)
-        label, p = context.label, result.columns
-        z = define(context.builder, f"z_{label}", context.values[self.source], interval, scores)
-        planes = self.relaxation(context.bounds)
-        none, one = np.full(every.size, np.inf), np.ones(every.size)
-        for name, slope, low, high in (
-            ("below", planes.below[self.source], planes.floor, none),
-            ("above", planes.above[self.source], -none, planes.ceiling),
-        ):
-            context.builder.add_rows(
-                f"plane_{name}_{label}", every, [(one, p), (-slope, z)], low, high
-            )
-        groups = np.arange(every.size // self.width)
-        total = sp.csr_array(
-            (one, every, np.arange(groups.size + 1) * self.width), shape=(groups.size, every.size)
-        )
-        context.builder.add_rows(f"total_{label}", groups, [(total, p)], 1.0, 1.0)
+        source, planes = self.source, self.relaxation(context.bounds)
+        forms = planes.below[source], planes.floor, planes.above[source], planes.ceiling
+        result = between_forms(context, source, "plane", forms)
+        size, groups = self.entries.size, np.arange(self.entries.shape[0])
+        starts = np.arange(groups.size + 1) * self.width
+        total = sp.csr_array((np.ones(size), np.arange(size), starts), shape=(groups.size, size))
+        terms = [(total, result.columns)]
+        context.builder.add_rows(f"total_{context.label}", groups, terms, 1.0, 1.0)
         return result
 
-    def evaluation_error(
-        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-    ) -> FloatArray:
+    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: a score's error moves each probability by half of it at most."""
         carried = np.repeat(errors[self.source][self.entries].max(axis=1), self.width)
         size = 1.0 + np.max(bounds[self.source].magnitude[self.entries])
@@ -239,7 +212,6 @@ class BatchSoftmax:
     size: int
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
-        """Return a form above ``row·p`` on the box of each row: constants, and coefficients."""
         spend_entries(row.size * self.node.width, 8)
         whole = row.reshape(row.shape[0], *self.node.entries.shape)
         grouped, level, error = _levelled(whole, self.planes.gap[owner])
@@ -256,10 +228,7 @@ class BatchSoftmax:
         result[:, self.node.entries] = before
         return shift, [(self.node.source, result)]
 
-    def followed(
-        self, values: Mapping[int, FloatArray], met: FloatArray | None, owner: IntArray
-    ) -> FloatArray:
-        """Return the values of the planes that each row takes."""
+    def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
         s, planes = values[self.node.source][:, self.node.entries], self.planes
         spend_entries(s.size * self.node.width, 8)
         high = np.einsum("rgij,rgj->rgi", planes.above[owner], s) + planes.ceiling[owner]

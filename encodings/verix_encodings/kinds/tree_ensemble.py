@@ -25,7 +25,7 @@ from verix_encodings.blocks.tree_ensemble import Splits, tree_ensemble_rows
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, never
 from verix_encodings.kinds.node import EncodingContext, Node, OneSource, Ranges, Rounded
 from verix_encodings.kinds.tree import Tree, joined, numbers_in, product, sums_of_ends
-from verix_encodings.program.program import Expressions
+from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
 _MOST_ENTRIES = 2**23

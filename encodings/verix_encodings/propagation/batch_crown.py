@@ -1,6 +1,6 @@
 """Backward linear bounds (CROWN) on many boxes of inputs at once, for branching on inputs.
 
-The mathematics is that of ``propagation.linear_form``. ``N`` boxes lie inside one *root*: a box, or
+The mathematics is that of ``propagation.crown``. ``N`` boxes lie inside one *root*: a box, or
 a norm ball in a box. Bounds of value ``v_k`` are a pair of arrays of shape (N, size of v_k). A
 bound on ``c·v_k`` over one box is a row ``c``; the rows of all boxes stand below each other, and
 ``owner`` tells the box of each row. An affine node is then one matrix product for all rows, and
@@ -32,19 +32,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
+from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.boxes import Boxes
-from verix_encodings.bounds.interval import Bounds, Late, Range, never
+from verix_encodings.bounds.interval import Bounds, Late, Pair, Range, never
 from verix_encodings.bounds.lines import BatchRelaxation
 from verix_encodings.kinds.node import Node
-from verix_encodings.network.network import Network
-from verix_encodings.propagation.crown import readers_of
+from verix_encodings.network import Network
+from verix_encodings.propagation.crown import left_open, readers_of
 from verix_encodings.work import spend_calls
 
 
-def slope_ranges(
-    network: Network, found: Sequence[Range], outputs: IntArray
-) -> tuple[FloatArray, FloatArray]:
+def slope_ranges(network: Network, found: Sequence[Range], outputs: IntArray) -> Pair:
     """Return the middle and half width of ``∂f_j/∂x`` over each box, j = ``outputs[n]``; (N, d).
 
     ``found`` are bounds on all values but the last over each box.
@@ -173,7 +171,7 @@ class BatchCrown:
 
     def _tightened(self, batch: _Batch, value: int) -> Range:
         lower, upper = batch.found[value]
-        owner, neuron = np.nonzero(self._undecided(value, lower, upper))
+        owner, neuron = np.nonzero(left_open(self._readers[value], lower, upper))
         if not owner.size:
             return lower, upper
         sign = np.repeat([1.0, -1.0], owner.size)
@@ -184,13 +182,6 @@ class BatchCrown:
         upper[owner, neuron] = np.fmin(upper[owner, neuron], extremes[: owner.size])
         lower[owner, neuron] = np.fmax(lower[owner, neuron], -extremes[owner.size :])
         return lower, upper
-
-    def _undecided(self, value: int, lower: FloatArray, upper: FloatArray) -> BoolArray:
-        """Mark the neurons that a box leaves open for a reader of ``value``; shape (N, size)."""
-        open_ = np.zeros(lower.shape, dtype=bool)
-        for reader in self._readers[value]:
-            open_ |= reader.undecided(lower, upper)
-        return open_
 
     def _upper(
         self,
@@ -223,7 +214,7 @@ class BatchCrown:
 
     def _form(
         self, batch: _Batch, value: int, c: FloatArray, owner: IntArray, *, flat: bool
-    ) -> tuple[FloatArray, FloatArray]:
+    ) -> Pair:
         """Return the coefficients of ``c·v`` at the input, and the bound that they give."""
         at_input, constant = self._replaced(batch, value, c, owner, flat=flat)
         greatest = batch.boxes.greatest(at_input, owner)
@@ -232,7 +223,7 @@ class BatchCrown:
 
     def _replaced(
         self, batch: _Batch, value: int, c: FloatArray, owner: IntArray, *, flat: bool
-    ) -> tuple[FloatArray, FloatArray]:
+    ) -> Pair:
         """Replace ``c·v`` down to the input: coefficients there, and a constant with all errors."""
         constant = np.zeros(owner.size)
         pending = {value: c}

@@ -1,31 +1,152 @@
 """Backward linear bounds (CROWN, DeepPoly): tighter than interval arithmetic, and also valid.
 
-Each neuron that interval arithmetic leaves undecided is bounded by the greatest value of a linear
-form in the input (``propagation.linear_form``), layer after layer: tighter bounds of one layer make
-the forms of the next ones tighter. A lower bound is minus an upper bound on the negated value
-(Zhang, Weng, Chen, Hsieh, Daniel, NeurIPS 2018; Singh, Gehr, Püschel, Vechev, POPL 2019).
+An upper bound on ``c·v_t`` over a region is found by replacing values by their sources, the last
+value first, down to the input:
 
-Neurons do not depend on each other: they are bounded in blocks, and the deadline is checked between
-blocks. Every bound is valid by itself, so a pass that ends early is valid, too.
+    v = Σ_k M_k v_k + b               c·v = Σ_k (c M_k)·v_k + c·b
+    s⁻ z + b⁻ ≤ v ≤ s⁺ z + b⁺         c·v ≤ c⁺·(s⁺ z + b⁺) + c⁻·(s⁻ z + b⁻)         per neuron
+    v_0 = x in the region             c·x ≤ the largest c·x there
+
+Each kind of node has lines of its own, where the bounds of its sources hold. A lower bound is minus
+an upper bound on ``−c·v_t`` (Zhang, Weng, Chen, Hsieh, Daniel, NeurIPS 2018; Singh, Gehr, Püschel,
+Vechev, POPL 2019).
+
+The coefficients are computed in float64. If a product ``c M`` has the error ``E``, the bound has an
+error of at most ``|E|·|v|``, and ``|v|`` is at most the magnitude of the bounds already proven:
+these errors are summed and added, so that the enclosures hold in real arithmetic.
+
+Each neuron that interval arithmetic leaves undecided is bounded so, layer after layer: tighter
+bounds of one layer make the forms of the next ones tighter. Neurons do not depend on each other:
+they are bounded in blocks, and the deadline is checked between blocks. Every bound is valid by
+itself, so a pass that ends early is valid, too.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from verix_encodings.arrays import (
+    UNIT_ROUNDOFF,
+    BoolArray,
     FloatArray,
     IntArray,
     Matrix,
     count_of_entries,
+    dense,
     placed,
+    relative_error,
 )
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Region, never
+from verix_encodings.bounds.lines import ByValue, Relaxation
+from verix_encodings.bounds.rows import Coefficients, Rows, Splits, absolute, reached, total
 from verix_encodings.kinds.node import Node
-from verix_encodings.network.network import Network
+from verix_encodings.network import Network
 from verix_encodings.propagation.interval_bounds import forward_interval
-from verix_encodings.propagation.linear_form import Relaxations, extend_relaxation, upper_form
+
+Relaxations: TypeAlias = dict[int, Relaxation]
+"""The forms around each node, by the number of its value."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearForm:
+    """``C v ≤ A x + b + e`` for inputs ``x`` in the region: ``A`` is ``coefficients``.
+
+    ``constant`` is ``b``; ``error`` is ``e``, a bound on the rounding on the way.
+    """
+
+    coefficients: Matrix
+    constant: FloatArray
+    error: FloatArray
+
+    def greatest(self, region: Region) -> FloatArray:
+        """Bound the form over ``region`` from above, rounded up; shape (rows,)."""
+        return self._rounded_up(region.greatest(self.coefficients))
+
+    def highest(self, region: Region) -> tuple[FloatArray, FloatArray]:
+        """Return :meth:`greatest`, and a point of ``region`` for each row where it is largest."""
+        bounds, points = region.highest(dense(self.coefficients))
+        return self._rounded_up(bounds), points
+
+    def _rounded_up(self, reach: FloatArray) -> FloatArray:
+        total = self.constant + reach
+        return np.asarray(total + self.error + 8 * UNIT_ROUNDOFF * np.abs(total))
+
+
+def upper_form(
+    network: Network,
+    bounds: Bounds,
+    value: int,
+    coefficients: Matrix,
+    relaxation: Relaxations | None = None,
+    *,
+    slopes: ByValue | None = None,
+    met: dict[int, Rows] | None = None,
+    splits: Splits | None = None,
+) -> LinearForm:
+    """Return a linear form in the input that is above ``C v`` wherever ``bounds`` hold.
+
+    ``relaxation`` is that of :func:`extend_relaxation`, computed unless it is given. ``slopes``
+    replace the lower slopes of ReLUs and maxima of pairs, by the number of their value: shape
+    (rows of C, neurons), between 0 and 1, and 0 or 1 where the neuron has one phase. ``met``
+    receives the coefficients of each value on the way. Row by row, the form is above ``C v`` where
+    the phases of ``splits`` hold: the ``slopes`` of these neurons are 0 or 1.
+    """
+    if relaxation is None:
+        relaxation = extend_relaxation({}, network, bounds, value)
+    slopes = {} if slopes is None else slopes
+    rows = coefficients.shape[0]
+    constant, error = np.zeros(rows), np.zeros(rows)
+    splits = splits or Splits()
+    pending: dict[int, Coefficients] = {value: coefficients, **splits.multipliers}
+    for current in range(value, 0, -1):
+        c = pending.pop(current, None)
+        if current in splits.parts:
+            met_there = np.zeros((rows, network.sizes[current])) if c is None else dense(reached(c))
+            c, shift, lost = splits.parts[current].left(met_there)
+            constant += shift
+            error += lost
+        if c is None:
+            continue
+        if met is not None:
+            met[current] = reached(c)
+        shift, lost, products = relaxation[current].replaced(
+            c, slopes.get(current), splits.phases.get(current)
+        )
+        constant += shift
+        error += lost
+        for source, more in products:
+            if source not in pending:
+                pending[source] = more
+                continue
+            known, magnitude = reached(pending[source]), bounds[source].magnitude
+            pending[source] = total(known, more)
+            error += relative_error(1) * (absolute(known) @ magnitude + absolute(more) @ magnitude)
+    at_input = pending.get(0)
+    if at_input is None:
+        at_input = np.zeros((rows, network.input_size))
+    if 0 in splits.parts:
+        at_input, shift, lost = splits.parts[0].left(dense(at_input))
+        constant += shift
+        error += lost
+    if met is not None:
+        met[0] = reached(at_input)
+    return LinearForm(dense(at_input), constant, error)
+
+
+def extend_relaxation(
+    found: Relaxations, network: Network, bounds: Bounds, value: int
+) -> Relaxations:
+    """Add the nodes up to ``value`` that ``found`` for the first nodes does not hold; return it.
+
+    ``bounds`` hold before ``value``, and are those that the nodes were added with.
+    """
+    for i in range(len(found) + 1, value + 1):
+        found[i] = network.nodes[i - 1].relaxation(bounds)
+    return found
+
 
 # products of a block of rows with the matrices behind it: less than a second, and in the cache
 _BLOCK = 5 * 10**8
@@ -37,12 +158,7 @@ Tighten: TypeAlias = Callable[[Network, Region, Bounds, IntArray, Late], Interva
 
 
 def crown_bounds(
-    network: Network,
-    region: Region,
-    known: Bounds = (),
-    late: Late = never,
-    *,
-    within: Bounds = (),
+    network: Network, region: Region, known: Bounds = (), late: Late = never, *, within: Bounds = ()
 ) -> Bounds:
     """Bound every value of ``network`` over the inputs in ``region``, inside interval arithmetic.
 
@@ -52,13 +168,7 @@ def crown_bounds(
     except for the output. Once ``late()``, so do all remaining neurons: the bounds hold, but they
     are wider. Raises ``OverflowError`` as :func:`interval_bounds` does.
     """
-    relaxation: Relaxations = {}
-
-    def tighten(
-        network: Network, region: Region, bounds: Bounds, rows: IntArray, late: Late
-    ) -> Interval:
-        return _tightened(network, region, bounds, rows, late, relaxation=relaxation)
-
+    tighten = partial(_tightened, relaxation={})
     return layer_by_layer(network, region, tighten, known, late=late, within=within)
 
 
@@ -107,12 +217,17 @@ def readers_of(network: Network) -> dict[int, list[Node]]:
     return readers
 
 
-def undecided(readers: list[Node], interval: Interval) -> IntArray:
-    """Return the neurons that the ``interval`` leaves open for a reader: phases, maxima, curves."""
-    open_ = np.zeros(interval.lower.size, dtype=bool)
+def left_open(readers: list[Node], lower: FloatArray, upper: FloatArray) -> BoolArray:
+    """Mark the neurons that these bounds leave open for a reader: phases, maxima, curves."""
+    open_ = np.zeros(lower.shape, dtype=bool)
     for reader in readers:
-        open_ |= reader.undecided(interval.lower, interval.upper)
-    return np.flatnonzero(open_)
+        open_ |= reader.undecided(lower, upper)
+    return open_
+
+
+def undecided(readers: list[Node], interval: Interval) -> IntArray:
+    """Return the neurons that the ``interval`` leaves open for a reader."""
+    return np.flatnonzero(left_open(readers, interval.lower, interval.upper))
 
 
 def neurons_to_tighten(
@@ -153,8 +268,8 @@ def _tightened(
         shape = signs.size, network.sizes[value]
         units = placed(signs, np.arange(signs.size), np.tile(block, 2), shape)
         with np.errstate(over="ignore", invalid="ignore"):
-            extremes = upper_bounds(network, region, bounds, value, units, relaxation=relaxation)
-        found = inside(found, block, extremes)
+            form = upper_form(network, bounds, value, units, relaxation)
+            found = inside(found, block, form.greatest(region))
     return found
 
 
@@ -187,27 +302,7 @@ def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
 
 
 def _windows(network: Network, value: int) -> IntArray | None:
-    """Return the first entry that each neuron reads of the source of its sparse map, else None.
-
-    Activations and differences stand where the neurons before them do.
-    """
+    """Return the first entry that each neuron reads of the source of its sparse map, else None."""
     if value == 0:
         return None
     return network.nodes[value - 1].windows(lambda source: _windows(network, source))
-
-
-def upper_bounds(
-    network: Network,
-    region: Region,
-    bounds: Bounds,
-    value: int,
-    coefficients: Matrix,
-    *,
-    relaxation: Relaxations | None = None,
-) -> FloatArray:
-    """Bound ``C v`` from above for the value ``v`` numbered ``value``; shape (rows of C,).
-
-    ``bounds`` must be valid for the values before ``value``; ``coefficients`` is ``C``;
-    ``relaxation`` is that of :func:`upper_form`.
-    """
-    return upper_form(network, bounds, value, coefficients, relaxation).greatest(region)

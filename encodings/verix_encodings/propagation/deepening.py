@@ -2,9 +2,8 @@
 
     depth 0      the bounds given, such as CROWN's
     depth 1      each undecided neuron's bounds have slopes of their own (``propagation.alpha``)
-    depth 2, …   each undecided neuron's bounds have trees of 16, 32, … leaves
-                 (``propagation.neuron_trees``), layer after layer; then bounds of outputs are
-                 computed again
+    depth 2, …   each undecided neuron's bounds have trees of 16, 32, … leaves, layer after layer;
+                 then bounds of outputs are computed again
 
 A stage costs some times what the one before it does. Whoever has work to spend lets it go on; the
 bounds proven by then hold at any time. Neurons with the largest effect on open outputs come first.
@@ -25,25 +24,20 @@ and gets no further leaves. (Branch and bound on bounds: Bunel et al., JMLR 2020
 by branching: Henriksen, Lomuscio, IJCAI 2021; Zhou et al., NeurIPS 2024.)
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Bounds, Late, Region, never
-from verix_encodings.network.network import Network
-from verix_encodings.propagation.alpha import alpha_bounds
-from verix_encodings.propagation.crown import (
-    crown_bounds,
-    inside,
-    neurons_to_tighten,
-    readers_of,
-)
-from verix_encodings.propagation.interval_bounds import cone
-from verix_encodings.propagation.row_ranges import suppose_both
+from verix_encodings.network import Network
+from verix_encodings.propagation.alpha import alpha_bounds, lowered
+from verix_encodings.propagation.crown import crown_bounds, inside, neurons_to_tighten, readers_of
+from verix_encodings.propagation.interval_bounds import cone, suppose_both
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
-from verix_encodings.propagation.row_steps import lowered
 
 # numbers of the steps for the first leaves, and for children, whose steps are smaller
 _FIRST_STEPS = tuple(range(6))
@@ -69,27 +63,16 @@ class Leaves:
     ends: np.ndarray
 
     def __getitem__(self, chosen: IntArray | BoolArray) -> "Leaves":
-        return Leaves(
-            self.row[chosen],
-            self.upper[chosen],
-            self.split[chosen],
-            self.point[chosen],
-            self.signs[chosen],
-            self.dials[chosen],
-            self.ends[chosen],
-        )
+        return Leaves(*(part[chosen] for part in self._parts))
 
-    def and_(self, more: "Leaves") -> "Leaves":
-        """Return these leaves and ``more``."""
-        return Leaves(
-            np.concatenate([self.row, more.row]),
-            np.concatenate([self.upper, more.upper]),
-            np.concatenate([self.split, more.split]),
-            np.concatenate([self.point, more.point]),
-            np.concatenate([self.signs, more.signs]),
-            np.concatenate([self.dials, more.dials]),
-            np.concatenate([self.ends, more.ends]),
-        )
+    @property
+    def _parts(self) -> list[NDArray[Any]]:
+        return [getattr(self, one.name) for one in fields(self)]
+
+    @classmethod
+    def joined(cls, groups: "Sequence[Leaves]") -> "Leaves":
+        """Return the leaves of all ``groups``."""
+        return cls(*map(np.concatenate, zip(*(one._parts for one in groups), strict=True)))
 
 
 @dataclass(slots=True, eq=False)
@@ -169,22 +152,15 @@ class NeuronTrees:
             bounded.append(self._bounded(children[both], steps))
         kept = np.ones(self._leaves.row.size, dtype=bool)
         kept[parents[:done]] = False
-        leaves = self._leaves[kept]
-        for group in bounded:
-            leaves = leaves.and_(group)
-        self._leaves = leaves
+        self._leaves = Leaves.joined([self._leaves[kept], *bounded])
         return done == parents.size
 
     def _bounded(self, leaves: Leaves, steps: tuple[int, ...]) -> Leaves:
         """Return ``leaves`` with better bounds, and the neuron to split next."""
         self.nodes += leaves.row.size
-        rows = RowSlopes(
-            self.relaxed,
-            self.coefficients[leaves.row],
-            leaves.dials.astype(np.float64),
-            leaves.signs.astype(np.float64),
-            leaves.ends,
-        )
+        dials, signs = leaves.dials.astype(np.float64), leaves.signs.astype(np.float64)
+        coefficients = self.coefficients[leaves.row]
+        rows = RowSlopes(self.relaxed, coefficients, dials, signs, leaves.ends)
         goals = np.zeros(leaves.row.size)
         found = lowered(rows, self.region, leaves.upper, goals, steps)
         split, point = np.full(leaves.row.size, -1), np.full(leaves.row.size, np.nan)

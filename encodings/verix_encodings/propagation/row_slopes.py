@@ -8,7 +8,7 @@
 ``z`` are the values if ``x`` is the maximiser and each activation is replaced by the line that the
 bound takes; for a maximum of pairs, ``z`` is their difference. All ``α`` in [0, 1] and ``β ≥ 0``
 are valid, so both move by projected steps of Adam, and no step can do harm but to tightness. The
-``w`` of parts (``row_ranges``) may be any numbers, and move by Polyak's steps; for activations
+``w`` of parts (``interval_bounds``) may be any numbers, and move by Polyak's steps; for activations
 before it, ``z_j`` is the end that its row pays for.
 """
 
@@ -20,21 +20,16 @@ from numpy.typing import NDArray
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.bounds.interval import Bounds, Range, Region
 from verix_encodings.bounds.lines import relu_lines
-from verix_encodings.bounds.patches import Rows
-from verix_encodings.bounds.phases import Parts, Phases, Splits
+from verix_encodings.bounds.rows import Parts, Phases, Rows, Splits
 from verix_encodings.kinds.node import Node
-from verix_encodings.network.network import Network
-from verix_encodings.propagation.linear_form import (
-    LinearForm,
-    Relaxations,
-    relaxation_of,
-    upper_form,
-)
-from verix_encodings.propagation.row_ranges import (
+from verix_encodings.network import Network
+from verix_encodings.propagation.crown import LinearForm, Relaxations, extend_relaxation, upper_form
+from verix_encodings.propagation.interval_bounds import (
     RowForms,
     Splittable,
     narrowed_forms,
     narrowed_ranges,
+    range_in_rows,
     splittable,
 )
 from verix_encodings.work import spend_entries
@@ -80,7 +75,7 @@ class Relaxed:
     @classmethod
     def of(cls, network: Network, bounds: Bounds) -> "Relaxed":
         """Return the relaxation of ``network``."""
-        relaxation = relaxation_of(network, bounds, len(network.nodes))
+        relaxation = extend_relaxation({}, network, bounds, len(network.nodes))
         layers: list[Layer] = []
         start = 0
         for value, node in enumerate(network.nodes, start=1):
@@ -227,11 +222,7 @@ class RowSlopes:
 
     def _range(self, value: int) -> Range:
         """Return bounds of a value in each row, (R, size)."""
-        if value in self._ranges:
-            return self._ranges[value]
-        known, rows = self.relaxed.bounds[value], self.dials.shape[0]
-        shape = rows, known.lower.size
-        return np.broadcast_to(known.lower, shape), np.broadcast_to(known.upper, shape)
+        return range_in_rows(self._ranges, self.relaxed.bounds, self.dials.shape[0], value)
 
     def _met(self, value: int, rows: int | None = None) -> FloatArray:
         """Return the coefficients met at a value, zeros if no row depends on it."""
@@ -346,16 +337,10 @@ class RowSlopes:
 
     def _form(self) -> LinearForm:
         met: dict[int, Rows] = {}
-        form = upper_form(
-            self.relaxed.network,
-            self.relaxed.bounds,
-            len(self.relaxed.network.nodes),
-            self._rows,
-            {**self.relaxed.relaxation, **self._forms},
-            slopes=self._lower_slopes(),
-            met=met,
-            splits=self._splits(),
-        )
+        network, forms = self.relaxed.network, {**self.relaxed.relaxation, **self._forms}
+        slopes, splits = self._lower_slopes(), self._splits()
+        ends = self.relaxed.bounds, len(network.nodes)
+        form = upper_form(network, *ends, self._rows, forms, slopes=slopes, met=met, splits=splits)
         self.met = {value: dense(c) for value, c in met.items()}
         for one in self.relaxed.splits:
             # whoever splits an entry next begins with the coefficient that it has

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import TEXT, checked
 from milp_verix.base.errors import InputError, ModelError, first_line
+from milp_verix.inputs.fitted import Missing
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.pipeline import coordinates_of
-from milp_verix.inputs.table_map import Missing
 from milp_verix.models.loaded_model import IN_MEMORY, LoadedModel, Origin, as_numbers
 from milp_verix.models.onnx.graph import Signature, cut, has_trees, read_signature
 from milp_verix.models.onnx.sources.behind_transformer import (

@@ -32,7 +32,7 @@ from milp_verix.models.onnx.operators.refusals import refusals
 from milp_verix.models.onnx.registry import NodeContext, apply, operators
 from milp_verix.models.onnx.rounding import Known, stored
 from milp_verix.models.onnx.symbol import Symbol, Tensor, exact_value
-from verix_encodings.network.network import Network
+from verix_encodings.network import Network
 
 _KEPT, _WHILE_READ = 12, 14
 """Bytes for each weight of each window of a convolution, and more while it is read: measured."""

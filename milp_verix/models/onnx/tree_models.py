@@ -20,7 +20,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError
-from milp_verix.inputs.table_map import Column, TableEncoding
+from milp_verix.inputs.fitted import Column, TableEncoding
 from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.onnx.graph import NODES_OF_TREES, Signature, cut
 from milp_verix.models.onnx.sources.model_file import serialised

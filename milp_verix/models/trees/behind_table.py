@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
-from milp_verix.inputs.fitted import steps_of, without_search
+from milp_verix.inputs.fitted import Missing, steps_of, without_search
 from milp_verix.inputs.pipeline import coordinates_of, rows_of
 from milp_verix.inputs.table_encoding import encoding_of, refuse_joined
-from milp_verix.inputs.table_map import Missing
 from milp_verix.models.trees.branching import (
     Branching,
     Sides,

@@ -20,7 +20,7 @@ from milp_verix.models.trees.tree_network import TreeNetwork
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, relative_error
 from verix_encodings.kinds.tree import numbers_in
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
-from verix_encodings.network.network import Network
+from verix_encodings.network import Network
 
 _THRESHOLDS = 128
 _RANDOM = 64

@@ -29,7 +29,7 @@ from milp_verix.models.trees.tree_network import TreeNetwork
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.kinds.tree import Tree
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
-from verix_encodings.network.network import Network
+from verix_encodings.network import Network
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError, UnsupportedOperatorError
+from milp_verix.inputs.fitted import Column, TableEncoding
 from milp_verix.inputs.pipeline import table_of
-from milp_verix.inputs.table_map import Column, TableEncoding
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
 _NEAR = 3

@@ -20,7 +20,7 @@ from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
-from verix_encodings.network.batch import batch_outputs
+from verix_encodings.network import batch_outputs
 
 
 def unwatched(_: Stage) -> None:

@@ -27,7 +27,7 @@ from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relative_error
 from verix_encodings.kinds.leaf_boxes import Cells, LeafBoxes, cells_of
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
-from verix_encodings.network.network import Network
+from verix_encodings.network import Network
 
 _ORDERS = {"l1": 1, "l2": 2}
 

@@ -33,9 +33,9 @@ from milp_verix.oracle.engines.claim import TriedPoints
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
-from verix_encodings.propagation.row_ranges import suppose_both
+from verix_encodings.propagation.alpha import least, lowered
+from verix_encodings.propagation.interval_bounds import suppose_both
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
-from verix_encodings.propagation.row_steps import least, lowered
 
 
 class Nodes(Protocol):

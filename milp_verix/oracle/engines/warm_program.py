@@ -26,8 +26,8 @@ from milp_verix.solvers import Session
 from verix_encodings import Bounds, Encoding, Interval, Network, NormBall, encode
 from verix_encodings.arrays import FloatArray
 from verix_encodings.blocks.formulations import BIG_M
-from verix_encodings.models.scenario import Columns, fill
-from verix_encodings.program.data import blocks
+from verix_encodings.program_files import blocks
+from verix_encodings.scenario import Columns, fill
 
 
 @dataclass(eq=False)

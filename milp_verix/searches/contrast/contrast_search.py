@@ -23,14 +23,14 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Effort, Verdict, replayed
 from milp_verix.problem.objective import attainable
 from milp_verix.problem.search import Request
-from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.searches.contrast.change_measure import EQUAL, ChangeMeasure, budgeted
 from milp_verix.searches.runner import AnytimeSearch
 from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings import Bounds, crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.contrast import Contrast, contrast_program
-from verix_encodings.proofs.safe_bound import evaluation_error
+from verix_encodings.contrast_program import Contrast, contrast_program
+from verix_encodings.proofs import evaluation_error
 
 _WIDE = 1e8
 """From about this range on, the rounding of float64 is beyond tolerances."""

@@ -23,11 +23,11 @@ from milp_verix.problem.features import CostsLike
 from milp_verix.problem.objective import unit_of
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
+from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
+from milp_verix.results.contrast import NEAREST_GAP, Alternative, ContrastiveExplanation
 from milp_verix.results.earlier import EarlierContrast, earlier_contrast, note_on_bound
 from milp_verix.results.plain_counterfactuals import plain_counterfactual, rounded_counterfactual
-from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.contrast import NEAREST_GAP, Alternative, ContrastiveExplanation
 from milp_verix.searches.contrast.change_measure import directed, distance, feature_count, scales_of
 from milp_verix.searches.contrast.contrast_kinds import LeafContrasts, NearestSearch
 from milp_verix.searches.contrast.contrast_search import ContrastiveProgress, ContrastSearch

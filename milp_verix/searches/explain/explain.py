@@ -23,15 +23,15 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Stage, StageStatistics, Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
+from milp_verix.results.answers import Check
+from milp_verix.results.base import Result
 from milp_verix.results.build import counterfactual_of
-from milp_verix.results.check import Check
 from milp_verix.results.earlier import Earlier, EarlierResult, earlier_explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.results.plain_counterfactuals import (
     plain_counterfactual,
     with_plain_counterfactuals,
 )
-from milp_verix.results.records.base import Result
-from milp_verix.results.records.explanation import Explanation
 from milp_verix.searches.budget_bound import disjoint_contrasts, needed_features
 from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.searches.explain.strategies import resolve_strategy

@@ -30,9 +30,8 @@ from milp_verix.oracle.verdict import SearchEffort
 from milp_verix.searches.minimum.minimum_search import MinimumSearch
 from milp_verix.searches.set_search import Candidates
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
-from verix_encodings.models.cover import Clause
-from verix_encodings.models.encode import Constraint, Scenario
-from verix_encodings.models.scenario import ScenarioProgram
+from verix_encodings.encoding import Constraint, Scenario
+from verix_encodings.scenario import Clause, ScenarioProgram
 
 _NEAR = 1e-3  # above a bound: where a solver may end, whatever the rounding
 _BROKEN = (SolveStatus.FAILED, SolveStatus.INFEASIBLE)

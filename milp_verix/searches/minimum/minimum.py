@@ -1,6 +1,6 @@
 """The smallest explanation there is, with a proof: scenario generation.
 
-A relaxation with finitely many perturbations, the scenarios (``models.scenario``), gives a lower
+A relaxation with finitely many perturbations, the scenarios (``scenario``), gives a lower
 bound on the cost of every explanation, and a cheapest set of features that survives them. If that
 set survives all perturbations it is a minimum explanation. If not, a perturbation that it does not
 survive is the next scenario. This is column-and-constraint generation for the two-stage problem
@@ -18,8 +18,8 @@ from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
-from milp_verix.results.records.explanation import Explanation
 from milp_verix.searches.minimum.branch_and_cut import branch_and_cut
 from milp_verix.searches.minimum.masters import HittingSets, mip_master
 from milp_verix.searches.minimum.minimum_search import MinimumProgress, MinimumSearch

@@ -16,7 +16,7 @@ from milp_verix.oracle.verdict import INTERRUPTED, SearchEffort, Statistics
 from milp_verix.problem.objective import Objective
 from milp_verix.problem.search import Request
 from milp_verix.results.earlier import Earlier
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.searches.budget_bound import budget_bound
 from milp_verix.searches.contrast_cover import ContrastCover
 from milp_verix.searches.explain.explain import explanation_of
@@ -33,7 +33,7 @@ from milp_verix.searches.minimum.search_limits import Master, SearchLimits
 from milp_verix.searches.minimum.separation import CoverBound, Separator
 from milp_verix.searches.runner import AnytimeSearch
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.encode import Constraint
+from verix_encodings.encoding import Constraint
 from verix_encodings.work import worked
 
 _QUICK = "first lower bound"

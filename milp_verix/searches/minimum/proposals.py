@@ -31,7 +31,7 @@ from milp_verix.problem.objective import Objective
 from milp_verix.searches.minimum.incumbent import Incumbent
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.network.batch import batch_outputs, batch_slopes
+from verix_encodings.network import batch_outputs, batch_slopes
 from verix_encodings.work import worked
 
 _ROWS = 150  # largest margins in a program

@@ -1,7 +1,7 @@
 """The linear relaxation of all scenarios and covers known, on one warm LP.
 
 Features are fixed in, fixed out, or free; they are the first columns of the program. Bounds are
-evaluated from row duals (:mod:`verix_encodings.proofs.safe_bound`), infeasibility from a dual ray.
+evaluated from row duals (:mod:`verix_encodings.proofs`), infeasibility from a dual ray.
 Neither relies on the solver's own claims.
 
 The phase to branch on is the one whose fixing raises the bound the most. With all other columns at
@@ -25,10 +25,10 @@ from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.models.encode import Constraint, Cover, Scenario, row_error
-from verix_encodings.models.scenario import SLACK, ScenarioProgram
-from verix_encodings.program.program import Program
-from verix_encodings.proofs.safe_bound import SafeBound
+from verix_encodings.encoding import Constraint, Cover, Scenario, row_error
+from verix_encodings.program import Program
+from verix_encodings.proofs import SafeBound
+from verix_encodings.scenario import SLACK, ScenarioProgram
 
 _VIOLATED = 10 * SLACK  # a margin above this violates a scenario
 

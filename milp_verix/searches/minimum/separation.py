@@ -18,8 +18,8 @@ from milp_verix.searches.minimum.incumbent import Incumbent, is_whole
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.encode import Constraint, Cover, Scenario
-from verix_encodings.models.scenario import make_scenario
+from verix_encodings.encoding import Constraint, Cover, Scenario
+from verix_encodings.scenario import make_scenario
 from verix_encodings.work import worked
 
 _LEAST_HARM = 1e-6  # the least margin, in logits, of a scenario

@@ -32,7 +32,7 @@ from verix_encodings import Interval, crown_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.boxes import Boxes, one_hot_box, put_best, root_boxes
 from verix_encodings.bounds.interval import Late
-from verix_encodings.network.batch import batch_outputs
+from verix_encodings.network import batch_outputs
 from verix_encodings.propagation.batch_crown import BatchCrown
 
 _STEPS = 6  # of a climb; not measured

@@ -19,8 +19,8 @@ from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
 from milp_verix.problem.problem import PosedProblem, pose
 from milp_verix.problem.search import USUAL, Given, Request, Search
-from milp_verix.results.records.ranges import Ranges
-from milp_verix.results.rules import Rules
+from milp_verix.results.answers import Rules
+from milp_verix.results.ranges import Ranges
 from milp_verix.searches.explain.explain import explain_problem
 from milp_verix.searches.feature_sets import FeatureSetLike, feature_set
 from milp_verix.searches.ranges.axes import axes_of
@@ -29,7 +29,7 @@ from milp_verix.searches.ranges.regions import Numbers, Regions, rows_of
 from milp_verix.searches.ranges.result import rows_inside
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds.interval import Late
-from verix_encodings.network.batch import batch_outputs
+from verix_encodings.network import batch_outputs
 
 
 def inflate_problem(

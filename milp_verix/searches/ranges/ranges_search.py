@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from milp_verix.oracle.verdict import Verdict
-from milp_verix.results.records.ranges import Ranges
+from milp_verix.results.ranges import Ranges
 from milp_verix.searches.ranges.axes import OrderedAxis, WordAxis
 from milp_verix.searches.ranges.checks import BoxChecks, KnownPoints, QuickBounds
 from milp_verix.searches.ranges.first_box import first_box

@@ -17,14 +17,15 @@ from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.inputs.one_row import (
+    cell_of,
     features_among,
     has_names,
     in_order,
     numbers_by_name,
+    refuse_arrays,
     row_of,
     several_rows,
 )
-from milp_verix.inputs.placement import cell_of, refuse_arrays
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.searches.ranges.axes import Axis, Ends, OrderedAxis, Span, WordAxis, outside
 from verix_encodings import Interval

@@ -7,7 +7,7 @@ import numpy as np
 from milp_verix.oracle.verdict import TIME_LIMIT, Verdict
 from milp_verix.problem.search import Request
 from milp_verix.results.build import counterfactual_of
-from milp_verix.results.records.ranges import Beyond, FeatureRange, Ranges
+from milp_verix.results.ranges import Beyond, FeatureRange, Ranges
 from milp_verix.searches.ranges.axes import Axis, Span, WordAxis
 from milp_verix.searches.ranges.checks import BoxChecks
 from milp_verix.searches.ranges.regions import Regions, State

@@ -6,12 +6,11 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.base.number_text import counted, down, percent_of, up
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.importance import Importance
-from milp_verix.results.records.radius import RadiusBracket, RobustnessRadii
-from milp_verix.results.records.ranges import FeatureRange, Ranges
+from milp_verix.results.audit import Audit
+from milp_verix.results.base import Counterfactual
+from milp_verix.results.contrast import ContrastiveExplanation
+from milp_verix.results.importance import Importance
+from milp_verix.results.ranges import FeatureRange, RadiusBracket, Ranges, RobustnessRadii
 from milp_verix.views.figures.feature_status import (
     AuditStatus,
     Status,

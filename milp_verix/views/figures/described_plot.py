@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 
 from milp_verix.base.number_text import counted
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.audit import Audit
+from milp_verix.results.base import Counterfactual, Result
+from milp_verix.results.contrast import ContrastiveExplanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.views.figures import style
 from milp_verix.views.figures.bars_plot import flip_of
 from milp_verix.views.figures.described_rows import (

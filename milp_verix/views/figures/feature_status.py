@@ -5,8 +5,8 @@ from enum import Enum
 from typing import Self
 
 from milp_verix.base.number_text import counted
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.audit import Audit
+from milp_verix.results.explanation import Explanation
 from milp_verix.views.words.wording import rivals_text
 
 FREED = "the feature taken out of the explanation"

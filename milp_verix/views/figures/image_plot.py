@@ -8,13 +8,12 @@ from matplotlib import colormaps
 from matplotlib.colors import Normalize, to_rgb
 
 from milp_verix.base.number_text import counted
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.importance import Importance
-from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.results.records.ranges import Ranges
+from milp_verix.results.audit import Audit
+from milp_verix.results.base import Counterfactual, Result
+from milp_verix.results.contrast import ContrastiveExplanation
+from milp_verix.results.explanation import Explanation
+from milp_verix.results.importance import Importance
+from milp_verix.results.ranges import Ranges, RobustnessRadii
 from milp_verix.views.figures import image_view, style
 from milp_verix.views.figures.bars_plot import NEVER, flip_of, radii_titled, ranges_titled
 from milp_verix.views.figures.feature_status import (

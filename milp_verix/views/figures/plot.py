@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from milp_verix.base.errors import InputError, meant
 from milp_verix.base.files import write_atomically
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.importance import Importance
-from milp_verix.results.records.json_format import StoredResult
-from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.results.records.ranges import Ranges
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.audit import Audit
+from milp_verix.results.contrast import ContrastiveExplanation
+from milp_verix.results.explanation import EpsilonSweep, Explanation
+from milp_verix.results.importance import Importance
+from milp_verix.results.json_format import StoredResult
+from milp_verix.results.ranges import Ranges, RobustnessRadii
 
 if TYPE_CHECKING:  # Matplotlib takes longer to load than a path to be refused
-    from milp_verix.results.records.comparison import Comparison
-    from milp_verix.results.records.solver_study import SolverTimes
+    from milp_verix.results.comparison import Comparison
+    from milp_verix.results.solver_study import SolverTimes
     from milp_verix.views.figures.style import Drawing
     from milp_verix.views.words.text_tables import TableUse
 

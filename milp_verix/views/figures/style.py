@@ -18,7 +18,7 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.base.errors import printable
-from milp_verix.results.records.base import Result
+from milp_verix.results.base import Result
 from milp_verix.views.words.any_result import words_of
 from milp_verix.views.words.facts import ball_text
 from milp_verix.views.words.wording import seconds_text, shortened

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgb
 
 from milp_verix.base.number_text import counted
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.views.figures import style
 from milp_verix.views.figures.feature_status import Status
 from milp_verix.views.figures.image_view import GAP, ImageView, PictureRow, greys

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.base.number_text import counted, exact, nearest
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.views.figures import feature_status, style
 from milp_verix.views.figures.image_view import mark
 from milp_verix.views.words.labels import labels_of

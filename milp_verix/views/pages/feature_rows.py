@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.number_text import counted, exact, nearest
-from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.base import Counterfactual, Result
+from milp_verix.results.contrast import ContrastiveExplanation
+from milp_verix.results.explanation import Explanation
+from milp_verix.results.importance import Relevance
 from milp_verix.views.figures.feature_status import Status, chosen
 from milp_verix.views.figures.style import typeset
 from milp_verix.views.figures.tabular_plot import rows

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from milp_verix.base.number_text import counted, nearest
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.enumeration import Enumeration
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.audit import Audit
+from milp_verix.results.base import Counterfactual, Result
+from milp_verix.results.contrast import ContrastiveExplanation, Enumeration
+from milp_verix.results.explanation import Explanation
 from milp_verix.views.figures.feature_status import Status, chosen, sensitivity_label
 from milp_verix.views.figures.image_view import (
     ImageView,

@@ -12,7 +12,7 @@ from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.comparison_files import COLUMNS, CSV_COLUMNS, told
-from milp_verix.results.records.solver_study import SolverTimes
+from milp_verix.results.solver_study import SolverTimes
 from milp_verix.views.figures.plot import plot_solver_study
 from milp_verix.views.figures.style import typeset
 from milp_verix.views.pages.rendering import PageTable, drawn, rendered

@@ -5,16 +5,12 @@ from typing import Any, NamedTuple
 
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.enumeration import Enumeration
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.importance import Importance
-from milp_verix.results.records.json_format import StoredResult
-from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.results.records.ranges import Ranges
-from milp_verix.results.records.relevance import Relevance
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.audit import Audit
+from milp_verix.results.contrast import ContrastiveExplanation, Enumeration
+from milp_verix.results.explanation import EpsilonSweep, Explanation
+from milp_verix.results.importance import Importance, Relevance
+from milp_verix.results.json_format import StoredResult
+from milp_verix.results.ranges import Ranges, RobustnessRadii
 from milp_verix.views.words import (
     audit_words as audit,
     contrast_words as contrast,

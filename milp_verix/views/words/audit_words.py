@@ -3,8 +3,8 @@
 from milp_verix.base.number_text import counted, up
 from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.oracle.verdict import Verdict
-from milp_verix.results.records.audit import Audit, Minimum
-from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.audit import Audit, Minimum
+from milp_verix.results.base import Counterfactual, Result
 from milp_verix.views.words import facts, sentences
 from milp_verix.views.words.labels import labels_of
 from milp_verix.views.words.wording import becomes_text, predicted_text

@@ -5,12 +5,12 @@ from typing import Any
 
 from milp_verix.base.number_text import counted, down, exact, nearest, percent, up
 from milp_verix.base.stored_kinds import FeatureSet
-from milp_verix.results.records.contrast import (
+from milp_verix.results.contrast import (
     NEAREST_GAP,
     Alternative,
     ContrastiveExplanation,
+    Enumeration,
 )
-from milp_verix.results.records.enumeration import Enumeration
 from milp_verix.views.words import sentences, wording
 from milp_verix.views.words.facts import Facts, axes_facts, change_facts, features_facts, to_try
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of

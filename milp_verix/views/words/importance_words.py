@@ -1,8 +1,7 @@
 """The importance of features, and the part of protected ones, in words and as facts."""
 
 from milp_verix.base.number_text import counted, down, nearest, up
-from milp_verix.results.records.importance import Importance
-from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.importance import Importance, Relevance
 from milp_verix.views.words import sentences, wording
 from milp_verix.views.words.facts import Facts, axes_facts, change_facts, to_try
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of

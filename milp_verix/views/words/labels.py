@@ -7,9 +7,9 @@ from math import prod
 import numpy as np
 
 from milp_verix.base.image_shape import image_layout
-from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.base import Counterfactual, Result
+from milp_verix.results.contrast import ContrastiveExplanation
+from milp_verix.results.explanation import Explanation
 from milp_verix.views.words.wording import joined, listed_texts, shortened
 
 SHOWN = 12

@@ -6,9 +6,9 @@ from typing import Any
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import percent
 from milp_verix.inputs.labelled import Labels, values_by_label
-from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanation
-from milp_verix.results.records.ranges import FeatureRange, Ranges
+from milp_verix.results.base import Counterfactual
+from milp_verix.results.contrast import NEAREST_GAP, ContrastiveExplanation
+from milp_verix.results.ranges import FeatureRange, Ranges
 from milp_verix.views.words.contrast_words import at_costs, contrast_sentence, limits_told
 from milp_verix.views.words.labels import change_texts, labels_of
 from milp_verix.views.words.ranges_words import condition_text, is_whole, ranges_sentence

@@ -6,8 +6,8 @@ from math import floor
 from milp_verix.base.number_text import counted, down, percent, up
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share
-from milp_verix.results.records.radius import RadiusBracket, RobustnessRadii
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.explanation import EpsilonSweep
+from milp_verix.results.ranges import RadiusBracket, RobustnessRadii
 from milp_verix.views.words.explanation_words import outcome_text
 from milp_verix.views.words.facts import Facts, axes_facts, change_facts, still_facts, to_try
 from milp_verix.views.words.labels import SHOWN, labels_of

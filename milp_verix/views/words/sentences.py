@@ -14,7 +14,7 @@ from milp_verix.base.number_text import counted, down, exact, percent
 from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
 from milp_verix.models.loaded_model import BEFORE_LINK
-from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.base import Counterfactual, Result
 from milp_verix.views.words import wording
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
 

@@ -10,8 +10,8 @@ from rich.text import Text
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.oracle.verdict import Answer
-from milp_verix.results.records.comparison import Comparison, Run
-from milp_verix.results.records.solver_study import SHIFT, SolverTimes
+from milp_verix.results.comparison import Comparison, Run
+from milp_verix.results.solver_study import SHIFT, SolverTimes
 from milp_verix.views.words.wording import joined, listed_texts
 
 TEXTS = 2

@@ -19,8 +19,8 @@ from milp_verix.base.stored_kinds import Prediction
 from milp_verix.inputs.radii import common_share
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.question import Classification, Regression
-from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.base import Counterfactual, Result
+from milp_verix.results.ranges import RobustnessRadii
 
 _NORMS = {"linf": "L∞", "l1": "L1", "l2": "L2"}
 _REACHES = {

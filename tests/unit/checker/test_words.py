@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix.results.records.base import array_hash
+from milp_verix.results.base import array_hash
 from tests.support.certificates import certified, changed
 from tests.support.hand_made import about, explained, network
 from tests.support.onnx_models import FLOAT, build, node

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from milp_verix.cli.app import app
 from milp_verix.comparison.contradictions import contradictions
-from milp_verix.results.records.comparison import Comparison
+from milp_verix.results.comparison import Comparison
 from tests.support.digits_example import IMAGES, MODEL, explained
 from tests.support.lying_solvers import all_holds, at_call, ctrl_c, honest, register
 

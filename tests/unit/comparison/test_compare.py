@@ -15,8 +15,8 @@ from milp_verix import Answer, InputError, compare
 from milp_verix.base.errors import LicenceLimitError
 from milp_verix.comparison.stored_checks import checks_of
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
-from milp_verix.results.records.base import array_hash
-from milp_verix.results.records.comparison import Pair
+from milp_verix.results.base import array_hash
+from milp_verix.results.comparison import Pair
 from milp_verix.solvers import SOLVERS, Session, SolveResult, Targets, open_session
 from milp_verix.solvers.licence_fallback import LicenceFallback
 from tests.support.digits_example import images, network

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from milp_verix import InputError, Inputs, integer
-from milp_verix.inputs.passage import Passage
+from milp_verix.inputs.stored import Passage
 
 TEXT = Passage("win, win a prize", (((0, 3), (5, 8)), ((11, 16),), ()))
 

@@ -7,7 +7,7 @@ from milp_verix.oracle.attacks import climb, frank_wolfe
 from tests.support.random_networks import network_of, random_layers
 from verix_encodings import Interval, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.network import batch_gradients, batch_values
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import milp_verix
 from milp_verix import Explanation, continuous
-from milp_verix.results import few_digits
+from milp_verix.results import plain_counterfactuals
 from tests.support.mixed_domains import mixed_case
 from tests.support.random_networks import as_layers, dense_network
 
@@ -113,13 +113,13 @@ def test_work_is_in_proportion_to_the_changes(monkeypatch: pytest.MonkeyPatch) -
     )
     inputs = [continuous(f"f{place}", 0, 1) for place in range(100)]
     asked = {"epsilon": 0.3, "inputs": inputs, "order": range(100)}
-    runs, run = [0], few_digits.batch_outputs
+    runs, run = [0], plain_counterfactuals.batch_outputs
 
     def counting(*given: Any) -> Any:
         runs[0] += 1
         return run(*given)
 
-    monkeypatch.setattr(few_digits, "batch_outputs", counting)
+    monkeypatch.setattr(plain_counterfactuals, "batch_outputs", counting)
     found = milp_verix.explain(model, rows[0], **asked)
     changes = sum((one.input != found.input).sum() for one in found.counterfactuals.values())
     assert changes > 500

@@ -16,7 +16,7 @@ from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import INTERRUPTED, Answer, Verdict
 from milp_verix.results.earlier import EarlierResultError
-from milp_verix.results.power_indices.indices import INDICES
+from milp_verix.results.power_indices import INDICES
 from tests.support.command_line import run_here
 from tests.support.digits_example import MODEL, images
 from tests.support.mixed_domains import MixedCase, mixed_case

@@ -13,7 +13,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.base import Counterfactual
 from tests.support.mixed_domains import MixedCase, mixed_case
 
 

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from milp_verix import InputError, Inputs, Problem, RobustnessRadii, robustness_radius
 from milp_verix.base.number_text import exact
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.results.records.radius import RadiusBracket
+from milp_verix.results.ranges import RadiusBracket
 from milp_verix.searches import brackets as balls
 from milp_verix.searches.brackets import Balls, Bracket
 from milp_verix.views.words.any_result import facts_of

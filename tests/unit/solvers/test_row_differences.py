@@ -9,9 +9,8 @@ from milp_verix.solvers import SolveStatus, warm_lp as row_differences
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.warm_lp import WarmLp, absolute, references, relative
 from verix_encodings.arrays import FloatArray
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import Program
-from verix_encodings.proofs.safe_bound import SafeBound
+from verix_encodings.program import Program, ProgramBuilder
+from verix_encodings.proofs import SafeBound
 
 _SHARES = 12
 _LAYERS = 5

@@ -8,8 +8,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import SolveStatus, warm_lp as live_lp
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.warm_lp import WarmLp
-from verix_encodings.program.builder import ProgramBuilder
-from verix_encodings.program.program import Program
+from verix_encodings.program import Program, ProgramBuilder
 
 COLUMNS = 30
 

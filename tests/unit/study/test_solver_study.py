@@ -14,8 +14,8 @@ from milp_verix import InputError, explain_many, read_solver_study, write_report
 from milp_verix.cli.app import app
 from milp_verix.comparison.stored_checks import checks_of, hard_checks
 from milp_verix.problem.search import Search
-from milp_verix.results.records.comparison import Pair
-from milp_verix.results.records.solver_study import SHIFT, SolverTimes
+from milp_verix.results.comparison import Pair
+from milp_verix.results.solver_study import SHIFT, SolverTimes
 from milp_verix.study.solver_study import COLUMNS, times_of
 from tests.support.digits_example import images, network
 

@@ -14,8 +14,8 @@ import numpy as np
 import onnx
 
 from milp_verix.base.errors import InputError, ModelError, refusing
+from milp_verix.inputs.fitted import Missing
 from milp_verix.inputs.table_encoding import encoding_of
-from milp_verix.inputs.table_map import Missing
 from milp_verix.models.onnx.graph import read_signature
 from milp_verix.models.onnx.sources.conversion import as_onnx
 from milp_verix.models.onnx.sources.estimators import require_equal

@@ -11,9 +11,15 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError, first_line
-from milp_verix.inputs.fitted import AS_NETWORKS, name_of, not_fitted, require_read, steps_of
+from milp_verix.inputs.fitted import (
+    AS_NETWORKS,
+    TableEncoding,
+    name_of,
+    not_fitted,
+    require_read,
+    steps_of,
+)
 from milp_verix.inputs.pipeline import made_rows, rows_of
-from milp_verix.inputs.table_map import TableEncoding
 from verix_encodings.arrays import FloatArray
 
 

@@ -18,10 +18,16 @@ import scipy.sparse as sp
 from onnx import helper, numpy_helper
 
 from milp_verix.base.errors import InputError, ModelError
-from milp_verix.inputs.fitted import LINEAR_CLASSIFIERS, LINEAR_REGRESSORS, name_of, without_search
+from milp_verix.inputs.fitted import (
+    LINEAR_CLASSIFIERS,
+    LINEAR_REGRESSORS,
+    Missing,
+    TableEncoding,
+    name_of,
+    without_search,
+)
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.inputs.table_encoding import encoding_of
-from milp_verix.inputs.table_map import Missing, TableEncoding
 from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.onnx.graph import cut, scores_of
 from milp_verix.models.onnx.sources.estimators import flat_pipeline, require_equal

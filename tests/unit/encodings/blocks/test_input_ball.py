@@ -9,7 +9,7 @@ from milp_verix import Answer, check
 from tests.support.random_networks import as_layers, dense_network
 from tests.support.scipy_reference import optimum, pinned
 from verix_encodings import Expressions, Interval, NormBall, Program, ball_encoding
-from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program import ProgramBuilder
 
 SIZE, RADIUS = 20, 0.3
 CENTRE = np.linspace(-1.0, 1.0, SIZE)

@@ -35,7 +35,7 @@ from verix_encodings import (
     interval_bounds,
     slope_bounds,
 )
-from verix_encodings.blocks import smooth_enclosure
+from verix_encodings.blocks import enclosures
 
 functions = pytest.mark.parametrize("name", SMOOTH_FUNCTIONS)
 
@@ -288,7 +288,7 @@ def test_counts_of_an_enclosure() -> None:
 def test_a_program_under_a_deadline_ends_between_blocks_of_neurons(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(smooth_enclosure, "_PIECES", 20)
+    monkeypatch.setattr(enclosures, "_PIECES", 20)
     smooth = Smooth(1, SMOOTH_FUNCTIONS["tanh"])
     network = Network((8,), (Affine(((0, np.eye(8)),), np.zeros(8)), smooth))
     bounds = interval_bounds(network, Interval(np.full(8, -2.0), np.full(8, 2.0)))

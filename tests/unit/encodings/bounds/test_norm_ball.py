@@ -14,7 +14,7 @@ from tests.support.random_networks import network_of, random_layers
 from tests.support.scipy_reference import violation
 from verix_encodings import Interval, NormBall, ProgramBuilder, crown_bounds, interval_bounds
 from verix_encodings.blocks.input_ball import l2_tangents
-from verix_encodings.bounds.norm_ball import largest_move
+from verix_encodings.bounds.norm_ball import Moves
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
@@ -249,7 +249,7 @@ def test_weights_that_are_equal_share_the_radius(seed: int) -> None:
     rng = np.random.default_rng(seed)
     weight = rng.integers(0, 3, (4, 6)).astype(np.float64)
     room, radius = rng.integers(0, 4, (4, 6)) / 4, rng.integers(0, 9, 4) / 4
-    moves = largest_move(weight, room, radius, 1)
+    moves = Moves.of(weight, room, radius, 1).largest()
     assert np.all((moves >= 0) & (moves <= room))
     assert np.all(moves.sum(axis=1) <= radius)
     for w, h, r, t in zip(weight, room, radius, moves, strict=True):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import verix_encodings.bounds.rows
 from verix_encodings import (
     Affine,
     Difference,
@@ -15,8 +16,7 @@ from verix_encodings import (
     pairwise_maxima,
 )
 from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.bounds import patches
-from verix_encodings.bounds.patches import Patch, Rows, product, reached, total
+from verix_encodings.bounds.rows import Patch, Rows, product, reached, total
 from verix_encodings.propagation import crown
 
 
@@ -100,7 +100,7 @@ def test_bounds_of_convolutions_enclose_samples_and_are_those_without_patches(
         way = rng.normal(size=100) * (rng.random(100) < 0.3)
         for value, bound in zip(network.values(region.farthest(way)), bounds, strict=True):
             assert np.all((bound.lower <= value) & (value <= bound.upper))
-    monkeypatch.setattr(patches, "_MOST", 0.0)
+    monkeypatch.setattr(verix_encodings.bounds.rows, "_MOST", 0.0)
     for one, other in zip(bounds, crown_bounds(network, region), strict=True):
         np.testing.assert_allclose(one.lower, other.lower, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(one.upper, other.upper, rtol=1e-9, atol=1e-9)

@@ -32,8 +32,8 @@ from verix_encodings.arrays import FloatArray, relative_error
 from verix_encodings.bounds.curves import LOG
 from verix_encodings.bounds.interval import Range
 from verix_encodings.kinds.node import Ranges
-from verix_encodings.network.batch import batch_gradients, batch_values
-from verix_encodings.proofs.safe_bound import encoding_error, evaluation_error
+from verix_encodings.network import batch_gradients, batch_values
+from verix_encodings.proofs import encoding_error, evaluation_error
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

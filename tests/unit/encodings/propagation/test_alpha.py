@@ -26,7 +26,7 @@ from verix_encodings import (
     crown_bounds,
 )
 from verix_encodings.propagation import alpha
-from verix_encodings.propagation.linear_form import upper_form
+from verix_encodings.propagation.crown import upper_form
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

@@ -28,9 +28,9 @@ from verix_encodings import (
     interval_bounds,
 )
 from verix_encodings.bounds.boxes import Boxes
-from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.network import batch_gradients, batch_values
 from verix_encodings.propagation.batch_crown import BatchCrown, slope_ranges
-from verix_encodings.propagation.crown import upper_bounds
+from verix_encodings.propagation.crown import upper_form
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
@@ -107,7 +107,9 @@ def test_margins_are_bounded_as_one_box_at_a_time_is_or_better(seed: int) -> Non
         box = random_box(rng, network.input_size)
         bounds = crown_bounds(network, box)
         outputs = np.arange(network.output_size)
-        expected = upper_bounds(network, box, bounds, len(network.nodes), np.eye(outputs.size))
+        expected = upper_form(network, bounds, len(network.nodes), np.eye(outputs.size)).greatest(
+            box
+        )
         found = [(interval.lower[None], interval.upper[None]) for interval in bounds[:-1]]
         forms = BatchCrown(network, bounds).margins(
             Boxes(*found[0]), found, np.zeros_like(outputs), outputs
@@ -122,7 +124,7 @@ def test_the_flat_lower_line_helps_where_slopes_at_the_input_cost_more() -> None
     layers = as_layers(([[1.0]], [0.5]), ([[-1.0]], [0.0]))
     network, box = network_of(layers), Interval(np.array([-1.0]), np.array([1.0]))
     bounds = crown_bounds(network, box)
-    assert upper_bounds(network, box, bounds, 3, np.eye(1))[0] == pytest.approx(0.5)
+    assert upper_form(network, bounds, 3, np.eye(1)).greatest(box)[0] == pytest.approx(0.5)
     found = [(interval.lower[None], interval.upper[None]) for interval in bounds[:-1]]
     zero = np.zeros(1, dtype=np.intp)
     forms = BatchCrown(network, interval_bounds(network, box)).margins(

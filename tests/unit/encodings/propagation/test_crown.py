@@ -34,8 +34,7 @@ from verix_encodings import (
 from verix_encodings.arrays import dense
 from verix_encodings.bounds.lines import Lines
 from verix_encodings.propagation import crown
-from verix_encodings.propagation.crown import upper_bounds
-from verix_encodings.propagation.linear_form import upper_form
+from verix_encodings.propagation.crown import upper_form
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
@@ -74,7 +73,7 @@ def test_products_of_weights_that_cancel_are_off_by_their_rounding() -> None:
         bounds = interval_bounds(network, box)
         exact = Fraction(weight) * Fraction(first) - Fraction(other) * Fraction(second)
         for sign in (1, -1):
-            (above,) = upper_bounds(network, box, bounds, 2, np.array([[float(sign)]]))
+            (above,) = upper_form(network, bounds, 2, np.array([[float(sign)]])).greatest(box)
             assert Fraction(float(above)) >= sign * exact
         below += exact != 0
     assert below > 50
@@ -127,7 +126,9 @@ def test_one_hidden_layer_with_the_upper_relaxation_equals_its_linear_program(se
     lines = output[0] * slope
     solved = linprog(-(lines @ first), bounds=[(0, 1)] * 4)
     expected = -solved.fun + lines @ bias + output[0] @ intercept
-    assert upper_bounds(network, box, bounds, 3, np.eye(1))[0] == pytest.approx(expected, abs=1e-9)
+    assert upper_form(network, bounds, 3, np.eye(1)).greatest(box)[0] == pytest.approx(
+        expected, abs=1e-9
+    )
 
 
 def test_coefficients_that_overflow_leave_the_known_bounds() -> None:
@@ -162,8 +163,8 @@ def test_sparse_coefficients_give_the_bounds_of_dense_ones(norm: int | None) -> 
         for value in range(1, len(bounds)):
             rows = np.concatenate([np.eye(network.sizes[value]), -np.eye(network.sizes[value])])
             rows[:, rng.random(rows.shape[1]) < 0.3] = 0.0
-            dense = upper_bounds(network, region, bounds, value, rows)
-            sparse = upper_bounds(network, region, bounds, value, sp.csr_array(rows))
+            dense = upper_form(network, bounds, value, rows).greatest(region)
+            sparse = upper_form(network, bounds, value, sp.csr_array(rows)).greatest(region)
             np.testing.assert_allclose(sparse, dense, rtol=1e-12, atol=1e-12)
             compared += rows.shape[0]
     assert compared > 1000

@@ -23,11 +23,11 @@ from verix_encodings import (
     crown_bounds,
 )
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds.phases import Parts
-from verix_encodings.network.batch import batch_values
+from verix_encodings.bounds.rows import Parts
+from verix_encodings.network import batch_values
 from verix_encodings.propagation import deepening as neuron_trees, row_slopes
 from verix_encodings.propagation.deepening import NeuronTrees
-from verix_encodings.propagation.row_ranges import suppose_both
+from verix_encodings.propagation.interval_bounds import suppose_both
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 
 KINDS: dict[str, Callable[[int, int], Node]] = {

@@ -21,7 +21,7 @@ from tests.support.random_networks import dense_network, network_of, random_laye
 from verix_encodings import Interval, crown_bounds
 from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.bounds.mixed_domain import MixedDomain
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network import batch_values
 
 
 def search(seed: int, *, integral: bool = False, shift: float = 0.0) -> BoxSearch:

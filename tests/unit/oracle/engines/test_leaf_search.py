@@ -12,7 +12,7 @@ from verix_encodings.bounds.interval import Interval
 from verix_encodings.kinds.leaf_boxes import Cells, LeafBoxes
 from verix_encodings.kinds.tree import Tree
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
-from verix_encodings.network.network import Network
+from verix_encodings.network import Network
 from verix_encodings.propagation.interval_bounds import interval_bounds, leaf_bounds
 
 _SIZE = 3

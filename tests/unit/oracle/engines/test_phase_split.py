@@ -23,7 +23,7 @@ from tests.support.random_networks import (
     smooth_network,
 )
 from verix_encodings import NormBall, crown_bounds, interval_bounds
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network import batch_values
 
 
 @pytest.mark.nightly

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from milp_verix import ContrastiveExplanation, InputError, contrastive, explain
-from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.base import Counterfactual
 from tests.support.brute_force_cases import Case, case
 from tests.support.digits_example import images, network
 from tests.support.exhaustive_explanations import truth

@@ -19,8 +19,8 @@ from milp_verix.solvers.warm_lp import WarmLp
 from tests.support.searches import without
 from verix_encodings import Affine, Interval, Network, Relu, crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.encode import Constraint
-from verix_encodings.models.scenario import make_scenario
+from verix_encodings.encoding import Constraint
+from verix_encodings.scenario import make_scenario
 
 _COUNT = 8
 

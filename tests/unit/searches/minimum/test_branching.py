@@ -10,8 +10,8 @@ from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.warm_lp import LpResult
 from tests.support.scenario_cases import drawn_constraints, drawn_perturbations, grown
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.models.scenario import ScenarioProgram
-from verix_encodings.program.program import Program
+from verix_encodings.program import Program
+from verix_encodings.scenario import ScenarioProgram
 
 
 def _phases(growing: ScenarioProgram) -> IntArray:

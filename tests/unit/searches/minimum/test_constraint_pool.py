@@ -6,9 +6,9 @@ import pytest
 from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.searches.minimum.relaxation import ConstraintPool
 from verix_encodings import Affine, Interval, crown_bounds
-from verix_encodings.models.encode import Cover, Scenario
-from verix_encodings.models.scenario import SLACK, make_scenario
-from verix_encodings.network.network import Network
+from verix_encodings.encoding import Cover, Scenario
+from verix_encodings.network import Network
+from verix_encodings.scenario import SLACK, make_scenario
 
 
 def _pool(deltas: list[list[float]]) -> ConstraintPool:

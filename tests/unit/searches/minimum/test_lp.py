@@ -20,7 +20,7 @@ from tests.support.scenario_cases import (
     grown,
     of_interest,
 )
-from verix_encodings.models.encode import row_error
+from verix_encodings.encoding import row_error
 
 
 def test_what_is_forced_costs_more_than_the_slack_elsewhere() -> None:

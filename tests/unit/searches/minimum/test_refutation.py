@@ -17,8 +17,8 @@ from milp_verix.searches.minimum.relaxation import Restriction
 from tests.support.random_networks import network_of, random_graph, random_layers
 from tests.support.scenario_cases import full_selection
 from verix_encodings import Affine, Interval, Network, Relu
-from verix_encodings.models.scenario import SLACK
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network import batch_values
+from verix_encodings.scenario import SLACK
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

@@ -22,7 +22,7 @@ from tests.support.scenario_cases import (
     point,
 )
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.encode import Constraint, Scenario
+from verix_encodings.encoding import Constraint, Scenario
 
 _KINDS = 3
 _NEAR = 1e-6

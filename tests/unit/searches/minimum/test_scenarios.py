@@ -24,8 +24,8 @@ from tests.support.random_networks import (
 )
 from tests.support.scipy_reference import pinned
 from verix_encodings import crown_bounds
-from verix_encodings.models.scenario import ScenarioProgram, make_scenario
-from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.network import batch_gradients, batch_values
+from verix_encodings.scenario import ScenarioProgram, make_scenario
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -9,7 +9,7 @@ from milp_verix.base.clock import NO_LIMIT
 from milp_verix.problem.objective import make_objective
 from milp_verix.searches.minimum.separation import Separator
 from tests.support.searches import LIMITS, digit, opened_incumbent, without
-from verix_encodings.models.encode import Cover, Scenario
+from verix_encodings.encoding import Cover, Scenario
 
 
 def test_a_set_that_comes_again_is_covered() -> None:

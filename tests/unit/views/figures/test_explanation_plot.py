@@ -21,7 +21,7 @@ from PIL import Image
 
 from milp_verix import Explanation
 from milp_verix.base.errors import InputError
-from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.base import Counterfactual
 from milp_verix.views.figures import image_plot
 from milp_verix.views.figures.feature_status import Status
 from milp_verix.views.figures.image_view import MARK

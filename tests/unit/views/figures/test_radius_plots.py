@@ -10,9 +10,9 @@ from matplotlib.colors import to_rgb
 
 from milp_verix import EpsilonSweep, InputError, RobustnessRadii
 from milp_verix.oracle.verdict import Statistics
-from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.radius import RadiusBracket
-from milp_verix.results.records.sweep import EpsilonSweep as PublicSweep
+from milp_verix.results.base import Counterfactual
+from milp_verix.results.explanation import EpsilonSweep as PublicSweep
+from milp_verix.results.ranges import RadiusBracket
 from milp_verix.views.figures.sweep_plot import level_colours
 from tests.support.handmade_results import made
 

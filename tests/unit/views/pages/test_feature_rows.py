@@ -5,7 +5,7 @@ import numpy as np
 from milp_verix import ContrastiveExplanation
 from milp_verix.inputs.features import category, integer
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.base import Counterfactual
 from milp_verix.views.pages.feature_rows import feature_view
 from tests.support.handmade_results import made
 from tests.support.pages import HOSTILE, Element, table, viewed

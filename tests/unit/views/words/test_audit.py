@@ -12,8 +12,8 @@ import milp_verix
 from milp_verix import Audit, Counterfactual, InputError
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.oracle.verdict import Answer, Statistics
-from milp_verix.results.records.audit import Minimum
-from milp_verix.results.records.base import ModelInfo
+from milp_verix.results.audit import Minimum
+from milp_verix.results.base import ModelInfo
 from milp_verix.views.figures.feature_status import AuditStatus, audit_statuses
 from milp_verix.views.words.any_result import facts_of
 from milp_verix.views.words.audit_words import audit_headline, audit_outcome

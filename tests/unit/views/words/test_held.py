@@ -11,8 +11,8 @@ from matplotlib.text import Text
 
 import milp_verix
 from milp_verix import InputError, Inputs, binary, category, continuous, fixed, integer
-from milp_verix.results.records.base import Result
-from milp_verix.results.records.json_format import StoredResult
+from milp_verix.results.base import Result
+from milp_verix.results.json_format import StoredResult
 from milp_verix.views.words.any_result import facts_of, outcome, sentence, title
 from tests.support.random_networks import as_layers, dense_network
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import milp_verix as mv
-from milp_verix.results.records import importance
+from milp_verix.results import importance
 
 
 def test_a_sentence_computes_the_importance_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from tests.support.onnx_models import (
     weights,
 )
 from verix_encodings import Curve, Interval, Product, Smooth, crown_bounds
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network import batch_values
 
 Case = tuple[list[onnx.NodeProto], tuple[int, ...], dict[str, object], int]
 

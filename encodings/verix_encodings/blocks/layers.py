@@ -1,0 +1,239 @@
+"""Layers as rows and columns: affine maps and ReLUs.
+
+**Affine maps**: substitution, and rows that define columns for their values.
+
+    z = Σ_k M_k v_k + b,  v_k = C_k w_{J_k} + k_k   ⇒   z = Σ_k (M_k C_k) w_{J_k} + Σ_k M_k k_k + b
+
+Substitution alone adds no rows. The argument of a nonlinear operator gets a column ``z_i`` and the
+row ``z_i − (C w_J)_i = k_i``, so that the dense row of an affine map stands in the program once and
+not once for every row that mentions ``z_i``.
+
+**ReLUs** ``a = max(z, 0)`` with ``z ∈ [l, u]``, aware of the phases that the bounds leave.
+
+    l ≥ 0 (active)        a = z             z gets a column, a is the same one
+    u ≤ 0 (inactive)      a = 0             no column
+    l < 0 < u (unstable)  a = max(z, 0)     here formulations differ
+
+**Big-M.**
+
+    a ≥ z,   a ≤ z − l (1 − d),   a ≤ u d,   a ≥ 0,   d ∈ {0, 1}
+
+``d = 1`` is the active phase: ``a = z``; ``d = 0`` the inactive one: ``a = 0``. The two big-Ms are
+``−l`` and ``u``, the tightest that the bounds allow for each neuron (Tjeng, Xiao, Tedrake, ICLR
+2019, eqs. 6–7). They are at least ``10⁻⁷``, since solvers drop smaller coefficients, and with them
+the choice between the phases.
+
+**Indicator constraints.**
+
+    a ≥ z,   0 ≤ a ≤ u,   d = 1  ⇒  a ≤ z,   d = 0  ⇒  a ≤ 0,   d ∈ {0, 1}
+
+(Bonami, Lodi, Tramontani, Wiese, *On mathematical programming with indicator constraints*,
+Mathematical Programming 151, 2015; for ReLUs Fischetti, Jo, *Constraints* 23, 2018, §2.) No
+constant multiplies a binary: with ``d`` within the integrality tolerance of 0 or 1 the implication
+holds in full. A solver may still turn an implication into a row, with a big-M from the bounds of
+the columns: then the integrality tolerance leaks as it does with big-Ms. So ``z`` and ``a`` have
+the same bounds here as there.
+
+**Complementarity.**
+
+    a − s = z,   0 ≤ a ≤ u,   0 ≤ s ≤ −l,   {a, s} SOS1
+
+``a`` is the positive and ``s`` the negative part of ``z``, and at most one of them is not zero:
+``a s = 0`` (Fischetti, Jo, as above, with the set in place of the implications). There is neither a
+binary nor a big-M, and ``z`` needs no column of its own: its affine map stands in the row. A solver
+branches on the set; the linear relaxation knows ``a ≤ u`` and ``s ≤ −l``, but not the triangle that
+the big-M formulation has.
+
+**General constraints.**
+
+    a = max(z, 0),   z ∈ [l, u],   0 ≤ a ≤ u
+
+The solver makes binaries and big-Ms of it in its presolve, from its own bounds of ``z`` and ``a``
+(Gurobi, *Reference manual*, simple general constraints). The relaxation that it branches on is the
+big-M one or a tighter one; the program's own, without the constraint, knows nothing of the ReLU.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import FloatArray, IntArray, Matrix, placed
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
+
+
+def substitute(
+    terms: Sequence[tuple[int, Matrix]], bias: FloatArray, values: Sequence[Expressions]
+) -> Expressions:
+    """Return ``Σ_k M_k v_k + b`` as expressions in the columns of its sources.
+
+    ``terms`` are pairs of a number ``k`` and ``M_k``; ``bias`` is ``b``; ``values`` are the ``v``.
+    """
+    constant: FloatArray = bias.copy()
+    blocks, columns = [], []
+    for source, matrix in terms:
+        constant += matrix @ values[source].constant
+        blocks.append(matrix @ values[source].matrix)
+        columns.append(values[source].columns)
+    if not blocks:
+        empty = sp.csr_array((bias.size, 0))
+        return Expressions(np.zeros(0, dtype=np.intp), empty, constant)
+    if len(blocks) == 1:
+        return Expressions(columns[0], blocks[0], constant)
+    joined = sp.hstack([sp.csr_array(block) for block in blocks], format="csr")
+    return Expressions(np.concatenate(columns), joined, constant)
+
+
+def define(
+    builder: ProgramBuilder,
+    name: str,
+    expressions: Expressions,
+    interval: Interval,
+    which: IntArray,
+) -> IntArray:
+    """Add a column ``name_i`` and its defining row for each expression ``i`` in ``which``."""
+    columns = builder.add_columns(name, which, interval.lower[which], interval.upper[which])
+    right = expressions.constant[which]
+    terms = [(np.ones(which.size), columns), (-expressions.matrix[which, :], expressions.columns)]
+    builder.add_rows(f"define_{name}", which, terms, right, right)
+    return columns
+
+
+def single(
+    builder: ProgramBuilder,
+    name: str,
+    expressions: Expressions,
+    interval: Interval,
+    which: IntArray,
+) -> Expressions:
+    """Return the expressions ``which`` as multiples of one column each, defined if needed.
+
+    Rows of the result for other expressions mean nothing.
+    """
+    matrix, constant = expressions.matrix[which, :], expressions.constant[which]
+    if not constant.any() and np.all(np.asarray((matrix != 0).sum(axis=1)) <= 1):
+        return expressions
+    columns = define(builder, name, expressions, interval, which)
+    size = expressions.constant.size
+    selection = placed(1.0, which, np.arange(which.size), (size, which.size))
+    return Expressions(columns, selection, np.zeros(size))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Phases:
+    """Numbers of the neurons that are ``active`` or ``unstable``, of ``size`` in all."""
+
+    active: IntArray
+    unstable: IntArray
+    size: int
+
+
+def phases_of(interval: Interval) -> Phases:
+    """Return the phases of neurons whose arguments lie in ``interval``."""
+    lower, upper = interval.lower, interval.upper
+    active = np.flatnonzero(lower >= 0)
+    return Phases(active, np.flatnonzero((lower < 0) & (upper > 0)), lower.size)
+
+
+def phase_columns(
+    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval, phases: Phases
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Add ``z`` for each neuron that is not always zero, and ``a ∈ [0, u]`` for unstable ones.
+
+    Return the ``z`` of the active neurons, and ``z`` and ``a`` of the unstable ones.
+    """
+    modelled = np.sort(np.concatenate([phases.active, phases.unstable]))
+    z_of = np.full(phases.size, -1)
+    z_of[modelled] = define(builder, f"z_{label}", z, interval, modelled)
+    a = builder.add_columns(f"a_{label}", phases.unstable, 0.0, interval.upper[phases.unstable])
+    return z_of[phases.active], z_of[phases.unstable], a
+
+
+def activations(phases: Phases, active: IntArray, unstable: IntArray) -> Expressions:
+    """Return ``a`` of the whole layer: a column for each modelled neuron, 0 for the others.
+
+    ``active`` and ``unstable`` are the columns of these neurons.
+    """
+    neurons = np.concatenate([phases.active, phases.unstable])
+    selection = placed(1.0, neurons, np.arange(neurons.size), (phases.size, neurons.size))
+    return Expressions(np.concatenate([active, unstable]), selection, np.zeros(phases.size))
+
+
+def big_m_relu(
+    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
+) -> Expressions:
+    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
+
+    Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``.
+    """
+    phases = phases_of(interval)
+    z_active, z_columns, a_columns = phase_columns(builder, label, z, interval, phases)
+    unstable = phases.unstable
+    d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
+    l, u = interval.lower[unstable], interval.upper[unstable]
+    # valid as any larger big-M is
+    l, u = np.minimum(l, -LEAST_BIG_M), np.maximum(u, LEAST_BIG_M)
+    one = np.ones(unstable.size)
+    a_minus_z, a_below = [(one, a_columns), (-one, z_columns)], [(one, a_columns), (-u, d_columns)]
+    builder.add_rows(f"relu_above_z_{label}", unstable, a_minus_z, 0.0, np.inf)
+    below_z = [*a_minus_z, (-l, d_columns)]
+    builder.add_rows(f"relu_active_{label}", unstable, below_z, -np.inf, -l)
+    builder.add_rows(f"relu_inactive_{label}", unstable, a_below, -np.inf, 0.0)
+    return activations(phases, z_active, a_columns)
+
+
+def indicator_relu(
+    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
+) -> Expressions:
+    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
+
+    Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``.
+    """
+    phases = phases_of(interval)
+    z_active, z_columns, a_columns = phase_columns(builder, label, z, interval, phases)
+    unstable = phases.unstable
+    d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
+    one = sp.eye_array(unstable.size, format="csr")
+    a_minus_z = [(one, a_columns), (-one, z_columns)]
+    builder.add_rows(f"relu_above_z_{label}", unstable, a_minus_z, 0.0, np.inf)
+    for name, terms, value in (("active", a_minus_z, 1), ("inactive", [(one, a_columns)], 0)):
+        prefix = f"relu_{name}_{label}"
+        builder.add_indicators(prefix, unstable, d_columns, terms, value=value, upper=0.0)
+    return activations(phases, z_active, a_columns)
+
+
+def sos1_relu(
+    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
+) -> Expressions:
+    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
+
+    Columns are named ``z_label_i`` for an active neuron ``i``, ``a_label_i`` and ``s_label_i`` for
+    an unstable one.
+    """
+    phases = phases_of(interval)
+    z_active = define(builder, f"z_{label}", z, interval, phases.active)
+
+    unstable = phases.unstable
+    a_columns = builder.add_columns(f"a_{label}", unstable, 0.0, interval.upper[unstable])
+    s_columns = builder.add_columns(f"s_{label}", unstable, 0.0, -interval.lower[unstable])
+    one = sp.eye_array(unstable.size, format="csr")
+    terms = [(one, a_columns), (-one, s_columns), (-z.matrix[unstable, :], z.columns)]
+    right = z.constant[unstable]
+    builder.add_rows(f"relu_parts_{label}", unstable, terms, right, right)
+    builder.add_sos1(f"relu_one_{label}", unstable, np.column_stack([a_columns, s_columns]))
+    return activations(phases, z_active, a_columns)
+
+
+def general_relu(
+    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
+) -> Expressions:
+    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
+
+    Columns are named ``z_label_i`` and ``a_label_i`` for neuron ``i``.
+    """
+    phases = phases_of(interval)
+    z_active, z_columns, a = phase_columns(builder, label, z, interval, phases)
+    builder.add_maxima(f"relu_{label}", phases.unstable, a, z_columns[:, None], 0.0)
+    return activations(phases, z_active, a)

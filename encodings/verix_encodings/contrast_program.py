@@ -1,0 +1,190 @@
+"""The least change that reaches one margin: a contrastive explanation as a program.
+
+    minimise  Σ_k c_k u_k + w t
+    subject to
+      x' in the ball,  v = the values of the network at x'
+      x'_i − x_i ≤ h⁺_i u_k,   x_i − x'_i ≤ h⁻_i u_k     for each coordinate i of unit k
+      m_j(x') ≥ −τ − M t
+      Σ_k g_k u_k ≥ G (1 − t)                            the knapsack below
+      Σ_k c_k u_k ≤ l                                    a limit, within which the bounds hold
+      Σ_{k ∈ A} u_k + t ≥ 1                              for each explanation A that is known
+      x'_i − x_i ≤ s_i u_k + (h⁺_i − s_i) g_i,   u_k ≥ g_i,   where x'_i may be beyond a gap
+      t, g_i ∈ {0, 1},   u_k ∈ {0, 1} for a choice,   u_k ∈ [0, 1] for an amount
+
+Units are choices to minimise the number of features: ``u_k = 1`` lets feature ``k`` move, within
+the room ``h`` in the ball's box. To minimise a distance, coordinates are units: ``h⁺_i`` and
+``h⁻_i`` are the scale ``s_i`` where there is room, so that ``u_k ≥ |x'_i − x_i| / s_i``. A missing
+value is beyond a gap, farther than that, and costs ``u_k = 1``.
+
+``τ ≥ 0`` is a tolerance, so that no change of the prediction is cut off by rounding. ``t = 1``
+gives up: ``w`` is more than all units cost, and ``M`` is the distance of margin ``j`` from zero at
+``x``, so that the program is never infeasible. A proven bound above ``l`` says that no change
+within the limit reaches the margin. The features outside an explanation do not change the
+prediction, so a contrastive set has one in it.
+
+Knapsack: let ``a·x' + b`` be above ``m_j`` over the ball (CROWN). Unit ``k`` raises it by at
+most ``u_k g_k``, ``g_k = Σ_{i ∈ k} max(a_i h⁺_i, −a_i h⁻_i, 0)``; it lacks ``G = −τ − (a·x + b)``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relative_error
+from verix_encodings.bounds.interval import Bounds, Interval
+from verix_encodings.encoding import BallEncoding, encode_values
+from verix_encodings.network import Network
+from verix_encodings.program import LEAST_BIG_M, Expressions, Program, ProgramBuilder
+from verix_encodings.propagation.crown import upper_form
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contrast:
+    """The question: margin ``rival`` of ``margins`` at ``−threshold`` or above, near ``centre``.
+
+    ``bounds`` hold wherever changes of cost ``limit`` can lead; ``unit_of`` is the unit of each
+    coordinate, shape (d,); ``costs``, shape (units,), are positive. ``choice`` marks the units
+    that are choices, (units,); ``scales`` are those of the coordinates of the others, (d,), and
+    ``last`` their largest numbers before a gap, infinite where there is none.
+    """
+
+    margins: Network
+    bounds: Bounds
+    centre: FloatArray
+    unit_of: IntArray
+    costs: FloatArray
+    choice: BoolArray
+    scales: FloatArray
+    last: FloatArray
+    limit: float
+    rival: int
+    threshold: float
+
+    @property
+    def reach(self) -> tuple[FloatArray, FloatArray]:
+        """The moves ``h⁻`` and ``h⁺`` that ``u = 1`` allows each coordinate, both (d,)."""
+        rooms = _room(self.bounds[0], self.centre)
+        amount = ~self.choice[self.unit_of]
+        down, up = (np.where(amount & (h > 0), np.maximum(self.scales, h), h) for h in rooms)
+        return down, up
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ContrastProgram:
+    """The program, its columns ``u``, its column ``t``, its cost, and its input as expressions."""
+
+    program: Program
+    moved: IntArray
+    surrendered: int
+    cost: FloatArray
+    input: Expressions
+
+
+def knapsack(contrast: Contrast) -> tuple[FloatArray, float]:
+    """Return ``g`` and ``G`` of ``Σ_k g_k u_k ≥ G``, which CROWN proves for counterfactuals.
+
+    Both are rounded outward.
+    """
+    unit = np.zeros((1, contrast.margins.output_size))
+    unit[0, contrast.rival] = 1.0
+    last = len(contrast.margins.nodes)
+    form = upper_form(contrast.margins, contrast.bounds, last, unit)
+    a = dense(form.coefficients)[0]
+    down, up = contrast.reach
+    gains = np.zeros(contrast.costs.size)
+    np.add.at(gains, contrast.unit_of, np.maximum(np.maximum(a * up, -a * down), 0.0))
+    there = float(a @ contrast.centre + form.constant[0])
+    reach = float(np.abs(a) @ np.abs(contrast.centre) + np.sum(gains)) + abs(there)
+    lost = relative_error(a.size) * reach + float(form.error[0])
+    return gains, -contrast.threshold - there - lost
+
+
+def contrast_program(
+    contrast: Contrast, ball: BallEncoding, explanations: Sequence[frozenset[int]] = ()
+) -> ContrastProgram:
+    """Return the program; ``ball`` encodes the inputs, with every coordinate free.
+
+    ``explanations`` are sets of units; they are for choices alone.
+    """
+    builder = ProgramBuilder()
+    count = contrast.costs.size
+    moved = np.zeros(count, dtype=np.intp)
+    for name, units in (("u", contrast.choice), ("amount", ~contrast.choice)):
+        numbers = np.flatnonzero(units)
+        moved[numbers] = builder.add_columns(name, numbers, 0.0, 1.0, integer=name == "u")
+    give_up = builder.add_columns("t", np.arange(1), 0.0, 1.0, integer=True)
+    x = ball(builder)
+    _add_moves(builder, contrast, x, moved)
+    output = encode_values(builder, contrast.margins, contrast.bounds, x)
+    at_centre = float(contrast.margins.evaluate(contrast.centre)[contrast.rival])
+    # a little more than is lacking: it is a choice, and must not be cut off by rounding
+    lacking = max(-contrast.threshold - at_centre, 0.0) * (1 + 1e-9) + 1e-6
+    one = sp.csr_array(np.ones((1, 1)))
+    margin = (output.matrix[[contrast.rival], :], output.columns)
+    least = -contrast.threshold - output.constant[contrast.rival]
+    builder.add_rows("margin", np.array([0]), [margin, (lacking * one, give_up)], least, np.inf)
+    gains, needed = knapsack(contrast)
+    if needed > 0:
+        # a choice is made or not: more than is needed adds nothing
+        most = np.where(contrast.choice, needed, np.inf)
+        row = sp.csr_array(np.minimum(gains, most)[None, :] / needed)
+        terms = [(row, moved), (one, give_up)]
+        builder.add_rows("knapsack", np.array([0]), terms, 1.0 - 1e-9, np.inf)
+    prices = sp.csr_array(contrast.costs[None, :])
+    builder.add_rows("limit", np.array([0]), [(prices, moved)], -np.inf, contrast.limit)
+    for number, explanation in enumerate(explanations):
+        members = moved[sorted(explanation)]
+        ones = sp.csr_array(np.ones((1, members.size)))
+        terms = [(ones, members), (one, give_up)]
+        builder.add_rows("hit", np.array([number]), terms, 1.0, np.inf)
+    program, factors = builder.build().scaled()
+    units = sp.diags_array(factors[x.columns], format="csr")
+    x = Expressions(x.columns, sp.csr_array(x.matrix @ units), x.constant)
+    cost = np.zeros(program.columns)
+    cost[moved] = contrast.costs
+    # giving up costs more than any change
+    cost[give_up] = float(np.sum(contrast.costs)) + max(1.0, float(np.max(contrast.costs)))
+    return ContrastProgram(program, moved, int(give_up[0]), cost, x)
+
+
+def _add_moves(
+    builder: ProgramBuilder, contrast: Contrast, x: Expressions, moved: IntArray
+) -> None:
+    """Add the rows that hold a coordinate at the centre as far as its unit does not move."""
+    down, up = contrast.reach
+    owners = moved[contrast.unit_of]
+    offset = contrast.centre - x.constant
+    amount, high = ~contrast.choice[contrast.unit_of], contrast.bounds[0].upper
+    gaps = np.flatnonzero(amount & (high > contrast.last) & (up > contrast.scales))
+    one, near = np.ones(gaps.size), contrast.scales[gaps]
+    scale = 2.0 ** -np.ceil(np.log2(near))  # which rounds no number
+    beyond = builder.add_columns("gap", gaps, 0.0, 1.0, integer=True)
+    matrix = sp.diags_array(scale, format="csr") @ x.matrix[gaps, :]
+    jump = scale * (near - up[gaps]) * (1 + 1e-12)
+    terms = [(matrix, x.columns), (-scale * near, owners[gaps]), (jump, beyond)]
+    builder.add_rows("beyond", gaps, terms, -np.inf, scale * offset[gaps])
+    builder.add_rows("missing", gaps, [(one, owners[gaps]), (-one, beyond)], 0.0, np.inf)
+    up = up.copy()
+    up[gaps] = 0.0
+    for label, side, room, sign in (("up", up, up, -1.0), ("down", down, down, 1.0)):
+        moving = np.flatnonzero(side > 0)
+        one = sp.eye_array(moving.size, format="csr")
+        # a wide row is divided by a power of two, which rounds no number
+        scale = np.minimum(2.0 ** -np.ceil(np.log2(room[moving])), 1.0)
+        step = scale * sign * np.maximum(room[moving], LEAST_BIG_M)
+        matrix = sp.diags_array(scale, format="csr") @ x.matrix[moving, :]
+        terms = [(matrix, x.columns), (sp.diags_array(step, format="csr") @ one, owners[moving])]
+        end = scale * offset[moving]
+        limits = (-np.inf, end) if sign < 0 else (end, np.inf)
+        builder.add_rows(label, moving, terms, *limits)
+
+
+def _room(box: Interval, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return how far each coordinate may go below and above the centre, rounded outward."""
+    down, up = centre - box.lower, box.upper - centre
+    return (
+        np.where(down > 0, np.nextafter(down, np.inf), 0.0),
+        np.where(up > 0, np.nextafter(up, np.inf), 0.0),
+    )

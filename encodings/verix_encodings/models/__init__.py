@@ -1,1 +1,0 @@
-"""Whole programs made of blocks: a check, scenarios, a contrast, a cover."""

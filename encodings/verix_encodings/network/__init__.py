@@ -1,1 +1,0 @@
-"""The network as data, and its evaluation."""

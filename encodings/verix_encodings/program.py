@@ -1,0 +1,345 @@
+"""A mixed-integer program as data, and the builder that encodings add their rows and columns to.
+
+    minimise  c·v   subject to   r⁻ ≤ A v ≤ r⁺,   l ≤ v ≤ u,   v_j ∈ Z for j in the integer set,
+                                 Σ_{j ∈ J} v_j² ≤ r²  for each quadratic row (J, r)
+
+and, where an encoding asks for them, the logical constraints of ``program_files``.
+
+Costs are always minimised, without a constant: solvers and file formats disagree about both. The
+cost ``c`` is not part of the program, since one program serves many costs.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dense, frozen
+from verix_encodings.program_files import (
+    Indicator,
+    Maximum,
+    ProgramData,
+    QuadraticRow,
+    Sos1,
+    write_lp,
+    write_mps,
+)
+from verix_encodings.work import spend_entries
+
+LEAST_BIG_M = 1e-7
+"""No big-M of an encoding is smaller: readers of files drop coefficients of up to 1e-9."""
+
+_NEGLIGIBLE, _WIDE = 1e-12, 1e3
+_WRITERS = {".lp": write_lp, ".mps": write_mps}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program(ProgramData):
+    """A mixed-integer program without a cost: its data, and programs derived from it."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Capabilities that a solver needs beyond linear rows and integer columns."""
+        held = {
+            "quadratic": self.quadratic_rows,
+            "indicator": self.indicators,
+            "sos1": self.sos1,
+            "general": self.maxima,
+        }
+        return frozenset(feature for feature, constraints in held.items() if constraints)
+
+    @property
+    def largest_big_m(self) -> float:
+        """The largest constant that an integer column is multiplied by, 0.0 without any.
+
+        It decides how far integrality tolerances can leak.
+        """
+        return float(np.max(np.abs(self.matrix[:, self.integer].data), initial=0.0))
+
+    @property
+    def binaries(self) -> int:
+        """Number of integer columns; every integer column of an encoding is binary."""
+        return int(np.count_nonzero(self.integer))
+
+    @property
+    def relaxed(self) -> "Program":
+        """The linear relaxation: the same rows and bounds, neither integrality nor logic."""
+        continuous = np.zeros(self.columns, dtype=bool)
+        return replace(self, integer=continuous, indicators=(), sos1=(), maxima=())
+
+    def extends(self, other: "Program") -> bool:
+        """Return whether this is ``other``, its bounds included, with columns and rows added.
+
+        False for programs with ``needs`` beyond linear rows.
+        """
+        ours, theirs = self.matrix, other.matrix
+        fewer = self.columns < other.columns or self.rows < other.rows
+        if fewer or self.needs or other.needs:
+            return False
+        rows, columns, entries = other.rows, other.columns, theirs.nnz
+        # indptr has one more number than rows
+        pairs = (
+            (ours.indptr[: rows + 1], theirs.indptr),
+            (ours.indices[:entries], theirs.indices),
+            (ours.data[:entries], theirs.data),
+            (self.row_lower[:rows], other.row_lower),
+            (self.row_upper[:rows], other.row_upper),
+            (self.column_lower[:columns], other.column_lower),
+            (self.column_upper[:columns], other.column_upper),
+            (self.integer[:columns], other.integer),
+        )
+        return all(np.array_equal(a, b) for a, b in pairs)
+
+    def with_bounds(self, columns: IntArray, lower: ArrayLike, upper: ArrayLike) -> "Program":
+        """Return this program with other bounds on ``columns``, of their shape or scalars.
+
+        The rows stay: numbers that an encoding derived from the old bounds, such as big-Ms, hold
+        if the new bounds lie inside of them.
+        """
+        low, high = self.column_lower.copy(), self.column_upper.copy()
+        low[columns], high[columns] = lower, upper
+        return replace(self, column_lower=frozen(low), column_upper=frozen(high))
+
+    def scaled(self) -> tuple["Program", FloatArray]:
+        """Return this program of linear rows in other units, and the unit of each column.
+
+        A number in the old program is one in the new program times its column's unit, a power of
+        two: what is wide gets numbers of up to 2, as tolerances of solvers are absolute.
+        """
+        size = np.maximum(np.abs(self.column_lower), np.abs(self.column_upper))
+        wide = ~self.integer & (size > _WIDE) & np.isfinite(size)
+        units = np.where(wide, 2.0 ** np.floor(np.log2(np.where(wide, size, 1.0))), 1.0)
+        lower, upper = frozen(self.column_lower / units), frozen(self.column_upper / units)
+        matrix = self.matrix.copy()
+        matrix.data = matrix.data * units[matrix.indices]
+        return replace(self, matrix=matrix, column_lower=lower, column_upper=upper), units
+
+    def without_tiny(self, least: float) -> "Program":
+        """Return a program without matrix entries of at most ``least``; it holds this one's points.
+
+        Each row is widened by as much as these could contribute, ``Σ |a_j| max |v_j|``, unless
+        that is far below every solver's tolerance. For solvers that drop such entries silently.
+        """
+        tiny = np.abs(self.matrix.data) <= least
+        if not tiny.any():
+            return self
+        reach = np.maximum(np.abs(self.column_lower), np.abs(self.column_upper))
+        lost, kept = self.matrix.copy(), self.matrix.copy()
+        lost.data = np.where(tiny, np.abs(lost.data) * reach[lost.indices], 0.0)
+        slack = np.asarray(lost.sum(axis=1)) * (1 + 1e-9)
+        slack = np.where(slack > _NEGLIGIBLE, slack, 0.0)
+        kept.data[tiny] = 0.0
+        kept.eliminate_zeros()
+        lower, upper = frozen(self.row_lower - slack), frozen(self.row_upper + slack)
+        return replace(self, matrix=kept, row_lower=lower, row_upper=upper)
+
+    def write(
+        self, path: str | PathLike[str], cost: ArrayLike, comments: Sequence[str] = ()
+    ) -> None:
+        """Write ``minimise cost·v`` over the program to ``path``, by its suffix .lp or .mps.
+
+        ``cost`` has shape (columns,). ``comments`` are lines at the top of the file. Raises
+        ``ValueError`` for another suffix or shape, and for constraints that the format does not
+        have.
+        """
+        target, weights = Path(path), np.asarray(cost, dtype=np.float64)
+        if target.suffix.lower() not in _WRITERS:
+            raise ValueError(f"a program is written as .lp or .mps, not as {target.name!r}")
+        if weights.shape != (self.columns,):
+            raise ValueError(
+                f"the cost has shape {weights.shape}, the program {self.columns} columns"
+            )
+        _WRITERS[target.suffix.lower()](self, weights, target, comments)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expressions:
+    """A vector of affine expressions ``e = C v_J + k`` in the columns ``J`` of a program.
+
+    ``columns`` is ``J``; ``matrix`` is ``C``, shape (size, len(J)); ``constant`` is ``k``.
+    """
+
+    columns: IntArray
+    matrix: Matrix
+    constant: FloatArray
+
+    @classmethod
+    def of_columns(cls, columns: IntArray) -> "Expressions":
+        """Return the ``columns`` themselves, one expression each."""
+        one = sp.eye_array(columns.size, format="csr")
+        return cls(columns, one, np.zeros(columns.size))
+
+    def at(self, point: FloatArray) -> FloatArray:
+        """Evaluate the expressions at ``point``, a value for each column of the program."""
+        return self.matrix @ point[self.columns] + self.constant
+
+    def row(self, index: int, total_columns: int) -> tuple[FloatArray, float]:
+        """Return expression ``index`` as (coefficients of all the program's columns, constant)."""
+        row = self.matrix[[index], :]
+        coefficients = np.zeros(total_columns)
+        # a column may stand in J more than once
+        np.add.at(coefficients, self.columns, dense(row).reshape(-1))
+        return coefficients, float(self.constant[index])
+
+
+@dataclass(slots=True)
+class ProgramBuilder:
+    """Collects columns and rows in the order in which encodings add them."""
+
+    _columns: list[tuple[str, IntArray, FloatArray, FloatArray]] = field(default_factory=list)
+    _integer: list[BoolArray] = field(default_factory=list)
+    _rows: list[tuple[str, IntArray, FloatArray, FloatArray]] = field(default_factory=list)
+    _entries: list[tuple[IntArray, IntArray, FloatArray]] = field(default_factory=list)
+    _quadratic_rows: list[QuadraticRow] = field(default_factory=list)
+    _indicators: list[Indicator] = field(default_factory=list)
+    _sos1: list[Sos1] = field(default_factory=list)
+    _maxima: list[Maximum] = field(default_factory=list)
+    _built: sp.csr_array = field(default_factory=lambda: sp.csr_array((0, 0)))
+    _column_count: int = 0
+    _row_count: int = 0
+
+    def add_columns(
+        self,
+        prefix: str,
+        numbers: IntArray,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        *,
+        integer: bool = False,
+    ) -> IntArray:
+        """Add one column for each of ``numbers`` with the bounds given; return their indices."""
+        size = len(numbers)
+        ends = np.full(size, lower, dtype=np.float64), np.full(size, upper, dtype=np.float64)
+        self._columns.append((prefix, numbers, *ends))
+        self._integer.append(np.full(size, integer))
+        first, self._column_count = self._column_count, self._column_count + size
+        return np.arange(first, self._column_count)
+
+    def add_rows(
+        self,
+        prefix: str,
+        numbers: IntArray,
+        terms: list[tuple[Matrix, IntArray]],
+        lower: ArrayLike,
+        upper: ArrayLike,
+    ) -> None:
+        """Add the rows ``lower ≤ Σ_k C_k v_{J_k} ≤ upper``, for ``terms`` the pairs (C_k, J_k).
+
+        A vector ``C_k`` stands for the diagonal matrix with its entries.
+        """
+        size = len(numbers)
+        ends = np.full(size, lower, dtype=np.float64), np.full(size, upper, dtype=np.float64)
+        self._rows.append((prefix, numbers, *ends))
+        for matrix, columns in terms:
+            row, column, data = _entries_of(matrix)
+            self._entries.append((row + self._row_count, columns[column], data))
+        self._row_count += size
+
+    def add_quadratic_row(self, columns: IntArray, radius: float) -> None:
+        """Add the row ``Σ v_j² ≤ radius²`` over ``columns``."""
+        self._quadratic_rows.append(QuadraticRow(columns, radius))
+
+    def add_indicators(
+        self,
+        prefix: str,
+        numbers: IntArray,
+        binaries: IntArray,
+        terms: list[tuple[Matrix, IntArray]],
+        *,
+        value: int,
+        upper: float,
+    ) -> None:
+        """Add ``v_b = value ⇒ Σ_k C_k v_{J_k} ≤ upper``, row by row, for ``b`` in ``binaries``."""
+        joined = sp.csr_array(sp.hstack([sp.csr_array(matrix) for matrix, _ in terms]))
+        columns = np.concatenate([columns for _, columns in terms])[joined.indices]
+        for k, number in enumerate(numbers):
+            name, binary = f"{prefix}_{number}", int(binaries[k])
+            held = slice(joined.indptr[k], joined.indptr[k + 1])
+            rule = Indicator(name, binary, value, columns[held], joined.data[held], upper)
+            self._indicators.append(rule)
+
+    def add_sos1(self, prefix: str, numbers: IntArray, columns: IntArray) -> None:
+        """Add a set for each row of ``columns``, shape (sets, columns in a set)."""
+        for number, members in zip(numbers, columns, strict=True):
+            self._sos1.append(Sos1(f"{prefix}_{number}", members))
+
+    def add_maxima(
+        self,
+        prefix: str,
+        numbers: IntArray,
+        results: IntArray,
+        columns: IntArray,
+        constant: float | None = None,
+    ) -> None:
+        """Add ``v_r = max(v_J, constant)`` for each ``r`` of ``results`` and row ``J``."""
+        for number, result, members in zip(numbers, results, columns, strict=True):
+            self._maxima.append(Maximum(f"{prefix}_{number}", int(result), members, constant))
+
+    def column_bounds(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and the upper bounds of ``columns``."""
+        lower = _joined(low for _, _, low, _ in self._columns)
+        upper = _joined(high for *_, high in self._columns)
+        return lower[columns], upper[columns]
+
+    def build(self) -> Program:
+        """Return the :class:`Program` of all columns and rows added."""
+        matrix = self._matrix()
+        spend_entries(matrix.nnz + sum(matrix.shape), 32)
+        return Program(
+            matrix=matrix,
+            row_lower=frozen(_joined(lower for _, _, lower, _ in self._rows)),
+            row_upper=frozen(_joined(upper for *_, upper in self._rows)),
+            column_lower=frozen(_joined(lower for _, _, lower, _ in self._columns)),
+            column_upper=frozen(_joined(upper for *_, upper in self._columns)),
+            integer=_joined(self._integer, bool),
+            row_labels=tuple((prefix, numbers) for prefix, numbers, _, _ in self._rows),
+            column_labels=tuple((prefix, numbers) for prefix, numbers, _, _ in self._columns),
+            quadratic_rows=tuple(self._quadratic_rows),
+            indicators=tuple(self._indicators),
+            sos1=tuple(self._sos1),
+            maxima=tuple(self._maxima),
+        )
+
+    def _matrix(self) -> sp.csr_array:
+        """Return the matrix of all rows: programs grow, so new ones join those built before."""
+        built = self._built
+        first = built.shape[0]
+        rows = _joined((r for r, _, _ in self._entries), np.intp) - first
+        columns = _joined((c for _, c, _ in self._entries), np.intp)
+        data = _joined(d for _, _, d in self._entries)
+        shape = self._row_count - first, self._column_count
+        further = sp.csr_array((data, (rows, columns)), shape=shape)
+        further.eliminate_zeros()
+        further.sort_indices()
+        joined = (
+            np.concatenate([built.data, further.data]),
+            np.concatenate([built.indices, further.indices]),
+            np.concatenate([built.indptr, built.indptr[-1] + further.indptr[1:]]),
+        )
+        self._built = sp.csr_array(joined, shape=(self._row_count, self._column_count))
+        self._entries.clear()
+        return self._built
+
+
+def _entries_of(matrix: Matrix) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return rows, columns and values of a matrix, fast for the many small ones of programs."""
+    if isinstance(matrix, np.ndarray) and matrix.ndim == 1:
+        diagonal = np.arange(matrix.size)
+        return diagonal, diagonal, matrix
+    if isinstance(matrix, np.ndarray):
+        row, column = np.nonzero(matrix)
+        return row, column, matrix[row, column]
+    if isinstance(matrix, sp.csr_array):
+        row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        return row, matrix.indices, matrix.data
+    block = sp.coo_array(matrix)
+    return block.row, block.col, block.data
+
+
+def _joined(parts: Iterable[NDArray[Any]], kind: type = float) -> NDArray[Any]:
+    return np.concatenate([np.zeros(0, kind), *parts])

@@ -1,1 +1,0 @@
-"""A mixed-integer program as data; LP and MPS files."""

@@ -1,1 +1,0 @@
-"""Bounds from duals, and certificates."""

@@ -1,0 +1,333 @@
+"""The result of a comparison: the answers of each pair of solver and formulation, and their cost.
+
+Frozen data; :mod:`milp_verix.comparison.compare` makes it.
+
+The record of one check by one pair of solver and formulation: its answer, effort and program.
+"""
+
+from dataclasses import astuple, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from milp_verix.base.comparable import Compared
+from milp_verix.base.errors import InputError
+from milp_verix.base.files import replacing
+from milp_verix.base.number_text import counted, exact
+from milp_verix.base.stored_kinds import Prediction
+from milp_verix.oracle.verdict import Answer, Verdict
+from milp_verix.results import shown
+from milp_verix.results.explanation import Explanation
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+    from verix_encodings import Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSize:
+    """The size of a program, and the range of its numbers.
+
+    ``largest_big_m`` is the largest constant that a binary column is multiplied by, 0.0 if there is
+    none; ``least_coefficient`` and ``largest_coefficient`` are absolute values of the entries of
+    its matrix that are not zero, 0.0 for an empty matrix.
+    """
+
+    columns: int
+    rows: int
+    binaries: int
+    largest_big_m: float
+    least_coefficient: float
+    largest_coefficient: float
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRecord:
+    """Check number ``check`` of a comparison, with ``free`` free features, by one pair.
+
+    ``seconds`` is the wall-clock time of the check in all, ``cpu_seconds`` the processor time of
+    all processes that took part. Of the wall-clock time ``load_seconds`` went into loading
+    programs, ``solve_seconds`` into ``solves`` minimisations; ``nodes`` and ``iterations`` are sums
+    over these. A check that bounds or known points decided has no program, and no solve.
+
+    The fields from ``status`` on are about the last minimisation, in terms of its cost, which is
+    what ``export`` writes: ``bound`` is the dual bound at the end, ``root_bound`` that at the end
+    of the root node, ``relaxation`` the optimum of the linear relaxation, found by HiGHS outside of
+    the times. ``first_seconds`` is the time to the first feasible point, since the solve began.
+    ``handed_to`` is the solver that took the program over. None stands for what the solver does not
+    tell.
+    """
+
+    check: int
+    free: int
+    answer: Answer
+    seconds: float
+    cpu_seconds: float
+    load_seconds: float
+    solve_seconds: float
+    solves: int
+    nodes: int | None = None
+    iterations: int | None = None
+    status: str | None = None
+    bound: float | None = None
+    root_bound: float | None = None
+    relaxation: float | None = None
+    first_seconds: float | None = None
+    size: ProgramSize | None = None
+    handed_to: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A solver and the formulation it is given, by their names."""
+
+    solver: str
+    formulation: str
+
+    def __str__(self) -> str:
+        return f"{self.solver}, {self.formulation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A pair that has no result, and why."""
+
+    pair: Pair
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.pair}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class SolverTime:
+    """Seconds spent inside a solver's sessions, and on what.
+
+    ``builds`` programs were loaded in ``build_seconds``, changes of bounds included, and
+    ``solves`` minimisations took ``solve_seconds``. ``resolves`` of these were not the first on
+    their program and took ``resolve_seconds``. A solver that reads a file at each minimisation
+    builds while it solves.
+    """
+
+    builds: int = 0
+    build_seconds: float = 0.0
+    solves: int = 0
+    solve_seconds: float = 0.0
+    resolves: int = 0
+    resolve_seconds: float = 0.0
+
+    def __add__(self, other: "SolverTime") -> "SolverTime":
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return SolverTime(*(one + more for one, more in pairs))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run(Compared):
+    """The answers of one pair, and the effort that they took.
+
+    ``answers`` holds one for each check, or, of an explanation, one for each feature: ``HOLDS`` for
+    an irrelevant one, ``VIOLATED`` for one with a counterfactual. ``checks`` were answered with
+    ``solves`` programs solved; ``nodes`` and ``iterations`` are the solver's own counts, None where
+    it tells none. ``handed_over`` solves were done by the solver ``handed_to`` instead. ``seconds``
+    is the wall-clock time in all, ``inside`` the part of it inside the solver. ``stopped`` names
+    the reason of an early end. A run has either an ``explanation`` or, if checks were compared,
+    their ``verdicts``, and a record of ``each`` check. A search for a minimum or a contrast has the
+    ``cost`` of its result and its proven lower ``bound``, both infinite if there is proven to be no
+    contrast; of a minimum, ``master`` is the method that raised the bound, and the ``trace`` has
+    the seconds, the best cost and the bound at each change.
+    """
+
+    __module__ = "milp_verix"
+
+    pair: Pair
+    version: str
+    answers: tuple[Answer, ...]
+    checks: int
+    solves: int
+    nodes: int | None
+    iterations: int | None
+    seconds: float
+    inside: SolverTime
+    stopped: str | None = None
+    notes: tuple[str, ...] = ()
+    explanation: Explanation | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    handed_over: int = 0
+    handed_to: str | None = None
+    each: tuple[CheckRecord, ...] = ()
+    master: str | None = None
+    cost: float | None = None
+    bound: float | None = None
+    trace: tuple[tuple[float, float, float], ...] = ()
+
+    def count(self, answer: Answer) -> int:
+        """Return how many of the answers are ``answer``."""
+        return self.answers.count(answer)
+
+    @property
+    def size(self) -> int | None:
+        """Number of features in the explanation; None where checks were compared."""
+        return None if self.explanation is None else self.explanation.size
+
+    @property
+    def unknown(self) -> int:
+        """Number of checks, or of features, that were not decided."""
+        return self.count(Answer.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Disagreement(Compared):
+    """One pair claims that a check holds, and another has a point that refutes it.
+
+    ``free`` are the features of the check. The point, ``witness``, lies in the ball, moves none but
+    these, was replayed in onnxruntime, and has the margin numbered ``index`` at ``margin`` > 0 in
+    float64: so ``holding`` is wrong. ``encoding`` is the program of the check.
+    """
+
+    holding: Pair
+    violated: Pair
+    free: tuple[int, ...]
+    witness: NDArray[Any]
+    index: int
+    margin: float
+    encoding: "Encoding" = field(compare=False)
+
+    def write(self, path: str | Path) -> None:
+        """Write the check as a program, ``.lp`` or ``.mps``, for any solver.
+
+        Its least cost is ``encoding.output.constant[index]`` minus the greatest margin. Raises
+        ``InputError`` for a path that cannot be written.
+        """
+        row, _ = self.encoding.output.row(self.index, self.encoding.program.columns)
+        try:
+            with replacing(Path(path)) as target:
+                self.encoding.program.write(target, -row)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    def __str__(self) -> str:
+        constant = float(self.encoding.output.constant[self.index])
+        free = counted(len(self.free), "feature")
+        return (
+            f"{self.holding} says that a check on {free} holds, which a "
+            f"counterfactual of {self.violated} refutes: margin {self.index} is {self.margin:.6g} "
+            f"there, so the least cost is at most {constant - self.margin:.17g}"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison(Compared):
+    """The same question to several pairs of solver and formulation.
+
+    ``checks`` are those compared, each the free ones of ``features`` features; None where
+    explanations were. ``runs`` are in the order asked for; of several ``rounds``, the run with the
+    median time. ``stopped`` is ``"interrupted"`` after Ctrl-C. ``against``, ``output`` and the
+    ``rules``, as texts, narrow the question. ``time_limit`` holds for the whole comparison, in
+    seconds.
+    """
+
+    __module__ = "milp_verix"
+
+    model: str
+    sha256: str
+    prediction: Prediction
+    epsilon: float
+    norm: str
+    delta: float | None
+    checks: tuple[tuple[int, ...], ...] | None
+    features: int
+    rounds: int
+    runs: tuple[Run, ...]
+    skipped: tuple[Skipped, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
+    stopped: str | None = None
+    against: tuple[int, ...] | None = None
+    output: int | None = None
+    rules: tuple[str, ...] = ()
+    input_sha256: str = ""
+    time_limit: float | None = None
+    check_time_limit: float | None = None
+    task: str = "check"
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """The lower bounds that are above the cost of another run, in words."""
+        found = [(run, other) for run in self.runs for other in self.runs]
+        return tuple(
+            f"{run.pair} proves that no result costs less than {exact(run.bound)}, and "
+            f"{other.pair} has one that costs {exact(other.cost)}"
+            for run, other in found
+            if run.bound is not None and other.cost is not None
+            if run.bound > other.cost * (1 + 1e-9) + 1e-9
+        )
+
+    @property
+    def agree(self) -> bool:
+        """True if no two definite verdicts contradict each other, and no bound a result."""
+        return not self.disagreements and not self.conflicts
+
+    @property
+    def complete(self) -> bool:
+        """True if every run decided everything."""
+        return not any(run.unknown or run.stopped for run in self.runs)
+
+    def __repr__(self) -> str:
+        state = "all agree" if self.agree else counted(len(self.disagreements), "disagreement")
+        return f"Comparison({self.model}: {counted(len(self.runs), 'run')}, {state})"
+
+    def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
+        """Return the comparison as JSON, and write it to ``path`` if given."""
+        from milp_verix.results import comparison_files
+
+        return comparison_files.write_json(self, path, indent=indent)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return a line for each run as CSV, and write it to ``path`` if given."""
+        from milp_verix.results import comparison_files
+
+        return comparison_files.write_csv(self, path)
+
+    def each_to_csv(self, path: str | Path | None = None) -> str:
+        """Return a line for each check and run as CSV, and write it to ``path`` if given.
+
+        The columns are the fields of
+        :class:`~milp_verix.results.comparison.CheckRecord`; what a solver does not tell
+        is empty. Raises ``InputError`` for a comparison of explanations, whose checks differ.
+        """
+        from milp_verix.results.comparison_files import EACH_COLUMNS, each_line, written_as_csv
+
+        return written_as_csv(EACH_COLUMNS, each_line(self), path)
+
+    def each(self) -> "pd.DataFrame":
+        """Return the same as a pandas DataFrame: a row for each check and run.
+
+        Raises as :meth:`each_to_csv` does, and ``InputError`` where pandas is not installed.
+        """
+        from milp_verix.inputs.frame import pandas
+        from milp_verix.results import comparison_files
+
+        columns = comparison_files.EACH_COLUMNS
+        return pandas().DataFrame(comparison_files.each_line(self), columns=list(columns))
+
+    def table(self) -> "Table":
+        """Return a rich table with a row for each run."""
+        return shown.comparison_table(self)
+
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Draw how long each run took, and on what; write it to ``path`` if given."""
+        return shown.comparison_plot(self, path)
+
+    def write_disagreements(self, folder: str | Path = ".") -> list[Path]:
+        """Write each disagreement to ``disagreement-N.lp`` in ``folder``; return the paths."""
+        paths = [Path(folder) / f"disagreement-{i + 1}.lp" for i in range(len(self.disagreements))]
+        for disagreement, path in zip(self.disagreements, paths, strict=True):
+            disagreement.write(path)
+        return paths
+
+    def _repr_html_(self) -> str:
+        return shown.comparison_html(self)

@@ -1,1 +1,0 @@
-"""Power indices of features, as far as known sets of features determine them."""

@@ -1,1 +1,0 @@
-"""Results as frozen data and as JSON."""
