@@ -30,7 +30,7 @@ from milp_verix.cli.parameters import Case
 from milp_verix.cli.progress import autosaving, progress_bar, status_line
 from milp_verix.cli.startup import INTERRUPTED, NOT_SOUND, UNDECIDED
 from milp_verix.inputs.one_row import refuse_arrays
-from milp_verix.oracle import statistics
+from milp_verix.oracle import verdict
 from milp_verix.study.study_inputs import described_inputs, inputs_of
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ _COMMANDS = {
 def _function(name: str, row: _Command) -> Callable[..., None]:
     def command(*, case: Case, given: GivenOptions, delivery: Delivery) -> None:
         found = row.run(case, given, delivery)
-        if getattr(found, "statistics", found).stopped == statistics.INTERRUPTED:
+        if getattr(found, "statistics", found).stopped == verdict.INTERRUPTED:
             raise typer.Exit(INTERRUPTED)
         if not row.settled(found):
             raise typer.Exit(UNDECIDED)
