@@ -52,8 +52,6 @@ def instance_of(*classes: type) -> Kind:
 
 
 def _is_number(value: Any) -> bool:
-    if isinstance(value, np.ndarray):
-        return value.ndim == 0 and value.dtype.kind in "iuf"
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
@@ -160,9 +158,11 @@ def accepted(values: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, 
 
 
 def detached(value: Any) -> Any:
-    """Return ``value`` with arrays for tensors, in lists and mappings, too."""
+    """Return ``value`` with arrays for tensors and scalars for 0-d arrays, in lists, too."""
     if isinstance(getattr(value, "requires_grad", None), bool):
-        return np.asarray(value.detach().cpu())  # of any device, with a gradient or without
+        value = np.asarray(value.detach().cpu())  # of any device, with a gradient or without
+    if isinstance(value, np.ndarray):
+        return value if value.ndim else value[()]
     if type(value) is dict:  # which may hold itself, unlike lists
         deep = (dict, list, tuple)
         return {key: v if isinstance(v, deep) else detached(v) for key, v in value.items()}

@@ -241,7 +241,10 @@ def load_network(
     other: give ``x`` as such a vector, or as a dict with an array for each input.
 
     A model in memory may be fitted again, or changed in place: questions about what was read before
-    are refused then.
+    are refused then. Noticed is what the object itself holds: no global variable, closure or class
+    attribute that the ``forward`` of a module reads. A leaf of a large LightGBM model that somebody
+    sets is noticed by :meth:`.LoadedModel.evaluate` at once, and by questions half a second later
+    for each megabyte of its text.
 
     Trees, forests and boosted trees of scikit-learn, XGBoost and LightGBM, files of the last two,
     and ONNX files that end in trees are read from their own structures, alone or at the end of a

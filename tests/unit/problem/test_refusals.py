@@ -155,6 +155,8 @@ def test_tensors_are_read_in_every_argument_of_arrays(network: Any, tmp_path: Pa
         (mv.explain, (x,), {"epsilon": _Tensor(radii)}),
         (mv.explain, (x,), {"epsilon": [_Tensor(np.array(one)) for one in radii]}),
         (mv.explain, (x,), {"order": _Tensor(np.arange(4))}),
+        (mv.explain, (x,), {"label": np.argmax(network.evaluate(x), keepdims=True).reshape(())}),
+        (mv.explain, (x,), {"time_limit": _Tensor(np.array(30.0))}),
         (mv.minimum, (x,), {"costs": _Tensor(ones)}),
         (mv.importance, (x,), {"beside": _Tensor(ROWS[1])}),
         (mv.audit, (x, _Tensor(zeros)), {}),

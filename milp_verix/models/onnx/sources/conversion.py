@@ -44,6 +44,12 @@ def as_onnx(source: Any, example: Any = None) -> ModelSource:
             "model to ONNX with its own library and give the file"
         )
     library, install, export = _EXPORTERS[kind]
+    if kind == "torch" and any(map(_trains, source.modules())):
+        warnings.warn(
+            "the module is in training mode: it is read as it behaves in evaluation, without "
+            "Dropout and with the statistics of BatchNorm; module.eval() runs it so",
+            stacklevel=2,
+        )
     with tempfile.TemporaryDirectory() as folder, _quiet():
         file = Path(folder) / "model.onnx"
         try:
@@ -57,8 +63,11 @@ def as_onnx(source: Any, example: Any = None) -> ModelSource:
                 f"{install}"
             ) from error
         except Exception as error:  # each exporter has its own exceptions
+            first = error
+            while isinstance(first.__cause__, Exception):
+                first = first.__cause__  # exporters wrap it in advice on themselves
             raise ModelError(
-                f"{library} cannot export this {type(source).__name__} to ONNX: {first_line(error)}"
+                f"{library} cannot export this {type(source).__name__} to ONNX: {first_line(first)}"
             ) from error
     return _without_remarks(model)
 
@@ -73,6 +82,14 @@ def _kind(source: Any) -> str | None:
         if (kind, base) in bases:
             return kind
     return None
+
+
+def _trains(part: Any) -> bool:
+    """Return whether a part of a PyTorch module would compute otherwise in evaluation."""
+    kinds = {base.__module__ for base in type(part).__mro__}
+    return bool(part.training) and not kinds.isdisjoint(
+        ("torch.nn.modules.dropout", "torch.nn.modules.batchnorm")
+    )
 
 
 def _export_torch(module: Any, example: Any, file: Path) -> None:

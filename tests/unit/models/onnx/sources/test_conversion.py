@@ -37,7 +37,7 @@ def convolution() -> Any:
     layers = [nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout()]
     module = nn.Sequential(*layers, nn.Flatten(), nn.Linear(27, 4))
     module[1].running_mean += 0.3  # evaluation differs from training
-    return module
+    return module.eval()
 
 
 def fitted(*steps: Any) -> Any:
@@ -53,7 +53,8 @@ def test_a_pytorch_module_loads_as_it_evaluates() -> None:
     module = convolution().train()
     module[0].eval()
     xs = points(20, 1, 1, 8, 8)
-    network = load_network(module, example=xs[0])
+    with pytest.warns(UserWarning, match="the module is in training mode"):
+        network = load_network(module, example=xs[0])
     assert [part.training for part in module[:2]] == [False, True]
     module.eval()
     with torch.no_grad():
@@ -99,6 +100,19 @@ def test_equal_modules_have_equal_fingerprints_in_every_process(tmp_path: Path) 
 def test_a_pytorch_module_needs_an_example_that_fits(example: Any, said: str) -> None:
     with pytest.raises((InputError, ModelError), match=said):
         load_network(convolution(), example=example)
+
+
+@needs_torch
+def test_a_module_that_has_no_graph_is_refused_with_the_cause() -> None:
+    import torch
+
+    class Branching(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x if x.sum() > 0 else -x
+
+    with pytest.raises(ModelError, match="data-dependent") as refusal:
+        load_network(Branching(), example=np.zeros((1, 4)))
+    assert len(str(refusal.value)) < 400
 
 
 @pytest.mark.parametrize("scaled", [False, True])
