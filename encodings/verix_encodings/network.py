@@ -289,7 +289,8 @@ def batch_slopes(
 
 
 def _parts(network: Network, inputs: FloatArray) -> list[slice]:
-    size = max(_MOST_VALUES // sum(network.sizes), 1)
+    held = sum(network.sizes) + sum(node.inside for node in network.nodes)
+    size = max(_MOST_VALUES // held, 1)
     return [slice(first, first + size) for first in range(0, inputs.shape[1], size)]
 
 

@@ -111,6 +111,11 @@ class Evaluated(ABC):
     """True if the node is constant between jumps: its gradients say nothing."""
 
     @property
+    def inside(self) -> int:
+        """How many numbers its evaluation at one input holds beside its value."""
+        return 0
+
+    @property
     @abstractmethod
     def sources(self) -> tuple[int, ...]:
         """Indices of the values that the node reads."""

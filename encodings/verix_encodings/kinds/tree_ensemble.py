@@ -133,6 +133,10 @@ class TreeEnsemble(OneSource):
         """Number of trees ``T``."""
         return self.roots.size
 
+    @property
+    def inside(self) -> int:
+        return self.tree_count
+
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
         """Return the number of scores; ``ValueError`` if a tree reads an entry beyond them."""
         if np.any(self.feature >= sizes[self.source]):

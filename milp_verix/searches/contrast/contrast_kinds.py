@@ -126,6 +126,8 @@ class LeafContrasts(ContrastSearch):
             for rival in rivals:
                 if self.proven:
                     return
+                if subsets.late():
+                    break
                 bound = self._within_limit(reach, rival, limit)
                 self._bounds[rival] = max(self._bounds[rival], bound)
                 self._report()

@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.ensemble import GradientBoostingClassifier
 
-from milp_verix import Problem
+from milp_verix import Problem, load_network
 from milp_verix.oracle.attacks import attacked, frank_wolfe
 from tests.support.brute_force_cases import case
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.digits_example import images, network
+from verix_encodings.network import batch_outputs
 
 
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
@@ -95,3 +97,20 @@ def test_an_attack_ends_with_its_time() -> None:
         problem, problem.margins, starts, [*range(40)], [*range(40, 64)], late=lambda: True
     )
     assert [*nothing] == []
+
+
+def test_many_trees_are_run_in_parts_between_which_time_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 3))
+    trees = GradientBoostingClassifier(n_estimators=40, max_depth=2).fit(x, x[:, 0] > x[:, 1])
+    margins = load_network(trees).ir
+    points = rng.normal(size=(3, 12))
+    everything = batch_outputs(margins, points)
+    assert np.isfinite(everything).all()
+    monkeypatch.setattr("verix_encodings.network._MOST_VALUES", 4 * (40 + sum(margins.sizes)))
+    looks = iter([False, True])
+    found = batch_outputs(margins, points, lambda: next(looks))
+    np.testing.assert_array_equal(found[:, :4], everything[:, :4])
+    assert (found[:, 4:] == -np.inf).all()

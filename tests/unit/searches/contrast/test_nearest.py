@@ -1,15 +1,18 @@
 """The nearest counterfactual, and features that must not change, as brute force has them."""
 
 import math
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 from milp_verix import ContrastiveExplanation, InputError, continuous, contrastive, integer
 from milp_verix.inputs.inputs import Inputs
+from milp_verix.searches.contrast import contrast_kinds
 from milp_verix.views.words.any_result import facts_of, outcome, title
 from tests.support.brute_force_cases import Case, case
 from tests.support.command_line import run_here
@@ -258,3 +261,21 @@ def test_the_command_line_asks_for_both(tmp_path: Path) -> None:
     assert (found.must_not, found.scales is None) == ((27,), False)
     assert run_here(*question, "--must-not", "a").returncode == 2
     assert run_here(*question, "--minimise", "a").returncode == 2
+
+
+def test_no_rival_is_searched_once_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(0).normal(size=(200, 3))
+    trees = RandomForestClassifier(4, max_depth=4, random_state=0).fit(x, np.arange(200) % 40)
+    searched: list[int] = []
+    first = contrast_kinds.cut_of
+
+    def slow(*given: Any) -> Any:
+        searched.append(given[2])
+        time.sleep(0.5)
+        return first(*given)
+
+    monkeypatch.setattr(contrast_kinds, "cut_of", slow)
+    asked = {"minimise": "distance", "time_limit": 0.7}
+    found = contrastive(trees, x[0], epsilon=3.0, domain=(-5, 5), **asked)
+    assert not found.proven
+    assert len(searched) <= 2
