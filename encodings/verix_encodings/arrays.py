@@ -4,6 +4,7 @@ Matrices are either dense ``ndarray`` or ``scipy.sparse.csr_array``: both follow
 ``@``, row-indexing and ``abs`` semantics, so most code need not ask which.
 """
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -58,6 +59,19 @@ def placed(values: ArrayLike, rows: IntArray, columns: IntArray, shape: tuple[in
     result = np.zeros(shape)
     result[rows, columns] = values
     return result
+
+
+def unit_rows(places: IntArray | Sequence[int], size: int) -> Matrix:
+    """Return the rows ``places`` of the identity of this ``size``."""
+    columns = np.asarray(places, dtype=np.intp)
+    return placed(1.0, np.arange(columns.size), columns, (columns.size, size))
+
+
+def differences(rivals: Sequence[int], label: int, size: int) -> Matrix:
+    """Return the matrix of ``f_j − f_c`` for the ``rivals`` ``j`` of ``label`` ``c``, in order."""
+    count = len(rivals)
+    signs, rows = np.repeat([1.0, -1.0], count), np.tile(np.arange(count), 2)
+    return placed(signs, rows, np.append(rivals, np.full(count, label)), (count, size))
 
 
 def picked(matrix: Matrix, columns: IntArray) -> Matrix:

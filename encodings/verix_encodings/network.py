@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from verix_encodings.arrays import (
@@ -112,12 +113,15 @@ class Network:
             raise ValueError(f"there is no value {value}: a network ends with one of its nodes")
         return Network(self.input_shape, self.nodes[:value])
 
-    def then(self, matrix: ArrayLike, bias: ArrayLike, error: ArrayLike = 0.0) -> "Network":
+    def then(
+        self, matrix: ArrayLike | Matrix, bias: ArrayLike, error: ArrayLike = 0.0
+    ) -> "Network":
         """Return the network ``x ↦ W f(x) + c``, folded into the last node if that is affine.
 
         ``matrix`` is ``W``, shape (k, m); ``bias`` is ``c``, shape (k,), with errors of ``error``.
         """
-        weight, shift = frozen(matrix), frozen(bias)
+        weight = sp.csr_array(matrix) if sp.issparse(matrix) else frozen(matrix)
+        shift = frozen(bias)
         off = np.broadcast_to(np.asarray(error, dtype=np.float64), shift.shape)
         last = self.nodes[-1] if self.nodes else None
         joined = None if last is None else last.followed(weight, shift, off)

@@ -23,7 +23,7 @@ import numpy as np
 from milp_verix.oracle.verdict import Stage, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Interval, Network, NormBall, interval_bounds, slope_bounds
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import FloatArray, IntArray, unit_rows
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.bounds.norm_ball import length
 from verix_encodings.network import batch_outputs, batch_slopes
@@ -83,7 +83,7 @@ def frank_wolfe(
 
 def only(network: Network, output: int) -> Network:
     """Return the network with one of its outputs."""
-    return network.then(np.eye(network.output_size)[[output]], np.zeros(1))
+    return network.then(unit_rows([output], network.output_size), np.zeros(1))
 
 
 def gradient(one_output: Network, x: FloatArray) -> FloatArray:

@@ -34,7 +34,7 @@ from verix_encodings import (
     branched_bounds,
     crown_bounds,
 )
-from verix_encodings.arrays import BoolArray, FloatArray, dense
+from verix_encodings.arrays import BoolArray, FloatArray, dense, unit_rows
 from verix_encodings.propagation.alpha import beyond_input
 from verix_encodings.propagation.crown import upper_form
 from verix_encodings.propagation.interval_bounds import leaf_bounds
@@ -53,7 +53,9 @@ class WholeBall:
     def only(self, chosen: BoolArray) -> "WholeBall":
         """Return the same bounds with the ``chosen`` margins alone."""
         *inner, last = self.bounds
-        part = self.margins.then(np.eye(chosen.size)[chosen], np.zeros(int(chosen.sum())))
+        part = self.margins.then(
+            unit_rows(np.flatnonzero(chosen), chosen.size), np.zeros(int(chosen.sum()))
+        )
         outputs = Interval(last.lower[chosen], last.upper[chosen])
         return WholeBall(part, (*inner, outputs), self.finished)
 
@@ -123,7 +125,7 @@ class Room:
 
 def room_of(problem: PosedProblem, margins: Network, bounds: Bounds, upper: FloatArray) -> Room:
     """Return the room of a set: ``bounds`` hold over its L∞ ball, ``upper`` bound its margins."""
-    every = np.eye(margins.output_size)
+    every = unit_rows(range(margins.output_size), margins.output_size)
     slopes = dense(upper_form(margins, bounds, len(margins.nodes), every).coefficients)
     centre, box = problem.x.astype(np.float64), problem.ball.outer
     ways = np.maximum(slopes * (box.upper - centre), slopes * (box.lower - centre))

@@ -20,7 +20,7 @@ from milp_verix.base.errors import InputError, meant
 from milp_verix.models.loaded_model import LoadedModel, TieRule
 from milp_verix.problem.search import ClassLike, Given
 from verix_encodings import Interval, Network, interval_bounds
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import FloatArray, differences, placed, unit_rows
 from verix_encodings.proofs import evaluation_error
 
 
@@ -108,15 +108,13 @@ class Classification(Question):
         If scores are multiples of a step, half of it is added where a tie is a change, and taken
         away where it is none: then no margin is zero.
         """
-        weights = np.eye(self.classes)[self.rivals]
-        weights[:, self.label] = -1.0
         half = 0.0 if self.ties is None else self.ties.step / 2
         shift = [half if rival < self.label else -half for rival in self.rivals]
-        return network.then(weights, shift)
+        return network.then(differences(self.rivals, self.label, self.classes), shift)
 
     def losses(self, network: Network) -> Network:
         """Minus the score of the predicted class."""
-        return network.then(-np.eye(self.classes)[[self.label]], np.zeros(1))
+        return network.then(-unit_rows([self.label], self.classes), np.zeros(1))
 
     def changed(self, outputs: NDArray[Any]) -> bool:
         """Return whether some rival's score is above that of the label, or wins a tie with it."""
@@ -204,9 +202,10 @@ class Regression(Question):
 
     def margins(self, network: Network) -> Network:
         """Two margins for each output: first all ``f_k(x') − f_k(x) − δ``, then the negatives."""
-        selection = np.eye(network.output_size)[list(self.outputs)]
+        count = len(self.outputs)
+        signs, rows = np.repeat([1.0, -1.0], count), np.arange(2 * count)
         return network.then(
-            np.concatenate([selection, -selection]),
+            placed(signs, rows, np.tile(self.outputs, 2), (2 * count, network.output_size)),
             np.concatenate([-self.exact, self.exact]) - self.delta,
             np.concatenate([self.error, self.error]),
         )

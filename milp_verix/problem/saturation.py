@@ -16,7 +16,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from verix_encodings.arrays import differences, unit_rows
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.network import Network
 from verix_encodings.propagation.crown import crown_bounds
@@ -40,7 +42,7 @@ def rounded_margins(
     most.
     """
     precision = max(float(np.finfo(kind).eps) for kind in (dtype, np.float32))
-    chosen, every = list(rivals), np.eye(network.output_size)
+    chosen, size = list(rivals), network.output_size
     try:
         scores = crown_bounds(network, box)[-1]
         highest, lowest = scores.upper[chosen], float(scores.lower[label])
@@ -48,7 +50,8 @@ def rounded_margins(
         highest, lowest = np.full(len(chosen), np.inf), -np.inf
     reach = np.clip(np.maximum(highest, -lowest), 0.0, _LARGEST)
     apart = 4.0 * _UNITS * precision * (1.0 + np.cosh(reach))  # 1 / σ'(R) = 2 + 2 cosh R
-    beyond = [every[j] for j, high in zip(chosen, highest, strict=True) if not high < _LARGEST]
-    beyond += [-every[label]] * (not lowest > -_LARGEST)
-    weights = np.stack([*(every[chosen] - every[label]), *beyond])
-    return network.then(weights, np.append(apart, np.full(len(beyond), -_LARGEST)))
+    high = [j for j, most in zip(chosen, highest, strict=True) if not most < _LARGEST]
+    low = [label] * (not lowest > -_LARGEST)
+    rows = [differences(chosen, label, size), unit_rows(high, size), -unit_rows(low, size)]
+    weights = sp.vstack([sp.csr_array(block) for block in rows], format="csr")
+    return network.then(weights, np.append(apart, np.full(len(high + low), -_LARGEST)))

@@ -10,12 +10,15 @@ import sys
 
 import pytest
 
+import milp_verix
+from milp_verix.base.clock import resident
 from tests.support.extreme_sizes import (
     LIMIT,
     QUESTIONS,
     SIZES,
     Case,
     excess_of,
+    of_network,
     seconds_of,
 )
 
@@ -64,3 +67,14 @@ def test_memory_is_limited_for_every_question(size: str, more: int) -> None:
     questions = [question for question in QUESTIONS if question != "rules"]  # it takes no memory
     beyond = {question: excess_of(case_of(size), question, more) for question in questions}
     assert not {question: excess for question, excess in beyond.items() if excess > BATCH}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory needs /proc")
+def test_margins_of_many_classes_take_no_square_of_them() -> None:
+    """A matrix of all classes by all classes took 0.8 GB, several times, and seconds."""
+    case = of_network(10, 20, 8000)
+    before = resident()
+    margins = milp_verix.Problem(case.model, case.x, epsilon=0.02).margins
+    assert margins.output_size == 7999
+    assert excess_of(case, "explain", MORE) <= BATCH
+    assert resident() - before < BATCH

@@ -40,7 +40,7 @@ from milp_verix.problem.features import Features
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import OrderLike
 from verix_encodings import Network, crown_bounds, interval_bounds
-from verix_encodings.arrays import FloatArray, dense
+from verix_encodings.arrays import FloatArray, dense, unit_rows
 from verix_encodings.propagation.crown import upper_form
 
 _ROUNDS = 3  # of rankings; not measured
@@ -60,7 +60,7 @@ def influence(
     margins = contested.margins
     if margins.stepped:
         return _alone(problem, margins)
-    every = np.eye(margins.output_size)
+    every = unit_rows(range(margins.output_size), margins.output_size)
     form = upper_form(margins, contested.bounds, len(margins.nodes), every)
     return _shares(problem, margins, dense(form.coefficients))
 
