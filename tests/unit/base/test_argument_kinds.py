@@ -190,6 +190,8 @@ def test_a_refusal_names_the_argument_what_is_expected_and_what_was_seen() -> No
         asks(other=[(1, 10**400)])
     with pytest.raises(InputError, match="other holds lists that are nested more than 8 deep"):
         asks(other=OWN)
+    with pytest.raises(InputError, match="other holds masked entries"):
+        asks(other=[np.ma.masked_array([0.1, 0.2], [False, True])])
 
 
 def test_a_mapping_that_holds_itself_is_left_alone() -> None:
