@@ -10,21 +10,19 @@ installed package adds solvers by entry points of the group ``milp_verix.solvers
 first solver that takes the program, is installed, and opens.
 """
 
+from collections import UserDict
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl
 
 from milp_verix.base.errors import InputError, SolverUnavailableError, refusing, require_one_of
 from milp_verix.base.tolerances import Tolerances, tolerances_of
-from milp_verix.solvers.backends import cbc, gurobi, highs, phase, scip
-from milp_verix.solvers.backends.pulp_solvers import PulpSolver
-from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
-from milp_verix.solvers.licence_fallback import LicenceFallback
+from milp_verix.solvers.backends import highs
 from milp_verix.solvers.named_options import SHARED, read_name_options, read_options
-from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.session import (
     Session,
     Solver,
@@ -35,11 +33,24 @@ from milp_verix.solvers.session import (
     in_words,
 )
 
-_OWN: dict[str, OwnSolver] = {
-    one.SOLVER.base: one.SOLVER for one in (highs, phase, cbc, gurobi, scip)
-}
 
-SOLVERS: dict[str, Solver] = {**_OWN, "pulp": PulpSolver(), "pyomo": PyomoSolver()}
+class _Backends(UserDict[str, Any]):
+    """The ``SOLVER`` of each module in ``backends``, by its name; loaded when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        found = self.data[name]
+        if isinstance(found, str):
+            self[name] = found = import_module(f"{__name__}.backends.{found}").SOLVER
+        return found
+
+
+FAMILIES = ("pulp", "pyomo")
+"""Families of solvers that have a name behind a colon."""
+
+SOLVERS: UserDict[str, Solver] = _Backends(
+    {name: name for name in ("highs", "phase", "cbc", "gurobi", "scip")}
+    | {name: f"{name}_solvers" for name in FAMILIES}
+)
 """The solvers of programs that have a name of their own."""
 
 CHECKERS: dict[str, Solver] = {
@@ -53,13 +64,6 @@ CHECKERS: dict[str, Solver] = {
 They are in :mod:`milp_verix.oracle.engines`.
 """
 
-FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {
-    "pulp": PulpSolver,
-    "pyomo": PyomoSolver,
-}
-"""Families of solvers that have a name behind a colon."""
-
-
 ENTRY_POINTS = "milp_verix.solvers"
 """The group of entry points by which an installed package adds solvers."""
 
@@ -72,8 +76,10 @@ def added_solvers() -> dict[str, Any]:
 
 def solver_named(name: str) -> Solver:
     """Return the solver called ``name``, installed or not; ``InputError`` for an unknown name."""
-    if name in SOLVERS or name in CHECKERS:
-        return {**SOLVERS, **CHECKERS}[name]
+    if name in SOLVERS:
+        return SOLVERS[name]
+    if name in CHECKERS:
+        return CHECKERS[name]
     path, _, query = name.partition("?")
     base, colon, native = path.partition(":")
     if path in added_solvers() and not query:
@@ -89,11 +95,12 @@ def solver_named(name: str) -> Solver:
         raise InputError(
             f"the options of solver {name!r} are not OPTION=VALUE, joined by '&'"
         ) from error
+    default: Any = SOLVERS[base]
     if own:
-        return replace(_OWN[base], options=read_name_options(name, base, pairs))
-    default = FAMILIES[base]()
+        return cast("Solver", replace(default, options=read_name_options(name, base, pairs)))
     native = native or default.native
-    return FAMILIES[base](name, native, read_options(name, base, native, pairs))
+    options = read_options(name, base, native, pairs)
+    return cast("Solver", replace(default, name=name, native=native, options=options))
 
 
 def _added(name: str) -> Solver:
@@ -213,6 +220,8 @@ def open_session(
         limited = solver.name.partition("?")[0] in SIZE_LIMITED
         if not limited or solver is name or getattr(solver, "strict", False):
             return session
+        from milp_verix.solvers.licence_fallback import LicenceFallback
+
         other = SOLVERS[LICENCE_FALLBACK]
         return LicenceFallback(session, lambda: other.open(threads=threads, tolerances=tolerances))
 

@@ -195,3 +195,6 @@ def _arguments(
     known = inspect.signature(type(pulp.getSolver(native, msg=False))).parameters
     wishes = {"gapRel": 0.0, "threads": threads, "keepFiles": False}
     return arguments | {key: value for key, value in wishes.items() if key in known}
+
+
+SOLVER = PulpSolver()

@@ -249,3 +249,6 @@ class PyomoSession(FamilySession):
         """Forget the model."""
         super().close()
         self._model, self._interface = None, None
+
+
+SOLVER = PyomoSolver()
