@@ -36,7 +36,7 @@ _OTHERS = choice._OTHERS
 
 
 def _without(*names: str) -> list[tuple[ModuleType, str, Any]]:
-    return [(choice, "_OTHERS", tuple(one for one in _OTHERS if one.name not in names))]
+    return [(choice, "_OTHERS", tuple(one for one in _OTHERS if one not in names))]
 
 
 TECHNIQUES: Mapping[str, Sequence[tuple[type | ModuleType, str, Any]]] = {

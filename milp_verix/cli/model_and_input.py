@@ -24,12 +24,9 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import features_among, refuse_arrays, row_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network, loaded
-from milp_verix.models.onnx.sources.text_model import is_text_pipeline
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.results.shown import Told
-from milp_verix.searches.feature_sets import groups_for
-from milp_verix.study.study_inputs import described_inputs
 
 if TYPE_CHECKING:
     from milp_verix.api.message import Message
@@ -73,8 +70,11 @@ def question_of(case: Case, options: GivenOptions) -> Question:
     network = network_of(case.model, case, model) if message is None else message.network
     given = options.question(network)
     own = options.own(network)
-    if given["features"] is None and given["inputs"] is None and message is None:
-        given["features"] = groups_for(own.get("explanation"), None)
+    explained = own.get("explanation")
+    if explained and given["features"] is None and given["inputs"] is None and message is None:
+        from milp_verix.searches.feature_sets import groups_for
+
+        given["features"] = groups_for(explained, None)
     given.setdefault("epsilon", 0.0)
     if message is not None:
         if given.pop("inputs") is not None:
@@ -120,6 +120,8 @@ def _row_of_table(
     path: Path, row: str | None, inputs: Inputs
 ) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Return a row of a table, by default its only one, and notes on which and on its columns."""
+    from milp_verix.study.study_inputs import described_inputs
+
     given = described_inputs(path, inputs)
     if row is None and given.count > 1:
         raise InputError(
@@ -171,7 +173,7 @@ def message_of(model: Any, given: str, add: str | None) -> "Message | None":
     ``add`` are words that may be added, with commas between. Raises ``InputError`` for these
     before another model, and as :meth:`milp_verix.Message.of` does.
     """
-    if not is_text_pipeline(model):
+    if isinstance(model, Path) or not _reads_text(model):
         if add is not None:
             raise InputError("--add is for words of a message, and this model reads no text")
         return None
@@ -184,3 +186,9 @@ def message_of(model: Any, given: str, add: str | None) -> "Message | None":
             text = Path(given).read_text(encoding="utf-8").strip()
     words = [word.strip() for word in (add or "").split(",") if word.strip()]
     return Message.of(model, text, add=words)
+
+
+def _reads_text(model: Any) -> bool:
+    from milp_verix.models.onnx.sources.text_model import is_text_pipeline
+
+    return is_text_pipeline(model)

@@ -12,7 +12,7 @@ it in the order.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,24 +20,26 @@ from milp_verix.base.clock import Deadline, Limit, OutOfTimeError, elapsed_work
 from milp_verix.base.number_text import counted
 from milp_verix.oracle.ball_bounds import WholeBall
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.reuse import disjoint_contrasts
 from milp_verix.oracle.verdict import Stage, StageStatistics, Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
-from milp_verix.results.answers import Check
 from milp_verix.results.base import Result
 from milp_verix.results.build import counterfactual_of
-from milp_verix.results.earlier import Earlier, EarlierResult, earlier_explanation
 from milp_verix.results.explanation import Explanation
 from milp_verix.results.plain_counterfactuals import (
     plain_counterfactual,
     with_plain_counterfactuals,
 )
-from milp_verix.searches.budget_bound import disjoint_contrasts, needed_features
 from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.searches.explain.strategies import resolve_strategy
 from milp_verix.searches.explain.traversal import Traversal, Walk, traverse
 from milp_verix.searches.runner import AnytimeSearch, fields_of
 from verix_encodings.work import worked
+
+if TYPE_CHECKING:
+    from milp_verix.results.answers import Check
+    from milp_verix.results.earlier import Earlier, EarlierResult
 
 # of the work so far, and of the time left, for a bound on what is needed; not measured
 _BRACKET = 0.1
@@ -105,6 +107,8 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
         if not (walked.undecided or walked.remaining):
             walked.needed = disjoint_contrasts(problem, known)
             return
+        from milp_verix.searches.budget_bound import needed_features
+
         walked.activity = "counting the features that are needed"
         self.show()
         session = partial(self.request.open_session, "highs")
@@ -182,7 +186,7 @@ def explain_problem(
     search: Search = USUAL,
     progress: Callable[[Progress], None] | None = None,
     snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
-    resume: EarlierResult | None = None,
+    resume: "EarlierResult | None" = None,
 ) -> Explanation:
     """Find a locally minimal set of features that, when fixed, keeps the prediction at ``x``.
 
@@ -197,7 +201,11 @@ def explain_problem(
     """
     resolve_strategy(traversal)  # an unknown one is refused before a solver is opened
     request = Request.now(problem, search)
-    earlier = None if resume is None else earlier_explanation(resume, problem)
+    earlier = None
+    if resume is not None:
+        from milp_verix.results.earlier import earlier_explanation
+
+        earlier = earlier_explanation(resume, problem)
     order_by = resolve_order(problem, order, transformation=transformation, seed=search.seed)
 
     def noted(deadline: Deadline, whole: WholeBall | None) -> Order:
@@ -231,7 +239,7 @@ class Resumption(NamedTuple):
 
 
 def resumption(
-    earlier: Earlier | None,
+    earlier: "Earlier | None",
     oracle: Oracle,
     deadline: Deadline,
     most: Limit,
@@ -270,7 +278,7 @@ def _order_of(result: Explanation, *notes: str) -> Order:
 
 
 def _checked_again(
-    earlier: Earlier, oracle: Oracle, deadline: Deadline, until: Deadline
+    earlier: "Earlier", oracle: Oracle, deadline: Deadline, until: Deadline
 ) -> Verdict:
     """Check the earlier claim by ``until``, from points that the counterfactuals suggest."""
     oracle.prepare(deadline)
@@ -284,7 +292,7 @@ def _checked_again(
 
 def check_problem(
     problem: PosedProblem, free: Sequence[int | str], *, search: Search = USUAL
-) -> Check:
+) -> "Check":
     """Decide whether the prediction survives every perturbation of the features ``free``.
 
     The claim: for every ``x'`` in ``domain`` that equals ``x`` outside ``free`` and has
@@ -301,5 +309,7 @@ def check_problem(
         if verdict.violated:
             plain = plain_counterfactual(problem, counterfactual_of(verdict), request.deadline)
             told |= {"witness": plain.input, "prediction": plain.prediction, "rival": plain.rival}
+        from milp_verix.results.answers import Check
+
         about = Result(**fields_of(oracle, request.elapsed, None))
         return Check(**told, about=about, free=tuple(chosen))

@@ -6,15 +6,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from milp_verix.base.errors import InputError, meant
 from milp_verix.base.files import write_atomically
-from milp_verix.results.audit import Audit
-from milp_verix.results.contrast import ContrastiveExplanation
-from milp_verix.results.explanation import EpsilonSweep, Explanation
-from milp_verix.results.importance import Importance
-from milp_verix.results.json_format import StoredResult
-from milp_verix.results.ranges import Ranges, RobustnessRadii
 
 if TYPE_CHECKING:  # Matplotlib takes longer to load than a path to be refused
     from milp_verix.results.comparison import Comparison
+    from milp_verix.results.json_format import StoredResult
     from milp_verix.results.solver_study import SolverTimes
     from milp_verix.views.figures.style import Drawing
     from milp_verix.views.words.text_tables import TableUse
@@ -25,7 +20,7 @@ ImageShape: TypeAlias = tuple[int, ...] | None
 
 
 def plot(
-    result: StoredResult, path: str | Path | None = None, *, image_shape: ImageShape = None
+    result: "StoredResult", path: str | Path | None = None, *, image_shape: ImageShape = None
 ) -> "Drawing":
     """Draw ``result`` and return the figure; write it to ``path`` if given.
 
@@ -35,8 +30,14 @@ def plot(
     return drawn(lambda: figure_of(result, image_shape), path)
 
 
-def figure_of(result: StoredResult, image_shape: ImageShape = None) -> "Drawing":
+def figure_of(result: "StoredResult", image_shape: ImageShape = None) -> "Drawing":
     """Return the figure of ``result``; raises ``InputError`` as :func:`plot` does."""
+    from milp_verix.results.audit import Audit
+    from milp_verix.results.contrast import ContrastiveExplanation
+    from milp_verix.results.explanation import EpsilonSweep, Explanation
+    from milp_verix.results.importance import Importance
+    from milp_verix.results.ranges import Ranges, RobustnessRadii
+
     # Matplotlib takes longer to load than most pictures to draw, and many results are not drawn
     from milp_verix.views.figures import (
         bars_plot as bars,
