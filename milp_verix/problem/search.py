@@ -33,7 +33,7 @@ from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.option_rows import COURSE, OWN, QUESTION, SEARCH, Option
 from milp_verix.solvers import CHECKERS, Session, Solver, open_session
 from verix_encodings import FORMULATIONS, BoundMethod, Formulation, formulation_named
-from verix_encodings.blocks.enclosures import DEFAULT_SEGMENTS
+from verix_encodings.encoding import DEFAULT_SEGMENTS
 
 if TYPE_CHECKING:
     from milp_verix.problem.problem import PosedProblem

@@ -59,7 +59,6 @@ from verix_encodings.bounds.strips import (
 )
 from verix_encodings.program import Expressions, ProgramBuilder
 
-DEFAULT_SEGMENTS = 6
 _THIN = 0.01
 # segments that are added in about a tenth of a second
 _PIECES = 2**15
@@ -72,7 +71,7 @@ def enclose_smooth(
     z: Expressions,
     interval: Interval,
     *,
-    segments: int = DEFAULT_SEGMENTS,
+    segments: int,
     late: Late = never,
 ) -> Expressions:
     """Enclose ``σ`` of the expressions ``z``, which lie in ``interval``; return ``a``.

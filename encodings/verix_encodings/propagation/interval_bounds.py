@@ -40,10 +40,7 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relat
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range, Region
 from verix_encodings.bounds.lines import ByValue, FollowedForms, Replaced
 from verix_encodings.bounds.rows import Coefficients, Phases, absolute, reached
-from verix_encodings.kinds.leaf_boxes import cells_of
 from verix_encodings.kinds.node import Cut, Node
-from verix_encodings.kinds.tree import sums_of_ends
-from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network import Network
 
 
@@ -88,10 +85,14 @@ def leaf_bounds(network: Network, region: Region, integral: BoolArray | None = N
 
     Raises ``OverflowError`` where a bound leaves the range of float64.
     """
-    trees = network.nodes[0] if len(network.nodes) == 1 else None
-    if not isinstance(trees, TreeEnsemble):
+    if not network.stepped or len(network.nodes) != 1:
         return interval_bounds(network, region)
-    box = region.box
+    from verix_encodings.kinds.leaf_boxes import cells_of
+    from verix_encodings.kinds.tree import sums_of_ends
+    from verix_encodings.kinds.tree_ensemble import TreeEnsemble
+
+    (trees,), box = network.nodes, region.box
+    assert isinstance(trees, TreeEnsemble)
     boxes = cells_of(trees, network.input_size, integral).reached(box.lower, box.upper)
     starts = np.flatnonzero(np.diff(boxes.tree, prepend=-1))
     low, high, _ = sums_of_ends(trees.value_of[boxes.leaf], starts)

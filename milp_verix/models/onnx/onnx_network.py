@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from os import PathLike
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import onnx
@@ -16,29 +16,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import TEXT, checked
 from milp_verix.base.errors import InputError, ModelError, first_line
-from milp_verix.inputs.fitted import Missing
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
-from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.models.loaded_model import IN_MEMORY, LoadedModel, Origin, as_numbers
 from milp_verix.models.onnx.graph import Signature, cut, has_trees, read_signature
-from milp_verix.models.onnx.sources.behind_transformer import (
-    JoinedInputs,
-    behind_transformer,
-    join_inputs,
-)
-from milp_verix.models.onnx.sources.conversion import as_onnx
 from milp_verix.models.onnx.sources.model_file import (
+    JoinedInputs,
     ModelSource,
     embed,
     facts_of,
+    join_inputs,
     path_of,
     read_model,
     serialised,
 )
-from milp_verix.models.onnx.sources.table_model import table_model
 from milp_verix.models.onnx.trace import Anchor, require_room, trace
 from milp_verix.models.trees.registry import ends_in_trees
+
+if TYPE_CHECKING:
+    from milp_verix.inputs.fitted import Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -273,6 +269,7 @@ def load_network(
     return replace(network, origin=origin)
 
 
+_ONNX = (str, PathLike, bytes, onnx.ModelProto)
 _UNCHANGING = (str, PathLike, bytes, NoneType)
 """Sources of a model that stay as they are, once they are read."""
 
@@ -284,7 +281,7 @@ def _read(
     output: str | None,
     transformer: Any,
     *,
-    missing: Missing = (),
+    missing: "Missing" = (),
 ) -> LoadedModel:
     if ends_in_trees(source):
         from milp_verix.models.trees import behind_table
@@ -292,10 +289,18 @@ def _read(
 
         return tree_network(behind_table.read(source, transformer, example, missing))
     fitted = source if transformer is None else transformer
-    if transformer is None:
-        source = table_model(source, None, missing) if missing else as_onnx(source, example)
-    else:
+    if transformer is not None:
+        from milp_verix.models.onnx.sources.behind_transformer import behind_transformer
+
         source = behind_transformer(source, transformer, example, output, missing)
+    elif missing:
+        from milp_verix.models.onnx.sources.table_model import table_model
+
+        source = table_model(source, None, missing)
+    elif not isinstance(source, _ONNX):
+        from milp_verix.models.onnx.sources.conversion import as_onnx
+
+        source = as_onnx(source, example)
     path = path_of(source)
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)
@@ -309,7 +314,7 @@ def _read(
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))
     require_room(model, signature)
     traced = trace(model, signature)
-    columns, words, unread = (joined.columns, {}, ()) if joined else coordinates_of(fitted, missing)
+    columns, words, unread = _coordinates(fitted, missing, joined)
     return OnnxNetwork(
         path=path,
         sha256=sha256,
@@ -333,6 +338,17 @@ def _read(
         joined=joined,
         words=words,
     )
+
+
+def _coordinates(
+    fitted: Any, missing: "Missing", joined: JoinedInputs | None
+) -> tuple[tuple[str, ...] | None, Mapping[int, tuple[str, ...]], tuple[str, ...]]:
+    """Return the names of the coordinates, the words of some, and the columns that are not read."""
+    if joined or isinstance(fitted, _ONNX):
+        return joined.columns if joined else None, {}, ()
+    from milp_verix.inputs.pipeline import coordinates_of
+
+    return coordinates_of(fitted, missing)
 
 
 def _content_hash(sha256: str, model: onnx.ModelProto, signature: Signature) -> str:

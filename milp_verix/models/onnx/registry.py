@@ -5,6 +5,7 @@ The node of the graph that an operator computes: its names and attributes.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from inspect import Parameter, signature
 from math import inf
 from typing import TypeAlias, TypeVar
@@ -135,6 +136,17 @@ class Operator:
 
 
 operators: dict[str, Operator] = {}
+"""The operators that are loaded: :func:`operator_named` loads those of the modules ``RARER``."""
+
+RARER = ("attention", "curves", "normalisation", "recurrent", "steps")
+
+
+def operator_named(name: str) -> Operator | None:
+    """Return the operator called ``name``, None if it is not known."""
+    if name not in operators:
+        for module in RARER:
+            import_module(f"milp_verix.models.onnx.operators.{module}")
+    return operators.get(name)
 
 
 def operator(
@@ -172,7 +184,7 @@ def apply(node: NodeContext, inputs: Sequence[Tensor | None]) -> tuple[Tensor, .
     Raises ``UnsupportedOperatorError`` where the operator, one of its attributes or its place
     after a Softmax is not supported, ``ModelError`` where the node is malformed.
     """
-    entry = operators.get(node.operator)
+    entry = operator_named(node.operator)
     if entry is None:
         if node.operator in refusals:
             raise node.unsupported(refusals[node.operator])

@@ -18,18 +18,13 @@ from milp_verix.models.onnx.graph import Signature, nodes_for, producers_of
 from milp_verix.models.onnx.operators import (  # noqa: F401 (they register their operators)
     activations,
     affine,
-    attention,
-    curves,
-    normalisation,
     norms,
-    recurrent,
     selection,
-    steps,
     tails,
     windows,
 )
 from milp_verix.models.onnx.operators.refusals import refusals
-from milp_verix.models.onnx.registry import NodeContext, apply, operators
+from milp_verix.models.onnx.registry import NodeContext, apply, operator_named
 from milp_verix.models.onnx.rounding import Known, stored
 from milp_verix.models.onnx.symbol import Symbol, Tensor, exact_value
 from verix_encodings.network import Network
@@ -126,7 +121,7 @@ def trace(model: onnx.ModelProto, signature: Signature, watch: Watch | None = No
     for place, proto in enumerate(protos):
         node = context_of(proto, opset, builder)
         # of operators that are refused on purpose, the reason says more than the domain
-        named = node.operator in operators or node.operator in refusals
+        named = node.operator in refusals or operator_named(node.operator) is not None
         standard = proto.domain in ("", "ai.onnx") or named
         if not standard or (proto.domain, proto.op_type) in functions:
             raise node.unsupported(

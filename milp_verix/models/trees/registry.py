@@ -11,17 +11,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.inputs.fitted import name_of, steps_of, without_search
 from milp_verix.models.loaded_model import KnownFacts, LoadedModel
-from milp_verix.models.trees.branching import Branching
 from milp_verix.models.trees.model_files import beginning_of
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.kinds.tree import Tree
+
+if TYPE_CHECKING:
+    from milp_verix.models.trees.branching import Branching
+    from verix_encodings.kinds.tree import Tree
 
 Link: TypeAlias = Literal["identity", "softmax", "sigmoid", "largest"]
 
@@ -92,7 +94,7 @@ class ReadTrees:
         sha256: the file's, None for a model in memory.
     """
 
-    trees: tuple[Tree, ...]
+    trees: "tuple[Tree, ...]"
     base: FloatArray
     inputs: int
     rounding: FloatArray
@@ -106,7 +108,7 @@ class ReadTrees:
     unread: tuple[str, ...] = ()
     path: Path | None = None
     sha256: str | None = None
-    stored: tuple[Branching, ...] = ()
+    stored: "tuple[Branching, ...]" = ()
     sparse_zeros_missing: bool = False
     points: FloatArray | None = None
     words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
