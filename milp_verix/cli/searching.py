@@ -31,7 +31,6 @@ from milp_verix.cli.progress import autosaving, progress_bar, status_line
 from milp_verix.cli.startup import INTERRUPTED, NOT_SOUND, UNDECIDED
 from milp_verix.inputs.one_row import refuse_arrays
 from milp_verix.oracle import verdict
-from milp_verix.study.study_inputs import described_inputs, inputs_of
 
 if TYPE_CHECKING:
     from milp_verix.searches.audit import AuditProgress
@@ -119,6 +118,7 @@ def _with_rows(question: Question) -> tuple[str, ...]:
     if (source := question.own["rows"]) is None:
         return ()
     from milp_verix.searches.ranges.regions import Numbers
+    from milp_verix.study.study_inputs import described_inputs, inputs_of
 
     problem = question.problem
     inputs, names = problem.inputs, problem.coordinate_names

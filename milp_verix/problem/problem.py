@@ -34,9 +34,13 @@ from milp_verix.problem.meeting import (
     with_missing_of,
 )
 from milp_verix.problem.question import Classification, Question, make_question
-from milp_verix.problem.saturation import ROUNDED, rounded_margins
 from milp_verix.problem.search import Given, InputLike
 from verix_encodings import Network
+
+ROUNDED = (
+    "the final Sigmoid rounds large scores to the same output: a claim keeps scores so far apart "
+    "that their outputs differ"
+)
 
 
 # no slots: what is derived from the problem is computed once
@@ -145,6 +149,8 @@ class PosedProblem:
         question, network = self.question, self.network
         if not (network.rounds_scores and isinstance(question, Classification)):
             return question.margins(network.ir)
+        from milp_verix.problem.saturation import rounded_margins
+
         box, label, rivals = self.ball.outer, question.label, question.rivals
         return rounded_margins(network.ir, box, label, rivals, network.dtype)
 

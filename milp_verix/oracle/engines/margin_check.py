@@ -7,13 +7,13 @@ suffice.
 """
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from milp_verix.base.errors import LicenceLimitError, SolverError
 from milp_verix.oracle.attacks import climb, pulled_in
 from milp_verix.oracle.engines.claim import Claim, Decision
-from milp_verix.oracle.engines.warm_program import WarmProgram
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
@@ -27,6 +27,9 @@ from verix_encodings import (
     tangent_gaps,
 )
 from verix_encodings.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from milp_verix.oracle.engines.warm_program import WarmProgram
 
 _BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
 _OUTSIDE = 1e-6  # of an L2 ball, as a share: a point that a tangent cuts off
@@ -62,7 +65,7 @@ class MarginCheck:
     session: Session
     claim: Claim
     native: bool = False
-    shared: WarmProgram | None = None
+    shared: "WarmProgram | None" = None
     worst: dict[int, tuple[float, FloatArray]] = field(default_factory=dict)
     points: dict[int, FloatArray] = field(init=False)
     found: Decision = field(init=False)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import floor
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
@@ -10,9 +11,11 @@ from rich.text import Text
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.oracle.verdict import Answer
-from milp_verix.results.comparison import Comparison, Run
-from milp_verix.results.solver_study import SHIFT, SolverTimes
 from milp_verix.views.words.wording import joined, listed_texts
+
+if TYPE_CHECKING:
+    from milp_verix.results.comparison import Comparison, Run
+    from milp_verix.results.solver_study import SolverTimes
 
 TEXTS = 2
 """So many columns of pairs of a solver and a formulation hold no numbers."""
@@ -41,7 +44,7 @@ def table_of_rows(heads: Iterable[str], rows: Iterable[Sequence[str]], texts: in
     return table
 
 
-def comparison_heads(comparison: Comparison) -> tuple[str, ...]:
+def comparison_heads(comparison: "Comparison") -> tuple[str, ...]:
     """Return the names of the columns; all but the first two hold numbers."""
     answers = {"check": ("holds", "violated"), "explain": ("size",)}.get(
         comparison.task, ("cost", "bound", "master")
@@ -51,12 +54,12 @@ def comparison_heads(comparison: Comparison) -> tuple[str, ...]:
     return ("solver", "formulation", *answers, "unknown", *times, *counts)
 
 
-def comparison_rows(comparison: Comparison) -> list[tuple[str, ...]]:
+def comparison_rows(comparison: "Comparison") -> list[tuple[str, ...]]:
     """Return the cells of each run, as text. Times are in seconds."""
     return [_row(run, comparison) for run in comparison.runs]
 
 
-def _row(run: Run, comparison: Comparison) -> tuple[str, ...]:
+def _row(run: "Run", comparison: "Comparison") -> tuple[str, ...]:
     inside = run.inside
     answers: list[object] = [run.count(Answer.HOLDS), run.count(Answer.VIOLATED)]
     if comparison.task == "explain":
@@ -78,12 +81,12 @@ def _row(run: Run, comparison: Comparison) -> tuple[str, ...]:
     )
 
 
-def comparison_table(comparison: Comparison) -> Table:
+def comparison_table(comparison: "Comparison") -> Table:
     """Return a table without lines, a row for each run."""
     return table_of_rows(comparison_heads(comparison), comparison_rows(comparison), TEXTS)
 
 
-def remarks(comparison: Comparison) -> list[str]:
+def remarks(comparison: "Comparison") -> list[str]:
     """Return the lines that go with the numbers: verdict, pairs left out, notes."""
     found = _verdict(comparison)
     asked = narrowed(comparison.against, comparison.output, comparison.rules)
@@ -116,7 +119,7 @@ def narrowed(against: Sequence[int] | None, output: int | None, rules: Sequence[
     return ", ".join([*told, *([counted(len(rules), "rule")] if rules else [])])
 
 
-def _verdict(comparison: Comparison) -> list[str]:
+def _verdict(comparison: "Comparison") -> list[str]:
     if not comparison.agree:
         every = (*comparison.disagreements, *comparison.conflicts)
         return [f"disagreement: {found}" for found in every]
@@ -127,7 +130,7 @@ def _verdict(comparison: Comparison) -> list[str]:
     return [f"no two definite answers contradict each other{left}"]
 
 
-def study_rows(times: SolverTimes) -> list[tuple[str, ...]]:
+def study_rows(times: "SolverTimes") -> list[tuple[str, ...]]:
     """Return the cells of each pair, the best first."""
     return [
         (
@@ -143,13 +146,15 @@ def study_rows(times: SolverTimes) -> list[tuple[str, ...]]:
     ]
 
 
-def study_table(times: SolverTimes) -> Table:
+def study_table(times: "SolverTimes") -> Table:
     """Return a table without lines, a row for each pair."""
     return table_of_rows(STUDY_HEADS, study_rows(times), TEXTS)
 
 
-def meaning(times: SolverTimes) -> str:
+def meaning(times: "SolverTimes") -> str:
     """Return the sentence that goes with the numbers."""
+    from milp_verix.results.solver_study import SHIFT
+
     return (
         f"{counted(len(times.instances), 'check')} with a limit of {exact(times.limit)} s each. "
         f"The shifted geometric mean adds {exact(SHIFT)} s to each time and counts an unanswered "
