@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.inputs.fitted import name_of, steps_of, without_search
 from milp_verix.models.loaded_model import KnownFacts, LoadedModel
 from milp_verix.models.trees.model_files import beginning_of
 from verix_encodings.arrays import FloatArray, IntArray
@@ -145,6 +145,11 @@ _XGBOOST = re.compile(_MARK + rb"\{")
 _LIGHTGBM = re.compile(_MARK + rb"t\0*r\0*e\0*e[\s\0]*[\r\n][\s\0]*v\0*e\0*r\0*s")
 
 
+def _of_sklearn(source: Any, names: set[str]) -> bool:
+    kind = type(source)  # no subclass, which may do otherwise
+    return kind.__module__.startswith("sklearn.") and kind.__name__ in names
+
+
 def _of_xgboost(source: Any) -> bool:
     start = beginning_of(source)
     return _has_base(source, "xgboost", "Booster", "XGBModel") or _XGBOOST.match(start) is not None
@@ -161,8 +166,8 @@ def _has_base(source: Any, library: str, *names: str) -> bool:
 
 
 READERS: dict[str, Callable[[Any], bool]] = {
-    "sklearn_trees": lambda source: name_of(source) in SINGLE | FORESTS | BOOSTED,
-    "hist_boosting": lambda source: name_of(source) in _HISTOGRAMS,
+    "sklearn_trees": lambda source: _of_sklearn(source, SINGLE | FORESTS | BOOSTED),
+    "hist_boosting": lambda source: _of_sklearn(source, _HISTOGRAMS),
     "xgboost_trees": _of_xgboost,
     "lightgbm_trees": _of_lightgbm,
 }
@@ -181,5 +186,9 @@ def reader_of(source: Any) -> "Callable[[Any], ReadTrees] | None":
 
 def ends_in_trees(source: Any) -> bool:
     """Return whether ``source`` is trees, or a pipeline or a search that ends in trees."""
-    last = steps_of(without_search(source)[0])[-1]
+    last = source
+    if not isinstance(source, str | PathLike | bytes):
+        from milp_verix.inputs.fitted import steps_of, without_search
+
+        last = steps_of(without_search(source)[0])[-1]
     return any(takes(last) for takes in READERS.values())

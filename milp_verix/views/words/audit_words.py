@@ -153,3 +153,8 @@ def _point(verdict: Verdict) -> Counterfactual | None:
     if verdict.witness is None or verdict.prediction is None:
         return None
     return Counterfactual(verdict.witness, verdict.prediction, verdict.rival)
+
+
+WORDS = {
+    "audit": facts.Words(audit_headline, audit_outcome, audit_sentence, audit_facts),
+}

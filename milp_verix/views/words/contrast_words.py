@@ -12,7 +12,14 @@ from milp_verix.results.contrast import (
     Enumeration,
 )
 from milp_verix.views.words import sentences, wording
-from milp_verix.views.words.facts import Facts, axes_facts, change_facts, features_facts, to_try
+from milp_verix.views.words.facts import (
+    Facts,
+    Words,
+    axes_facts,
+    change_facts,
+    features_facts,
+    to_try,
+)
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
 from milp_verix.views.words.sentences import limit_parts, room_parts, rules_told, scope_sentences
 from milp_verix.views.words.wording import change_text, joined
@@ -253,3 +260,11 @@ def _sizes(sets: tuple[FeatureSet, ...]) -> str:
     least, most = min(map(len, sets)), max(map(len, sets))
     sizes = counted(least, "feature") if least == most else f"{least} to {most} features"
     return f"{counted(len(sets), 'minimal explanation')} of {sizes}"
+
+
+WORDS = {
+    "contrastive": Words(contrast_headline, contrast_outcome, contrast_sentence, contrast_facts),
+    "enumeration": Words(
+        enumeration_headline, lambda _: "", enumeration_sentence, enumeration_facts
+    ),
+}

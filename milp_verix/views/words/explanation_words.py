@@ -3,7 +3,7 @@
 from milp_verix.base.number_text import counted, down, nearest, up
 from milp_verix.oracle.verdict import Statistics
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.words.facts import Facts, features_facts, to_try
+from milp_verix.views.words.facts import Facts, Words, features_facts, to_try
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of, message_claim
 from milp_verix.views.words.sentences import open_told, rules_told, set_claim
 from milp_verix.views.words.wording import (
@@ -245,3 +245,8 @@ def trace_lines(statistics: Statistics) -> list[str]:
         for seconds, best, bound in statistics.search.trace
     )
     return [f"{'seconds':>9} {'best':>8} {'bound':>8}", *lines]
+
+
+WORDS = {
+    "explanation": Words(headline, outcome_text, explanation_sentence, explanation_facts),
+}

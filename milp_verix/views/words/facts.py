@@ -1,7 +1,8 @@
 """Facts that all results have, as pairs of a name and a text."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import inf
+from typing import Any, NamedTuple
 
 from milp_verix.base.number_text import counted, exact
 from milp_verix.base.stored_kinds import DomainEnd
@@ -11,6 +12,16 @@ from milp_verix.views.words import wording
 from milp_verix.views.words.labels import change_texts, labels_of
 
 Facts = list[tuple[str, str]]
+
+
+class Words(NamedTuple):
+    """What is said of one kind of result: its headline, what is proven, the claim, own facts."""
+
+    title: Callable[[Any], str]
+    outcome: Callable[[Any], str]
+    sentence: Callable[[Any], str]
+    facts: Callable[[Any], Facts]
+
 
 DEEPER = {"interval": "crown", "crown": "branched", "alpha": "branched", "branched": "lp"}
 """The bounds that are the next tighter ones, for a reader with time."""

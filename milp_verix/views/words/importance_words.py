@@ -3,7 +3,7 @@
 from milp_verix.base.number_text import counted, down, nearest, up
 from milp_verix.results.importance import Importance, Relevance
 from milp_verix.views.words import sentences, wording
-from milp_verix.views.words.facts import Facts, axes_facts, change_facts, to_try
+from milp_verix.views.words.facts import Facts, Words, axes_facts, change_facts, to_try
 from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
 from milp_verix.views.words.sentences import held_told, scope_sentences
 from milp_verix.views.words.wording import (
@@ -209,3 +209,11 @@ def relevance_facts(found: Relevance) -> Facts:
         after = named_prediction(found, found.counterfactual.prediction)
         told.append(("counterfactual", f"{after}, run by the model itself"))
     return told
+
+
+WORDS = {
+    "importance": Words(
+        importance_headline, importance_outcome, importance_sentence, importance_facts
+    ),
+    "relevance": Words(relevance_headline, relevance_outcome, relevance_sentence, relevance_facts),
+}

@@ -8,7 +8,6 @@ import numpy as np
 
 from milp_verix.base.image_shape import image_layout
 from milp_verix.results.base import Counterfactual, Result
-from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.explanation import Explanation
 from milp_verix.views.words.wording import joined, listed_texts, shortened
 
@@ -175,8 +174,8 @@ def marked_words(result: Result) -> list[tuple[str, bool]]:
     named: tuple[int, ...] = ()
     if isinstance(result, Explanation):
         named = (*result.explanation, *result.still)
-    elif isinstance(result, ContrastiveExplanation):
-        named = result.contrast or ()
+    else:
+        named = getattr(result, "contrast", None) or ()
     passage, counts = result.inputs.passage, result.input.reshape(-1)
     unplaced = [f for f in sorted(named) if counts[f] > 0 and not passage.spans[f]]
     listed = [part for f in unplaced for part in ((", ", False), (result.inputs.names[f], True))]

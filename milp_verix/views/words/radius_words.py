@@ -9,7 +9,7 @@ from milp_verix.inputs.radii import common_share
 from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.results.ranges import RadiusBracket, RobustnessRadii
 from milp_verix.views.words.explanation_words import outcome_text
-from milp_verix.views.words.facts import Facts, axes_facts, change_facts, still_facts, to_try
+from milp_verix.views.words.facts import Facts, Words, axes_facts, change_facts, still_facts, to_try
 from milp_verix.views.words.labels import SHOWN, labels_of
 from milp_verix.views.words.sentences import (
     bounds_told,
@@ -299,3 +299,9 @@ def _each(found: RobustnessRadii) -> Facts:
     if len(others) > SHOWN:
         told.append(("", f"… and {len(others) - SHOWN} more"))
     return told
+
+
+WORDS = {
+    "radius": Words(radii_headline, radii_outcome, radii_sentence, radii_facts),
+    "sweep": Words(sweep_headline, sweep_outcome, sweep_sentence, sweep_facts),
+}

@@ -8,7 +8,7 @@ from milp_verix.base.number_text import counted, exact, percent_of, range_end
 from milp_verix.inputs.features import Feature
 from milp_verix.results.ranges import FeatureRange, Ranges
 from milp_verix.views.words import wording
-from milp_verix.views.words.facts import Facts
+from milp_verix.views.words.facts import Facts, Words
 from milp_verix.views.words.labels import SHOWN, FeatureLabels, labels_of
 from milp_verix.views.words.sentences import (
     bounds_told,
@@ -246,3 +246,8 @@ def _unit(found: Ranges, one: FeatureRange) -> str:
 
 def _kind(found: Ranges, one: FeatureRange) -> Feature | None:
     return None if found.inputs is None else found.inputs.features[one.feature]
+
+
+WORDS = {
+    "ranges": Words(ranges_headline, ranges_outcome, ranges_sentence, ranges_facts),
+}

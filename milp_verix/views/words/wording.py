@@ -20,7 +20,6 @@ from milp_verix.inputs.radii import common_share
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.question import Classification, Regression
 from milp_verix.results.base import Counterfactual, Result
-from milp_verix.results.ranges import RobustnessRadii
 
 _NORMS = {"linf": "L∞", "l1": "L1", "l2": "L2"}
 _REACHES = {
@@ -133,7 +132,7 @@ def norm_told(result: Result) -> str:
 
 def radius_digits(result: Result) -> int:
     """Return how many digits radii have: few, rounded down, of proven ones."""
-    return FEW_DIGITS if isinstance(result, RobustnessRadii) else MOST_DIGITS
+    return FEW_DIGITS if getattr(result, "kind", "") == "radius" else MOST_DIGITS
 
 
 def radius_text(result: Result, *, short: bool = False) -> str:
