@@ -24,6 +24,7 @@ from functools import partial
 
 import numpy as np
 
+import verix_encodings as ve
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import InputError, SolverError, require_one_of
 from milp_verix.base.tolerances import Tolerances
@@ -37,7 +38,6 @@ from verix_encodings import (
     Region,
     alpha_bounds,
     ball_encoding,
-    branched_bounds,
     crown_bounds,
     encode,
     interval_bounds,
@@ -104,7 +104,7 @@ BOUNDS: dict[str, Callable[[], BoundMethod]] = {
     "interval": lambda: interval_bounds,
     "crown": lambda: crown_bounds,
     "alpha": lambda: alpha_bounds,
-    "branched": lambda: branched_bounds,
+    "branched": lambda: ve.branched_bounds,
     "lp": lp_bounds,
     "milp": milp_bounds,
     "auto": lambda: crown_bounds,
@@ -145,8 +145,8 @@ def bounds_within(
         return crown_bounds(network, region, late=deadline.passed, within=within)
     if method is alpha_bounds:
         return alpha_bounds(network, region, late=deadline.passed)
-    if method is branched_bounds:
-        return branched_bounds(network, region, deadline.passed, within=within)
+    if method is ve.branched_bounds:
+        return ve.branched_bounds(network, region, deadline.passed, within=within)
     found = method(network, region)
     listed = isinstance(found, tuple) and all(isinstance(one, Interval) for one in found)
     if not listed or [one.lower.size for one in found] != list(network.sizes):

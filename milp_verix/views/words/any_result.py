@@ -38,7 +38,7 @@ def outcome(result: "StoredResult") -> str:
     """Return the size of ``result`` and what is proven of it; empty for an enumeration."""
     told, found = words_of(result).outcome(result), cast("Any", result)
     if result.kind in ("explanation", "contrastive") and found.size is not None:
-        told = f"{found.size} of {counted(len(result.groups), 'feature')}, {told}"
+        told = f"{found.size} of {counted(len(found.groups), 'feature')}, {told}"
     return printable(told)
 
 
