@@ -70,11 +70,11 @@ def question_of(case: Case, options: GivenOptions) -> Question:
     network = network_of(case.model, case, model) if message is None else message.network
     given = options.question(network)
     own = options.own(network)
-    explained = own.get("explanation")
-    if explained and given["features"] is None and given["inputs"] is None and message is None:
+    grouped = given["features"] is not None or given["inputs"] is not None or message is not None
+    if "explanation" in own and not grouped:
         from milp_verix.searches.feature_sets import groups_for
 
-        given["features"] = groups_for(explained, None)
+        given["features"] = groups_for(own["explanation"], None)
     given.setdefault("epsilon", 0.0)
     if message is not None:
         if given.pop("inputs") is not None:
