@@ -237,7 +237,7 @@ def needed_features(
         return 0
     try:
         while not (deadline.passed() or cover.exhausted or cover.ended or cover.hopeless(budget)):
-            cover.step(deadline, lambda: cover.hopeless(budget))
+            cover.step(deadline, budget)
     except SolverError:
         pass  # the bound that was proven until then stays
     finally:

@@ -94,7 +94,8 @@ def galloping(walk: Walk) -> None:
             return
         expected = walk.oracle.forecast(walk.state.irrelevant, walk.remaining, walk.deadline)
         before = len(walk.state.irrelevant)
-        open_ = _decide_front(walk, walk.remaining[: min(expected or max(1, 2 * last), most)])
+        block = walk.remaining[: min(expected or max(1, 2 * last), most)]
+        open_ = _settle_front(walk, block, walk.check(block))
         last = len(walk.state.irrelevant) - before
         # a part of a small block is hardly easier: the search for the block goes on, once
         again = bool(open_) and not again and walk.resumes(open_)
@@ -119,29 +120,27 @@ def _free_by_bounds(walk: Walk, block: int) -> None:
             block //= 2
 
 
-def _decide_front(walk: Walk, block: tuple[int, ...]) -> int:
+def _settle_front(walk: Walk, block: tuple[int, ...], verdict: Verdict) -> int:
     """Decide the first feature of ``block`` at least, all of them if they can be freed.
 
-    Returns the length of a block that could not be decided, 0 if there was none.
+    ``verdict`` is the check of all of them. Returns the length of a block that could not be
+    decided, 0 if there was none.
     """
     beyond: tuple[int, Verdict] | None = None
-    verdict: Verdict | None = None
-    while block:
-        verdict = walk.check(block)
-        if verdict.violated and len(block) > 1:
-            length, shorter = walk.oracle.shortest_violated(
-                walk.state.irrelevant, block, verdict, walk.deadline
-            )
-            beyond, block, verdict = (block[length - 1], shorter), block[: length - 1], None
-            continue
-        if verdict.holds or len(block) == 1:
-            walk.settle(block, verdict)
-        break
+    while verdict.violated and len(block) > 1:
+        length, shorter = walk.oracle.shortest_violated(
+            walk.state.irrelevant, block, verdict, walk.deadline
+        )
+        beyond, block = (block[length - 1], shorter), block[: length - 1]
+        if block:
+            verdict = walk.check(block)
+    if block and (verdict.holds or len(block) == 1):
+        walk.settle(block, verdict)
     # a counterfactual for what comes right after the block stays one only if the block is free
-    if beyond is not None and (verdict is None or verdict.holds):
+    if beyond is not None and (not block or verdict.holds):
         feature, found = beyond
         walk.settle([feature], found)
-    return len(block) if verdict is not None and not (verdict.holds or verdict.violated) else 0
+    return len(block) if not (verdict.holds or verdict.violated) else 0
 
 
 STRATEGIES: dict[str, Strategy] = {

@@ -141,26 +141,21 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             self._explainer.go_on(traversal, first=not self.earlier.advanced)
 
     def _search(self) -> None:
-        """Find a first explanation and a first bound, and raise the bound until both meet."""
+        """Find a first bound and a first explanation, and raise the bound until both meet."""
+        self._raise(self._objective.cost(self._objective.must))
         try:
-            self._start()
+            with self._stage(_QUICK), suppress(OverflowError):
+                self._bound_at_once()
+            self._show(0)
+            if self.open and (self.earlier is None or not self.earlier.advanced):
+                with self._stage(_FIRST):
+                    until = self.until.share(self.limits.most_explanation_share)
+                    self._explainer.first(until, self._between_checks)
+                self._show(0)
             self.raise_bound()
         finally:
             if self._cover is not None:
                 self._cover.cover.close()
-
-    def _start(self) -> None:
-        """Find a first lower bound and a first explanation."""
-        self._raise(self._objective.cost(self._objective.must))
-        with self._stage(_QUICK), suppress(OverflowError):
-            self._bound_at_once()
-        self._show(0)
-        limits, beginning = self.limits, self.earlier is None or not self.earlier.advanced
-        if self.open and beginning:
-            with self._stage(_FIRST):
-                until = self.until.share(limits.most_explanation_share)
-                self._explainer.first(until, self._between_checks)
-            self._show(0)
 
     def _bound_at_once(self) -> None:
         """Raise the bound by backward bounds, then by contrastive sets while these do better."""

@@ -118,7 +118,7 @@ class CoverBound:
     def first(self, least: float, deadline: Deadline) -> float:
         """Add contrastive sets before anything else is known."""
         while self._leads(least, self.limits.first_cover_seconds) and not self.cover.exhausted:
-            least = self._step(least, deadline)
+            least = self.cover.step(deadline, least)
         if self._leads(least) and self.cover.exhausted:
             least = self._check_candidate(least, deadline)
         return least
@@ -127,7 +127,7 @@ class CoverBound:
         """Add contrastive sets for a share of the work so far."""
         most = self.limits.cover_share * self.elapsed()
         while self._leads(least, most) and not self.cover.exhausted:
-            least = self._step(least, self.until.within(most))
+            least = self.cover.step(self.until.within(most), least)
         return least
 
     def turn(self, least: float) -> float | None:
@@ -142,7 +142,7 @@ class CoverBound:
         deadline = self.until.within(elapsed)
         if self.cover.exhausted:
             return self._check_candidate(least, deadline)
-        return self._step(least, deadline)
+        return self.cover.step(deadline, least)
 
     def _leads(self, least: float, most: float = np.inf) -> bool:
         """Return whether contrastive sets lead the bound, and have done less work than ``most``."""
@@ -151,11 +151,6 @@ class CoverBound:
         if cover.ended or cover.work >= most or not open_:
             return False
         return cover.bound >= least or not (cover.sets or cover.exhausted)
-
-    def _step(self, least: float, deadline: Deadline) -> float:
-        """Add contrastive sets, if they may prove more than ``least``."""
-        self.cover.step(deadline, lambda: self.cover.hopeless(least))
-        return max(least, self.cover.bound)
 
     def _check_candidate(self, least: float, deadline: Deadline) -> float:
         """Check the cheapest set that intersects all contrastive sets, as gradients find no more.
