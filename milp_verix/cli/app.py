@@ -105,12 +105,6 @@ class _Commands(TyperGroup):
         name, _, rest = super().resolve_command(ctx, args)
         return name, command_named(str(name)), rest
 
-    def main(self, *args: Any, **options: Any) -> Any:
-        """Run the command line; what it prints has escapes for control characters."""
-        out, err = (one and Escaping(one) for one in (sys.stdout, sys.stderr))
-        with redirect_stdout(out), redirect_stderr(err):
-            return super().main(*args, **options)
-
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands in whole sentences."""
         with formatter.section("Commands"):
@@ -162,12 +156,14 @@ for _name, _help in COMMANDS.items():
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; what it prints has escapes for control characters."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a console may know no ε
+    out, err = (one and Escaping(one) for one in (sys.stdout, sys.stderr))
     try:
         try:
-            app()
+            with redirect_stdout(out), redirect_stderr(err):
+                app()
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()  # at its end Python would say what goes wrong in its own way
