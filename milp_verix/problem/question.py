@@ -100,7 +100,7 @@ class Classification(Question):
         """The classes compared with, ascending."""
         if self.against is not None:
             return list(self.against)
-        return [rival for rival in range(self.classes) if rival != self.label]
+        return [*range(self.label), *range(self.label + 1, self.classes)]
 
     def margins(self, network: Network) -> Network:
         """One margin ``f_j − f_c`` for each rival ``j``, in ascending ``j``.
@@ -108,11 +108,11 @@ class Classification(Question):
         If scores are multiples of a step, half of it is added where a tie is a change, and taken
         away where it is none: then no margin is zero.
         """
-        weights = np.eye(self.classes)[self.rivals]
+        rivals = np.array(self.rivals)
+        weights = np.eye(self.classes)[rivals]
         weights[:, self.label] = -1.0
         half = 0.0 if self.ties is None else self.ties.step / 2
-        shift = [half if rival < self.label else -half for rival in self.rivals]
-        return network.then(weights, shift)
+        return network.then(weights, np.where(rivals < self.label, half, -half))
 
     def losses(self, network: Network) -> Network:
         """Minus the score of the predicted class."""

@@ -52,8 +52,7 @@ def deferred_interrupt() -> Iterator[Interrupt]:
     def remember(_signal: int, _frame: FrameType | None) -> None:
         interrupt.pending = True
 
-    handled = {number: signal.getsignal(number) for number in _SIGNALS}
-    handled = {number: handler for number, handler in handled.items() if callable(handler)}
+    handled = {n: given for n in _SIGNALS if callable(given := signal.getsignal(n))}
     for number in handled:
         signal.signal(number, remember)
     try:

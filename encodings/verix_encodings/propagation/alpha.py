@@ -96,7 +96,7 @@ def beyond_input(network: Network, bounds: Bounds) -> int:
     return sum(
         neurons_to_tighten(network, readers, value, bounds[value]).size
         for value in readers
-        if value and any(source != 0 for source in network.nodes[value - 1].sources)
+        if value and any(network.nodes[value - 1].sources)
     )
 
 

@@ -309,7 +309,7 @@ def _ascending(name: str, scores: FloatArray) -> Order:
     # what is no number comes last
     scores = np.clip(np.nan_to_num(scores, nan=_LARGEST), -_LARGEST, _LARGEST)
     ascending = np.argsort(scores, kind="stable")
-    return Order(name, tuple(int(i) for i in ascending), scores)
+    return Order(name, tuple(ascending.tolist()), scores)
 
 
 def _permutation(order: OrderLike, features: Features) -> tuple[int, ...]:
@@ -326,4 +326,4 @@ def _permutation(order: OrderLike, features: Features) -> tuple[int, ...]:
         raise InputError(
             f"a custom order lists each of the {count} features 0..{count - 1} exactly once"
         )
-    return tuple(int(i) for i in given.reshape(-1))
+    return tuple(given.reshape(-1).tolist())
