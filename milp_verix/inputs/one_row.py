@@ -130,8 +130,10 @@ def in_order(
 
 def names_for(names: Sequence[str] | None, given: Collection[str]) -> Sequence[str] | None:
     """Return ``names``, the model's; None if LightGBM numbered its columns, and none is given."""
-    numbered = all(name == f"Column_{place}" for place, name in enumerate(names or ()))
-    return None if numbered and not {*(names or ())} & {*given} else names
+    if not names:
+        return None
+    numbered = all(name == f"Column_{place}" for place, name in enumerate(names))
+    return None if numbered and {*names}.isdisjoint(given) else names
 
 
 def counts(names: Sequence[str]) -> bool:

@@ -303,8 +303,9 @@ def _classification(
     if isinstance(question, Threshold):
         return question  # of two classes, each has one rival
     question = replace(question, against=rivals)
-    tied = [j for j in question.rivals if scores[j] == scores[question.label]]
-    if tied and network.rounds_scores:
+    if not network.rounds_scores:
+        return question
+    if tied := [j for j in question.rivals if scores[j] == scores[question.label]]:
         both = " and ".join(_called(j, names) for j in (question.label, tied[0]))
         raise InputError(
             f"the outputs of {both} are both {scores[tied[0]]:.9g} at the input, since the final "

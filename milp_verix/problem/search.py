@@ -83,7 +83,8 @@ def fitting(call: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises ``InputError`` for a value of a wrong kind.
     """
-    values = {name: value for name, value in given.items() if name != "self"}
+    values = dict(given)
+    values.pop("self", None)
     return accepted(values, kinds_of(call))
 
 
