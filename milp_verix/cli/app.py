@@ -6,7 +6,8 @@ A command's module is loaded when the command runs, so that help and mistakes an
 import io
 import os
 import sys
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
@@ -155,15 +156,19 @@ for _name, _help in COMMANDS.items():
     app.command(_name, help=_help)(_not_loaded)
 
 
-def main() -> None:
-    """Run the command line; what it prints has escapes for control characters."""
+@contextmanager
+def ending() -> Iterator[None]:
+    """End the program with what the block says; what it prints has escapes for control characters.
+
+    Ctrl-C, and errors of the machine, are exit codes and a line.
+    """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a console may know no ε
     out, err = (one and Escaping(one) for one in (sys.stdout, sys.stderr))
     try:
         try:
             with redirect_stdout(out), redirect_stderr(err):
-                app()
+                yield
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()  # at its end Python would say what goes wrong in its own way

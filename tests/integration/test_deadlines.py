@@ -216,7 +216,7 @@ def test_ctrl_c_in_the_order_keeps_what_the_bounds_have_proven(
 COMMAND = """
 import sys, time
 from pathlib import Path
-import milp_verix.cli.app as cli
+import milp_verix.__main__ as cli
 import milp_verix.cli.model_and_input as cli_question
 from verix_encodings.propagation import crown
 
