@@ -185,28 +185,18 @@ _ERRORS = """\
     SolverUnavailableError: the solver is not installed."""
 """What a call raises whose answer says nothing else."""
 _ONE_LINER = """\
-question, asked = parted("{method}", locals())
-{imports}with refusing_no_bounds():
-    return {function}(Problem(**question), **asked)"""
-_WITH_GROUPS = """\
-question, asked = parted("{method}", locals())
-{imports}if inputs is None:
-    question["features"] = groups_for(explanation, features)
-with refusing_no_bounds():
-    return {function}(Problem(**question), **asked)"""
+problem, asked = parted("{method}", locals())
+{imports}return {function}(problem, **asked)"""
 _RULES = """\
 given = fitting("rules", locals())
 {imports}asked = {row.name: given.pop(row.name) for row in rows_of("rules", QUESTION)}
-with refusing_no_bounds():
-    return {function}(given.pop("network"), given.pop("rows"), asked, **given)"""
+return {function}(given.pop("network"), given.pop("rows"), asked, **given)"""
 _MANY = """\
 given = different(explain_many, fitting("many", locals()))
-{imports}with refusing_no_bounds():
-    return {function}(**given)"""
+{imports}return {function}(**given)"""
 _METHOD = """\
 given = fitting("{method}", locals())
-{imports}with refusing_no_bounds():
-    return {function}(self, **given)"""
+{imports}return {function}(self, **given)"""
 _INIT = """\
 given = fitting("explain", locals())
 posed = pose(given.pop("network"), given.pop("x"), Given(**given))
@@ -277,7 +267,6 @@ def files() -> dict[Path, str]:
     package = ROOT / "milp_verix"
     search = package / "problem" / "search.py"
     entrance = "from milp_verix.api.entrance import {}\n"
-    bounds = "from milp_verix.base.arguments import refusing_no_bounds\n"
     typing = "from typing import TYPE_CHECKING\n\n"
     domain = "from milp_verix.problem.ball import UNIT_DOMAIN\n"
     search_options = "from milp_verix.problem.search import {}".format
@@ -287,7 +276,6 @@ def files() -> dict[Path, str]:
             "import math\n"
             + typing
             + entrance.format("parted, remedied")
-            + bounds
             + domain
             + "from milp_verix.problem.option_rows import QUESTION\n"
             + search_options("USUAL, fitting, rows_of"),
@@ -298,7 +286,6 @@ def files() -> dict[Path, str]:
             "import math\n"
             + typing
             + entrance.format("remedied")
-            + bounds
             + domain
             + "from milp_verix.problem.problem import PosedProblem, pose\n"
             + search_options("USUAL, Given, Search, fitting"),
@@ -309,7 +296,6 @@ def files() -> dict[Path, str]:
             "import warnings\n"
             + typing
             + entrance.format("different, remedied")
-            + bounds
             + domain
             + search_options("USUAL, fitting"),
             [_call(MANY, ("network", "xs"), _MANY)],
@@ -345,8 +331,7 @@ def _page() -> str:
 
 
 def _one_liner(call: Call) -> str:
-    body = _WITH_GROUPS if call.placed == ("explanation",) else _ONE_LINER
-    return _call(call, ("network", "x"), body.replace("{method}", call.method))
+    return _call(call, ("network", "x"), _ONE_LINER.replace("{method}", call.method))
 
 
 def _call(call: Call, lead: Sequence[str], body: str) -> str:
@@ -359,8 +344,7 @@ def _call(call: Call, lead: Sequence[str], body: str) -> str:
     told = _arguments(entries, WIDTH)
     doc = f"{head}\n\n{told}\n\n{_MORE}\n\nRaises:\n{errors or _ERRORS}"
     first = [f"{name}: {LEAD[name][0]}" for name in lead]
-    imports = _imports(call, body)
-    body = body.replace("{imports}", imports).replace("{function}", call.function)
+    body = body.replace("{imports}", _imports(call)).replace("{function}", call.function)
     return _function(
         f"def {call.name}", _signature(first, rows, call.placed, WIDTH), call.result, doc, body
     )
@@ -373,8 +357,7 @@ def _method(call: Call) -> str:
     more = f"More, and errors: :func:`milp_verix.{call.name}`."
     told = _arguments(_entries((), rows, brief=rows), INSIDE)
     doc = f"{summary}\n\n{told}\n\n{more}"
-    imports = _imports(call, "")
-    source = _METHOD.format(method=call.method, imports=imports, function=call.function)
+    source = _METHOD.format(method=call.method, imports=_imports(call), function=call.function)
     placed = ("epsilons",) if call.method == "sweep" else call.placed
     signature = _signature(["self"], rows, placed, INSIDE)
     return _function(f"def {call.method}", signature, call.result, doc, source)
@@ -405,14 +388,9 @@ def _function(head: str, signature: str, result: str, doc: str, body: str) -> st
     return f"@remedied\n{head}(\n{signature}\n) -> {result}:\n{indent(quoted + body, ' ' * 4)}"
 
 
-def _imports(call: Call, body: str) -> str:
-    """Return the imports of a call: what answers a question is loaded once it is asked."""
-    found = [f"from {call.module} import {call.function}"]
-    if "groups_for" in body:
-        found.append("from milp_verix.searches.feature_sets import groups_for")
-    if "Problem(" in body:
-        found.append("from milp_verix.api.problem import Problem")
-    return "\n" + "".join(f"{one}\n" for one in sorted(found)) + "\n"
+def _imports(call: Call) -> str:
+    """Return the import of a call: what answers a question is loaded once it is asked."""
+    return f"\nfrom {call.module} import {call.function}\n\n"
 
 
 def _signature(

@@ -11,7 +11,6 @@ import math
 from typing import TYPE_CHECKING
 
 from milp_verix.api.entrance import remedied
-from milp_verix.base.arguments import refusing_no_bounds
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.problem import PosedProblem, pose
 from milp_verix.problem.search import USUAL, Given, Search, fitting
@@ -132,8 +131,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.explain.explain import explain_problem
 
-        with refusing_no_bounds():
-            return explain_problem(self, **given)
+        return explain_problem(self, **given)
 
     @remedied
     def minimum(
@@ -170,8 +168,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.minimum.minimum import minimum_of
 
-        with refusing_no_bounds():
-            return minimum_of(self, **given)
+        return minimum_of(self, **given)
 
     @remedied
     def contrastive(
@@ -199,8 +196,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.contrast.contrastive import contrastive_of
 
-        with refusing_no_bounds():
-            return contrastive_of(self, **given)
+        return contrastive_of(self, **given)
 
     @remedied
     def enumerate(
@@ -222,8 +218,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.importance import enumerate_problem
 
-        with refusing_no_bounds():
-            return enumerate_problem(self, **given)
+        return enumerate_problem(self, **given)
 
     @remedied
     def inflate(
@@ -250,8 +245,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.ranges.inflate import inflate_problem
 
-        with refusing_no_bounds():
-            return inflate_problem(self, **given)
+        return inflate_problem(self, **given)
 
     @remedied
     def check(
@@ -269,8 +263,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.explain.explain import check_problem
 
-        with refusing_no_bounds():
-            return check_problem(self, **given)
+        return check_problem(self, **given)
 
     @remedied
     def audit(
@@ -300,8 +293,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.audit import audit_of
 
-        with refusing_no_bounds():
-            return audit_of(self, **given)
+        return audit_of(self, **given)
 
     @remedied
     def relevance(
@@ -323,8 +315,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.relevance import relevance_of
 
-        with refusing_no_bounds():
-            return relevance_of(self, **given)
+        return relevance_of(self, **given)
 
     @remedied
     def importance(
@@ -350,8 +341,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.importance import importance_of
 
-        with refusing_no_bounds():
-            return importance_of(self, **given)
+        return importance_of(self, **given)
 
     @remedied
     def radius(
@@ -379,8 +369,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.radius_search import radius_of
 
-        with refusing_no_bounds():
-            return radius_of(self, **given)
+        return radius_of(self, **given)
 
     @remedied
     def sweep(
@@ -408,8 +397,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.sweep import sweep_of
 
-        with refusing_no_bounds():
-            return sweep_of(self, **given)
+        return sweep_of(self, **given)
 
     @remedied
     def compare(
@@ -449,8 +437,7 @@ class Problem(PosedProblem):
 
         from milp_verix.comparison.compare import compare_solvers
 
-        with refusing_no_bounds():
-            return compare_solvers(self, **given)
+        return compare_solvers(self, **given)
 
     @remedied
     def export(
@@ -470,8 +457,7 @@ class Problem(PosedProblem):
 
         from milp_verix.oracle.check_program import encode_problem
 
-        with refusing_no_bounds():
-            return encode_problem(self, **given)
+        return encode_problem(self, **given)
 
     def certify(
         self, explanation: Certifiable, *, time_limit: float | None = None

@@ -11,7 +11,6 @@ import warnings
 from typing import TYPE_CHECKING
 
 from milp_verix.api.entrance import different, remedied
-from milp_verix.base.arguments import refusing_no_bounds
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.search import USUAL, fitting
 
@@ -145,5 +144,4 @@ def explain_many(
 
     from milp_verix.study.study_run import run_many
 
-    with refusing_no_bounds():
-        return run_many(**given)
+    return run_many(**given)
