@@ -157,17 +157,21 @@ for _name, _help in COMMANDS.items():
 
 
 @contextmanager
-def ending() -> Iterator[None]:
-    """End the program with what the block says; what it prints has escapes for control characters.
+def escaping() -> Iterator[None]:
+    """Print with escapes for control characters inside the block."""
+    out, err = (one and Escaping(one) for one in (sys.stdout, sys.stderr))
+    with redirect_stdout(out), redirect_stderr(err):
+        yield
 
-    Ctrl-C, and errors of the machine, are exit codes and a line.
-    """
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """End the program after the block: Ctrl-C and errors of the machine are exit codes."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a console may know no ε
-    out, err = (one and Escaping(one) for one in (sys.stdout, sys.stderr))
     try:
         try:
-            with redirect_stdout(out), redirect_stderr(err):
+            with escaping():
                 yield
         finally:
             if sys.stdout is not None:
