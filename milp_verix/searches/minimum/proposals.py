@@ -21,9 +21,9 @@ while the largest margin falls.
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult, linprog
 
 from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle.perturbation_set import PerturbationSet
@@ -90,12 +90,14 @@ def minimised(
     rows: tuple[FloatArray, FloatArray],
     bounds: tuple[FloatArray, FloatArray],
     always: tuple[FloatArray, FloatArray] | None = None,
-) -> OptimizeResult:
+) -> Any:
     """Minimise ``cost·v`` subject to ``G v ≤ g`` for the pairs ``rows`` and ``always`` of ``G, g``.
 
     Few of the ``rows`` bind: the program begins with the first ones, and violated rows are added
     until none is left. The rows in ``always`` are in it from the start.
     """
+    from scipy.optimize import linprog  # it takes a tenth of a second to load
+
     matrix, upper = rows
     last = (np.zeros((0, cost.size)), np.zeros(0)) if always is None else always
     held = np.arange(upper.size) < _FIRST_ROWS
