@@ -73,7 +73,8 @@ def require_agreement_at(network: LoadedModel, points: NDArray[np.floating]) -> 
     """
     try:
         if isinstance(network, OnnxNetwork):
-            _compare(network, points)
+            with np.errstate(over="ignore", invalid="ignore"):  # whatever overflows is not compared
+                _compare(network, points)
             return
         from milp_verix.models.trees.guard import require_equal
         from milp_verix.models.trees.tree_network import TreeNetwork
@@ -85,7 +86,6 @@ def require_agreement_at(network: LoadedModel, points: NDArray[np.floating]) -> 
         raise
 
 
-@np.errstate(over="ignore", invalid="ignore")  # whatever overflows is not compared
 def _compare(network: OnnxNetwork, points: NDArray[np.floating]) -> None:
     seen = zip(*map(network.tensors, points), strict=True)
     theirs = {anchor.value: runs for anchor, runs in zip(network.anchors, seen, strict=False)}
