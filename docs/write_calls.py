@@ -8,7 +8,7 @@ What a call does, and its errors, stand in the docstring of the function that an
 import ast
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill, indent, wrap
@@ -338,10 +338,7 @@ def _call(call: Call, lead: Sequence[str], body: str) -> str:
     """Return the source of a call that takes a network first."""
     rows = rows_of(call.method)
     head, _, errors = call.text.partition("\n\nRaises:\n")
-    entries = _entries(lead, rows, brief={*QUESTION, *SEARCH})
-    if call.method != "explain":
-        entries = _told_once(entries, rows)
-    told = _arguments(entries, WIDTH)
+    told = _arguments(lead, rows, WIDTH, brief={*QUESTION, *SEARCH})
     doc = f"{head}\n\n{told}\n\n{_MORE}\n\nRaises:\n{errors or _ERRORS}"
     first = [f"{name}: {LEAD[name][0]}" for name in lead]
     body = body.replace("{imports}", _imports(call)).replace("{function}", call.function)
@@ -355,8 +352,7 @@ def _method(call: Call) -> str:
     rows = (*rows_of(call.method, OWN), *rows_of("methods"), *rows_of(call.method, COURSE))
     summary = fill(call.text.partition("\n\n")[0], WIDTH - 8)
     more = f"More, and errors: :func:`milp_verix.{call.name}`."
-    told = _arguments(_entries((), rows, brief=rows), INSIDE)
-    doc = f"{summary}\n\n{told}\n\n{more}"
+    doc = f"{summary}\n\n{_arguments((), rows, INSIDE, brief={*rows})}\n\n{more}"
     source = _METHOD.format(method=call.method, imports=_imports(call), function=call.function)
     placed = ("epsilons",) if call.method == "sweep" else call.placed
     signature = _signature(["self"], rows, placed, INSIDE)
@@ -369,7 +365,7 @@ def _problem() -> str:
     first = ["self", *(f"{name}: {LEAD[name][0]}" for name in ("network", "x"))]
     init = _function("def __init__", _signature(first, rows, (), INSIDE), "None", "", _INIT)
     methods = "\n\n".join([init, *map(_method, CALLS)])
-    told = _arguments(_entries(("network", "x"), rows), WIDTH)
+    told = _arguments(("network", "x"), rows, WIDTH, brief=())
     return _PROBLEM.format(arguments=indent(told, " " * 4), methods=indent(methods, " " * 4))
 
 
@@ -377,7 +373,7 @@ def _search(source: str) -> str:
     """Return the module of ``Search`` with the arguments in its docstring."""
     rows = {row.name: row for row in reversed(SEARCH) if "explain" in row.calls}
     given = [row for row in SEARCH if row is rows.get(row.name)]
-    told = _arguments(_entries((), given), WIDTH)
+    told = _arguments((), given, WIDTH, brief=())
     before, _, rest = source.partition("    Args:\n")
     _, raises, after = rest.partition("    Raises:\n")
     return f"{before}{indent(told, ' ' * 4)}\n\n{raises}{after}"
@@ -405,34 +401,13 @@ def _signature(
     return indent(_wrapped(", ".join(hard), width - 4).replace("\1", " "), " " * 4)
 
 
-def _entries(
-    lead: Sequence[str], rows: Iterable[Option], brief: Collection[Option] = ()
-) -> list[tuple[str, str]]:
-    """Return arguments and what they are; of those ``brief`` the first sentence."""
+def _arguments(
+    lead: Sequence[str], rows: Iterable[Option], width: int, *, brief: Iterable[Option]
+) -> str:
+    """Return the section of a docstring on arguments; of those ``brief`` the first sentence."""
+    short = {*brief}
     entries = [(name, LEAD[name][1]) for name in lead]
-    return entries + [(row.name, _first(row.text) if row in brief else row.text) for row in rows]
-
-
-def _told_once(
-    entries: Sequence[tuple[str, str]], rows: Collection[Option]
-) -> list[tuple[str, str]]:
-    """Return the arguments with those of the question and of the search as one entry each.
-
-    These are the options that ``explain`` has in the same words: it tells them.
-    """
-    for what, part in (("question", QUESTION), ("search", SEARCH)):
-        same = [row.name for row in rows if row in part and row in rows_of("explain")]
-        same += ["network", "x"] * (what == "question")
-        names = [name for name, _ in entries if name in same]
-        first = [name for name, _ in entries].index(names[0])
-        left = [entry for entry in entries if entry[0] not in names]
-        entry = ", ".join(names), f"the {what}, as for :func:`milp_verix.explain`."
-        entries = [*left[:first], entry, *left[first:]]
-    return list(entries)
-
-
-def _arguments(entries: Iterable[tuple[str, str]], width: int) -> str:
-    """Return the section of a docstring on arguments."""
+    entries += [(row.name, _first(row.text) if row in short else row.text) for row in rows]
     told = (
         _wrapped(f"{name}: {' '.join(text.split())}", width - 8, " " * 4) for name, text in entries
     )

@@ -164,8 +164,26 @@ def minimum(
     locally minimal too, with a counterfactual for each feature.
 
     Args:
-        network, x, epsilon, norm, delta, domain, features, feature_names, label, against, output,
-            image_shape, inputs: the question, as for :func:`milp_verix.explain`.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         costs: a finite number of at least zero for each feature, 1 each by default: the explanation
             with the least sum is found. Proofs are faster where all costs are whole multiples of a
             unit. ``InputError`` for costs too far apart to be added up exactly: the largest may be
@@ -184,8 +202,15 @@ def minimum(
             as a mixed-integer program; ``"auto"`` takes the tree if ``solver`` is HiGHS-based.
         limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among techniques
             and may switch some off.
-        solver, time_limit, check_time_limit, memory, threads, warm, tolerances: the search, as for
-            :func:`milp_verix.explain`.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        threads: threads that the solver may use, if it can use several.
+        warm: what a solver keeps from one program to the next.
+        tolerances: the distances that separate a proof from noise.
         progress: called with the first lower bound, when all features are still the best
             explanation, and when the best one or the bound changes.
         snapshots: called as by :func:`milp_verix.explain`; features without a known counterfactual
@@ -252,15 +277,40 @@ def contrastive(
     result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
 
     Args:
-        network, x, epsilon, norm, delta, domain, features, feature_names, label, against, output,
-            image_shape, inputs: the question, as for :func:`milp_verix.explain`.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         costs: a positive number ``c_f`` for each feature: the cheapest set is sought instead of the
             smallest, or the distance is weighed. A mapping is as for :func:`milp_verix.minimum`.
         must_not: features that a counterfactual must not change, by names or indices.
         minimise: ``"features"`` or ``"distance"``.
         count: number of changes to find, the first one included.
-        solver, time_limit, check_time_limit, memory, threads, warm, tolerances: the search, as for
-            :func:`milp_verix.explain`.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        threads: threads that the solver may use, if it can use several.
+        warm: what a solver keeps from one program to the next.
+        tolerances: the distances that separate a proof from noise.
         progress: called after each program.
         snapshots: called with a function that returns the result so far: at the start, and whenever
             more is known.
@@ -302,11 +352,36 @@ def enumerate_explanations(
     is listed on neither side, and the enumeration is then not complete.
 
     Args:
-        network, x, epsilon, norm, delta, domain, features, feature_names, label, against, output,
-            image_shape, inputs: the question, as for :func:`milp_verix.explain`.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         limit: the most explanations, of both kinds together; None for all.
-        solver, time_limit, check_time_limit, memory, threads, warm, tolerances: the search, as for
-            :func:`milp_verix.explain`.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        threads: threads that the solver may use, if it can use several.
+        warm: what a solver keeps from one program to the next.
+        tolerances: the distances that separate a proof from noise.
         progress: called after each round.
         snapshots: called with a function that returns the result so far: at the start, and after
             each explanation that is found.
@@ -353,8 +428,26 @@ def inflate(
     widest. The norm must be L∞. Ctrl-C and the time limit return the ranges so far.
 
     Args:
-        network, x, epsilon, norm, delta, domain, features, feature_names, label, against, output,
-            image_shape, inputs: the question, as for :func:`milp_verix.explain`.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         explanation: the features to keep, as for :func:`milp_verix.audit`; by default those of
             :func:`milp_verix.explain`.
         rows: inputs that are worth covering, and whose share in the ranges is counted: an array
@@ -363,8 +456,20 @@ def inflate(
             their whole domain.
         resolution: how near to the end of a real range a counterfactual must be, as a share of the
             feature's room.
-        solver, time_limit, check_time_limit, memory, seed, threads, bounds, segments, formulation,
-            warm, tolerances: the search, as for :func:`milp_verix.explain`.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        seed: seed of the order ``"random"``.
+        threads: threads that the solver may use, if it can use several.
+        bounds: how bounds on the neurons are found.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000.
+        formulation: how ReLUs become rows and columns.
+        warm: what a solver keeps from one program to the next.
+        tolerances: the distances that separate a proof from noise.
         progress: called after each end that is decided.
         snapshots: called with a function that returns the ranges so far.
 
@@ -403,11 +508,40 @@ def check(
     every output (or the one numbered ``output``) moves by at most ``delta``.
 
     Args:
-        network, x, epsilon, norm, delta, domain, features, feature_names, label, against, output,
-            image_shape, inputs: the question, as for :func:`milp_verix.explain`.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         free: the features that may change, by indices or names; see ``features``.
-        solver, time_limit, check_time_limit, memory, threads, bounds, segments, formulation, warm,
-            tolerances: the search, as for :func:`milp_verix.explain`.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        threads: threads that the solver may use, if it can use several.
+        bounds: how bounds on the neurons are found.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000.
+        formulation: how ReLUs become rows and columns.
+        warm: what a solver keeps from one program to the next.
+        tolerances: the distances that separate a proof from noise.
 
     More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
@@ -450,8 +584,26 @@ def audit(
     soundness may take half of a limited time.
 
     Args:
-        network, x, epsilon, norm, delta, domain, features, feature_names, label, against, output,
-            image_shape, inputs: the question, as for :func:`milp_verix.explain`.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         explanation: the features that are said to keep the prediction: their indices or names; a
             mask, an array of bool (or of 0 and 1, with two axes or more) with an entry for each
             coordinate, each pixel or each feature; or an :class:`Explanation`, whose groups
@@ -462,8 +614,22 @@ def audit(
         order: the order in which features are tried, as for :func:`milp_verix.explain`.
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
-        solver, exactness, time_limit, check_time_limit, memory, seed, threads, bounds, segments,
-            formulation, warm, reuse, tolerances: the search, as for :func:`milp_verix.explain`.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``.
+        exactness: ``"exact"``; or, faster and still sound, with features left undecided.
+        time_limit: seconds from the call on, orders and bounds included.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        seed: seed of the order ``"random"``.
+        threads: threads that the solver may use, if it can use several.
+        bounds: how bounds on the neurons are found.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000.
+        formulation: how ReLUs become rows and columns.
+        warm: what a solver keeps from one program to the next.
+        reuse: whether a check uses points and bounds of earlier checks.
+        tolerances: the distances that separate a proof from noise.
         progress: called at the start, before each check, and after each decision.
         snapshots: called with a function that returns the result so far.
 
@@ -507,11 +673,36 @@ def relevance(
     and after Ctrl-C the answers proven by then come back, None for an open one.
 
     Args:
-        network, x, epsilon, norm, delta, domain, features, feature_names, label, against, output,
-            image_shape, inputs: the question, as for :func:`milp_verix.explain`.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         feature: the protected feature, or several, by names or indices.
-        solver, time_limit, check_time_limit, memory, threads, warm, tolerances: the search, as for
-            :func:`milp_verix.explain`.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        threads: threads that the solver may use, if it can use several.
+        warm: what a solver keeps from one program to the next.
+        tolerances: the distances that separate a proof from noise.
         progress: called before each set that is tried.
         snapshots: called with a function that returns the result so far, before each set.
 
@@ -562,14 +753,39 @@ def importance(
     and may take too long for many. ``result.under(index)`` has another index without a search.
 
     Args:
-        network, x, epsilon, norm, delta, domain, features, feature_names, label, against, output,
-            image_shape, inputs: the question, as for :func:`milp_verix.explain`.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
         beside: a score of each feature by another tool, such as a SHAP value, in their order or by
             name; scores of coordinates add up in their feature. ``result.misordered`` has the pairs
             of features that the size of these scores orders otherwise than is proven of the index.
-        solver, time_limit, check_time_limit, memory, threads, warm, tolerances: the search, as for
-            :func:`milp_verix.explain`.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        threads: threads that the solver may use, if it can use several.
+        warm: what a solver keeps from one program to the next.
+        tolerances: the distances that separate a proof from noise.
         progress: called after each set that is found.
         snapshots: called with a function that returns the result so far: at the start, and after
             each set that is found.
@@ -618,8 +834,24 @@ def robustness_radius(
     step comes within reach.
 
     Args:
-        network, x, norm, delta, domain, features, feature_names, label, against, output,
-            image_shape, inputs: the question, as for :func:`milp_verix.explain`.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         free: the features that change together, by indices or names; all of them by default.
         each: whether to bracket the radius of each feature alone instead.
         largest: the largest radius to ask about, in the units of the input; by default that of the
@@ -628,8 +860,19 @@ def robustness_radius(
         scale: of described inputs, the radius of each feature at the radius 1, given as ``epsilon``
             is for :func:`milp_verix.explain`: 1 for a radius in each feature's unit, ``"100%"`` for
             a share of each range, radii by name for a factor of these.
-        solver, time_limit, check_time_limit, memory, threads, bounds, segments, formulation, warm,
-            tolerances: the search, as for :func:`milp_verix.explain`.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``.
+        time_limit: seconds from the call on, orders and bounds included.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        threads: threads that the solver may use, if it can use several.
+        bounds: how bounds on the neurons are found.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000.
+        formulation: how ReLUs become rows and columns.
+        warm: what a solver keeps from one program to the next.
+        tolerances: the distances that separate a proof from noise.
         progress: called before each question.
         snapshots: called with a function that returns the result so far. The function may be called
             at any time, in any thread.
@@ -673,8 +916,24 @@ def epsilon_sweep(
     The radius of the problem itself is not used.
 
     Args:
-        network, x, norm, delta, domain, features, feature_names, label, against, output,
-            image_shape, inputs: the question, as for :func:`milp_verix.explain`.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         epsilons: different radii in any sequence, in the units of the input. Of described
             ``inputs``, each is a number, a share of each feature's range such as ``"10%"``, or
             radii by name; of any two, one is at least as large for every feature.
@@ -683,8 +942,22 @@ def epsilon_sweep(
         order: as for :func:`milp_verix.explain`.
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
-        solver, exactness, time_limit, check_time_limit, memory, seed, threads, bounds, segments,
-            formulation, warm, reuse, tolerances: the search, as for :func:`milp_verix.explain`.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``.
+        exactness: ``"exact"``; or, faster and still sound, with features left undecided.
+        time_limit: seconds from the call on, orders and bounds included.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        seed: seed of the order ``"random"``.
+        threads: threads that the solver may use, if it can use several.
+        bounds: how bounds on the neurons are found.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000.
+        formulation: how ReLUs become rows and columns.
+        warm: what a solver keeps from one program to the next.
+        reuse: whether a check uses points and bounds of earlier checks.
+        tolerances: the distances that separate a proof from noise.
         progress: called as by :func:`milp_verix.explain`, for one radius after the other.
         snapshots: called with a function that returns the sweep so far: the radii that were
             reached.
@@ -732,8 +1005,26 @@ def compare(
     after it, gets an equal share of the time that is left.
 
     Args:
-        network, x, epsilon, norm, delta, domain, features, feature_names, label, against, output,
-            image_shape, inputs: the question, as for :func:`milp_verix.explain`.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
             ``"pyomo:NAME"``; by default all that are installed.
@@ -755,8 +1046,18 @@ def compare(
         order: as for :func:`milp_verix.explain`; where ``checks`` are given there is none.
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
-        exactness, time_limit, check_time_limit, memory, seed, threads, bounds, segments, warm,
-            reuse, tolerances: the search, as for :func:`milp_verix.explain`.
+        exactness: ``"exact"``; or, faster and still sound, with features left undecided.
+        time_limit: seconds from the call on, orders and bounds included.
+        check_time_limit: the most seconds for each check.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
+        seed: seed of the order ``"random"``.
+        threads: threads that the solver may use, if it can use several.
+        bounds: how bounds on the neurons are found.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000.
+        warm: what a solver keeps from one program to the next.
+        reuse: whether a check uses points and bounds of earlier checks.
+        tolerances: the distances that separate a proof from noise.
         progress: called with each pair before it runs.
         snapshots: called as by :func:`milp_verix.explain`: at the start and after each run.
 
@@ -794,12 +1095,33 @@ def encode_check(
         >>> encoding.program.write("check.lp", cost=-row)   # least cost = constant − most margin
 
     Args:
-        network, x, epsilon, norm, delta, domain, features, feature_names, label, against, output,
-            image_shape, inputs: the question, as for :func:`milp_verix.explain`.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         free: the features that may change, by indices or names; all of them by default.
         quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents that
             enclose it.
-        bounds, segments, formulation: the search, as for :func:`milp_verix.explain`.
+        bounds: how bounds on the neurons are found.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000.
+        formulation: how ReLUs become rows and columns.
 
     More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
@@ -837,14 +1159,28 @@ def find_rules(
     take any value.
 
     Args:
-        network, epsilon, norm, delta, domain, features, feature_names, label, against, output,
-            image_shape, inputs: the question, as for :func:`milp_verix.explain`.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
         rows: inputs, as ``rows`` of :func:`milp_verix.inflate`.
+        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+            name.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+            by the names of the coordinates.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each.
+        label: the class explained, by number or name.
+        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        output: the output that a regression is about.
+        image_shape: the shape in which a flat input is an image.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         count: the most rules to return.
         tries: rows to explain; three for each rule by default.
         seed: seed of the rows drawn.
         time_limit: seconds; the rules found by then are returned.
-        memory: the search, as for :func:`milp_verix.explain`.
+        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
 
     More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
