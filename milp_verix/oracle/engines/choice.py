@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from milp_verix.base.errors import InputError
-from milp_verix.oracle.engines.claim import Candidate, Engine, NotInstalledError
-from milp_verix.oracle.engines.portfolio import Portfolio
+from milp_verix.oracle.engines.claim import Engine, NotInstalledError
+from milp_verix.oracle.engines.portfolio import Candidate, Portfolio
 from milp_verix.oracle.engines.programs import Programs
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search, resolve_formulation

@@ -109,28 +109,6 @@ class NotInstalledError(SolverUnavailableError):
     """Raised where an engine is opened whose solver is not installed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An engine that may be opened: ``open()`` raises ``SolverError`` where it does not open.
-
-    It is not asked about claims with more than ``most_free`` coordinates, nor more than
-    ``most_open`` neurons that bounds leave undecided behind the first layer, nor if a candidate of
-    its ``group`` before it has not been given up. With ``patience`` its first slice is that much
-    later in the sequence, and so longer, and comes before all others.
-    """
-
-    name: str
-    open: Callable[[], Engine]
-    most_free: float = np.inf
-    most_open: float = np.inf
-    group: str | None = None
-    patience: int = 0
-
-    def takes(self, claim: Claim, undecided: int) -> bool:
-        """Return whether the engine may be asked about ``claim``, with so many open neurons."""
-        return claim.free.size <= self.most_free and undecided <= self.most_open
-
-
 _REPLAYS = 3  # points of a batch that onnxruntime runs; not measured
 
 
