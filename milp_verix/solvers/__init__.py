@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl
 from milp_verix.base.errors import InputError, SolverUnavailableError, refusing, require_one_of
 from milp_verix.base.tolerances import Tolerances, tolerances_of
 from milp_verix.solvers.backends import highs
+from milp_verix.solvers.named_options import SHARED, read_name_options, read_options
 from milp_verix.solvers.session import (
     Session,
     Solver,
@@ -79,8 +80,6 @@ def solver_named(name: str) -> Solver:
         return SOLVERS[name]
     if name in CHECKERS:
         return CHECKERS[name]
-    from milp_verix.solvers.named_options import SHARED, read_name_options, read_options
-
     path, _, query = name.partition("?")
     base, colon, native = path.partition(":")
     if path in added_solvers() and not query:

@@ -10,11 +10,11 @@ Some options have a word that all solvers share (``WORDS``): each becomes the so
 
 import math
 import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from milp_verix.base.errors import InputError, meant
-from milp_verix.solvers.own_solver import NameOptions
 from milp_verix.solvers.parameters import HIGHS_HEURISTICS, parameters_of
 
 Values = tuple[int, int] | tuple[float, float] | tuple[str, ...]
@@ -163,6 +163,25 @@ SHARED = {
     **dict.fromkeys(("highs", "gurobi", "scip", "cbc"), ("time", "log", "strict")),
 }
 """Words for options of ours, which no solver needs to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameOptions:
+    """Options that the ``name`` of a solver of our own carries.
+
+    ``settings`` are the solver's own; a solve takes at most ``seconds``; the solver appends to the
+    file ``log``; if ``strict``, no other solver takes a program over.
+    """
+
+    name: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    seconds: float = math.inf
+    log: str | None = None
+    strict: bool = False
+
+
+NO_OPTIONS = NameOptions()
+"""The options of a name that carries none."""
 
 
 def read_name_options(name: str, base: str, pairs: list[tuple[str, str]]) -> NameOptions:

@@ -1,67 +1,16 @@
-"""A solver with a session class of our own, and what its sessions have in common.
+"""A solver with a session class of our own, and what its sessions have in common."""
 
-Ctrl-C while a solver is in native code: remember it, stop the solver, raise afterwards.
-"""
-
-import math
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
-from types import FrameType
-from typing import Any
 
 from milp_verix.base.errors import SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
+from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.parameters import notes_on
 from milp_verix.solvers.session import Session, refuse_beyond
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-LONGEST_WAIT = 0.5
-"""Seconds after which a wait for a process returns to Python, to raise pending interrupts.
-
-A signal that arrives just before a system call, or in another thread, does not end the call.
-"""
-
-
-@dataclass(slots=True)
-class Interrupt:
-    """A flag: Ctrl-C was pressed since the solve began."""
-
-    pending: bool = False
-
-
-@contextmanager
-def deferred_interrupt() -> Iterator[Interrupt]:
-    """Turn signals that raise into a flag for the block; raise KeyboardInterrupt at its end.
-
-    An exception inside a solver's callback would cross native frames: solvers swallow it or crash.
-    Signals that are ignored or have their default action are left alone, and so are all signals
-    outside the main thread, where Python delivers none.
-    """
-    interrupt = Interrupt()
-    if threading.current_thread() is not threading.main_thread():
-        yield interrupt
-        return
-
-    def remember(_signal: int, _frame: FrameType | None) -> None:
-        interrupt.pending = True
-
-    handled = {n: given for n in _SIGNALS if callable(given := signal.getsignal(n))}
-    for number in handled:
-        signal.signal(number, remember)
-    try:
-        yield interrupt
-    finally:
-        for number, handler in handled.items():
-            signal.signal(number, handler)
-    if interrupt.pending:
-        raise KeyboardInterrupt
 
 
 def missing(package: str) -> str | None:
@@ -71,25 +20,6 @@ def missing(package: str) -> str | None:
     except ImportError as error:
         return f"{package} does not import ({error}): pip install {package}"
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class NameOptions:
-    """Options that the ``name`` of a solver of our own carries.
-
-    ``settings`` are the solver's own; a solve takes at most ``seconds``; the solver appends to the
-    file ``log``; if ``strict``, no other solver takes a program over.
-    """
-
-    name: str = ""
-    settings: dict[str, Any] = field(default_factory=dict)
-    seconds: float = math.inf
-    log: str | None = None
-    strict: bool = False
-
-
-NO_OPTIONS = NameOptions()
-"""The options of a name that carries none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from milp_verix.base.errors import MilpVerixError, SolverError, SolverUnavailableError
-from milp_verix.solvers.own_solver import LONGEST_WAIT
+from milp_verix.solvers.interrupt import LONGEST_WAIT
 from milp_verix.solvers.session import (
     Session,
     SolveResult,

@@ -13,15 +13,9 @@ import numpy as np
 
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.own_solver import (
-    NO_OPTIONS,
-    Interrupt,
-    NameOptions,
-    OwnSession,
-    OwnSolver,
-    deferred_interrupt,
-    missing,
-)
+from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
+from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
 from milp_verix.solvers.parameters import GUROBI, gurobi_options
 from milp_verix.solvers.session import (
     NODE_LIMIT,

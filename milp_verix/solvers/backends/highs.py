@@ -16,15 +16,9 @@ import numpy as np
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.own_solver import (
-    NO_OPTIONS,
-    Interrupt,
-    NameOptions,
-    OwnSession,
-    OwnSolver,
-    deferred_interrupt,
-    missing,
-)
+from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
+from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
 from milp_verix.solvers.parameters import (
     HIGHS_DROPS,
     HIGHS_HEURISTICS,

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.own_solver import NO_OPTIONS, NameOptions, OwnSession, OwnSolver, missing
+from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
 from milp_verix.solvers.parameters import SCIP_DROPS, scip_options
 from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import (
