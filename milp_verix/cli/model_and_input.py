@@ -24,7 +24,7 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import features_among, refuse_arrays, row_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network, loaded
-from milp_verix.models.onnx.sources.text_model import is_text_pipeline
+from milp_verix.models.onnx.text_model import is_text_pipeline
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.results.shown import Told

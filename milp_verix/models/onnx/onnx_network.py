@@ -21,14 +21,14 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.models.loaded_model import IN_MEMORY, LoadedModel, Origin, as_numbers
-from milp_verix.models.onnx.graph import Signature, cut, has_trees, read_signature
-from milp_verix.models.onnx.sources.behind_transformer import (
+from milp_verix.models.onnx.behind_transformer import (
     JoinedInputs,
     behind_transformer,
     join_inputs,
 )
-from milp_verix.models.onnx.sources.conversion import as_onnx
-from milp_verix.models.onnx.sources.model_file import (
+from milp_verix.models.onnx.exporters import as_onnx
+from milp_verix.models.onnx.graph import Signature, cut, has_trees, read_signature
+from milp_verix.models.onnx.model_file import (
     ModelSource,
     embed,
     facts_of,
@@ -36,7 +36,7 @@ from milp_verix.models.onnx.sources.model_file import (
     read_model,
     serialised,
 )
-from milp_verix.models.onnx.sources.table_model import table_model
+from milp_verix.models.onnx.table_model import table_model
 from milp_verix.models.onnx.trace import Anchor, require_room, trace
 from milp_verix.models.trees.registry import ends_in_trees
 

@@ -23,7 +23,7 @@ from milp_verix.base.errors import ModelError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import Column, TableEncoding
 from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.onnx.graph import NODES_OF_TREES, Signature, cut
-from milp_verix.models.onnx.sources.model_file import serialised
+from milp_verix.models.onnx.model_file import serialised
 from milp_verix.models.onnx.stored_trees import StoredEnsemble, ensemble_of
 from milp_verix.models.onnx.trace import trace
 from milp_verix.models.trees.behind_table import Conditions

@@ -1,6 +1,6 @@
 """Trees of other libraries: boosted ensembles and forests, read from the libraries' own structures.
 
-A reader of a library is a function in ``libraries/`` from a fitted model, or from the path of its
+A reader of a library is a function in this folder from a fitted model, or from the path of its
 file, to :class:`~milp_verix.models.trees.registry.ReadTrees`; a line in ``registry.py`` names it.
 :class:`~milp_verix.models.trees.tree_network.TreeNetwork` is the model that questions are about:
 the trees for proofs, and the library's own prediction for counterfactuals. Before a word is said,

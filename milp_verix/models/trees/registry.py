@@ -164,7 +164,7 @@ READERS: dict[str, Callable[[Any], bool]] = {
     "xgboost_trees": _of_xgboost,
     "lightgbm_trees": _of_lightgbm,
 }
-"""For each module of ``libraries``, whether a model, or a file of one, is for its ``read``."""
+"""For the module of each library, whether a model, or a file of one, is for its ``read``."""
 
 
 def reader_of(source: Any) -> "Callable[[Any], ReadTrees] | None":
@@ -172,7 +172,7 @@ def reader_of(source: Any) -> "Callable[[Any], ReadTrees] | None":
     for name, takes in READERS.items():
         if takes(source):
             reader: Callable[[Any], ReadTrees]
-            reader = import_module(f"milp_verix.models.trees.libraries.{name}").read
+            reader = import_module(f"milp_verix.models.trees.{name}").read
             return reader
     return None
 

@@ -11,7 +11,7 @@ import pytest
 from milp_verix import Inputs, ModelError, load_network
 from milp_verix.inputs import table_encoding
 from milp_verix.inputs.fitted import ARGUMENTS
-from milp_verix.models.onnx.sources import estimators
+from milp_verix.models.onnx import estimators
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")

@@ -15,8 +15,8 @@ from milp_verix import (
     UnsupportedOperatorError,
     load_network,
 )
+from milp_verix.models.onnx import estimators as compared, table_model
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
-from milp_verix.models.onnx.sources import estimators as compared, table_model
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")

@@ -26,7 +26,7 @@ from milp_verix import (
     load_network,
 )
 from milp_verix.models.trees.guard import tree_network
-from milp_verix.models.trees.libraries.sklearn_trees import read
+from milp_verix.models.trees.sklearn_trees import read
 from milp_verix.models.trees.tree_network import TreeNetwork
 
 _RNG = np.random.default_rng(0)

@@ -22,7 +22,7 @@ from onnx import helper, numpy_helper
 from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import LINEAR_CLASSIFIERS, name_of, not_fitted, without_search
 from milp_verix.models.loaded_model import KnownFacts
-from milp_verix.models.onnx.sources.model_file import serialised, write_facts
+from milp_verix.models.onnx.model_file import serialised, write_facts
 from milp_verix.models.trees.registry import reader_of
 from verix_encodings.arrays import FloatArray, IntArray
 

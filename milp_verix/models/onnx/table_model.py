@@ -29,9 +29,9 @@ from milp_verix.inputs.fitted import (
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.inputs.table_encoding import encoding_of
 from milp_verix.models.loaded_model import KnownFacts
+from milp_verix.models.onnx.estimators import flat_pipeline, require_equal
 from milp_verix.models.onnx.graph import cut, scores_of
-from milp_verix.models.onnx.sources.estimators import flat_pipeline, require_equal
-from milp_verix.models.onnx.sources.model_file import serialised, write_facts
+from milp_verix.models.onnx.model_file import serialised, write_facts
 from verix_encodings.arrays import FloatArray
 
 _INPUT, _ENCODED = "table_row", "table_encoded"

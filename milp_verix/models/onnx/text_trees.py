@@ -15,7 +15,7 @@ import numpy as np
 
 from milp_verix.base.errors import InputError
 from milp_verix.models.onnx.onnx_network import load_network
-from milp_verix.models.onnx.sources.text_model import COMPARED, TextPipeline, weighed_model
+from milp_verix.models.onnx.text_model import COMPARED, TextPipeline, weighed_model
 from milp_verix.models.trees.behind_table import PipelineRunner, Steps, goes_left
 from milp_verix.models.trees.branching import Branching, Sides, Words, as_thresholds, plain_sides
 from milp_verix.models.trees.guard import tree_network

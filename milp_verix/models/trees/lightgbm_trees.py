@@ -27,7 +27,7 @@ from milp_verix.models.trees.branching import (
     as_thresholds,
     largest_values,
 )
-from milp_verix.models.trees.libraries.lightgbm_files import (
+from milp_verix.models.trees.lightgbm_files import (
     fields_of,
     numbers_of,
     require_constant_leaves,
