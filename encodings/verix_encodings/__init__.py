@@ -5,6 +5,7 @@ bounds are a function of a network and a box (``bounds.interval``), an encoding 
 function from both to rows and columns (:mod:`~verix_encodings.program`).
 """
 
+from verix_encodings.alpha import alpha_bounds, slope_bounds
 from verix_encodings.blocks.formulations import (
     FORMULATIONS,
     Formulation,
@@ -36,7 +37,10 @@ from verix_encodings.bounds.curves import (
 )
 from verix_encodings.bounds.interval import Bounds, Interval, Region
 from verix_encodings.bounds.norm_ball import NormBall
+from verix_encodings.crown import crown_bounds
+from verix_encodings.deepening import branched_bounds
 from verix_encodings.encoding import BallEncoding, Encoding, encode, encode_values
+from verix_encodings.interval_bounds import BoundMethod, interval_bounds
 from verix_encodings.kinds.affine import Affine, Difference
 from verix_encodings.kinds.maximum import Max
 from verix_encodings.kinds.node import Elementwise, EncodingContext, Node
@@ -50,10 +54,6 @@ from verix_encodings.network import Network
 from verix_encodings.program import Expressions, Program, ProgramBuilder
 from verix_encodings.program_files import Indicator, Maximum, Sos1, write_lp, write_mps
 from verix_encodings.proofs import Leaf, certified_bound
-from verix_encodings.propagation.alpha import alpha_bounds, slope_bounds
-from verix_encodings.propagation.crown import crown_bounds
-from verix_encodings.propagation.deepening import branched_bounds
-from verix_encodings.propagation.interval_bounds import BoundMethod, interval_bounds
 
 __all__ = [
     "COS",

@@ -34,10 +34,10 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relative_error
 from verix_encodings.bounds.interval import Bounds, Interval
+from verix_encodings.crown import upper_form
 from verix_encodings.encoding import BallEncoding, encode_values
 from verix_encodings.network import Network
 from verix_encodings.program import LEAST_BIG_M, Expressions, Program, ProgramBuilder
-from verix_encodings.propagation.crown import upper_form
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -44,13 +44,13 @@ from verix_encodings import (
 )
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
+from verix_encodings.crown import intersection, readers_of, undecided
 from verix_encodings.proofs import (
     SafeBound,
     encoding_error,
     evaluation_error,
     tightened_range,
 )
-from verix_encodings.propagation.crown import intersection, readers_of, undecided
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ BOUNDS: dict[str, Callable[[], BoundMethod]] = {
 """The bound methods that have a name, the widest first, and ``auto``, CROWN to begin with."""
 
 DEEPENED = ("auto", "branched")
-"""The bound methods that engines may make deeper (``verix_encodings.propagation.deepening``)."""
+"""The bound methods that engines may make deeper (``verix_encodings.deepening``)."""
 
 
 def resolve_bounds(bounds: BoundMethod | str) -> tuple[str, BoundMethod]:

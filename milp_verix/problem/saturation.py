@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from verix_encodings.bounds.interval import Interval
+from verix_encodings.crown import crown_bounds
 from verix_encodings.network import Network
-from verix_encodings.propagation.crown import crown_bounds
 
 ROUNDED = (
     "the final Sigmoid rounds large scores to the same output: a claim keeps scores so far apart "

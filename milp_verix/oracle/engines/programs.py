@@ -21,8 +21,8 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search, resolve_formulation
 from milp_verix.solvers import Session, Solver, open_session
 from verix_encodings import Bounds, Network
-from verix_encodings.propagation.alpha import beyond_input
-from verix_encodings.propagation.deepening import Deepening
+from verix_encodings.alpha import beyond_input
+from verix_encodings.deepening import Deepening
 
 MANY = 12
 """Undecided neurons beyond the input; fewer leave little to gain."""

@@ -1,6 +1,6 @@
 """Backward linear bounds (CROWN) on many boxes of inputs at once, for branching on inputs.
 
-The mathematics is that of ``propagation.crown``. ``N`` boxes lie inside one *root*: a box, or
+The mathematics is that of ``crown``. ``N`` boxes lie inside one *root*: a box, or
 a norm ball in a box. Bounds of value ``v_k`` are a pair of arrays of shape (N, size of v_k). A
 bound on ``c·v_k`` over one box is a row ``c``; the rows of all boxes stand below each other, and
 ``owner`` tells the box of each row. An affine node is then one matrix product for all rows, and
@@ -36,9 +36,9 @@ from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.bounds.interval import Bounds, Late, Pair, Range, never
 from verix_encodings.bounds.lines import BatchRelaxation
+from verix_encodings.crown import left_open, readers_of
 from verix_encodings.kinds.node import Node
 from verix_encodings.network import Network
-from verix_encodings.propagation.crown import left_open, readers_of
 from verix_encodings.work import spend_calls
 
 

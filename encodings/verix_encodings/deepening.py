@@ -1,7 +1,7 @@
 """Bounds over one region that become tighter in stages: slopes, then trees of phases, in turns.
 
     depth 0      the bounds given, such as CROWN's
-    depth 1      each undecided neuron's bounds have slopes of their own (``propagation.alpha``)
+    depth 1      each undecided neuron's bounds have slopes of their own (``alpha``)
     depth 2, …   each undecided neuron's bounds have trees of 16, 32, … leaves, layer after layer;
                  then bounds of outputs are computed again
 
@@ -14,7 +14,7 @@ A bound of a neuron is that of a row ``± v_i`` of the network up to it, where o
 phases. Its tree begins with one leaf. In each round the worst leaf of every row is split at the
 undecided neuron ``j`` with the largest ``c⁺ t`` (``c`` the coefficient that the leaf's bound met
 there, ``t`` the intercept of the upper line), and the children take a few steps on slopes and
-multipliers (:mod:`~verix_encodings.propagation.row_slopes`):
+multipliers (:mod:`~verix_encodings.row_slopes`):
 
     leaf with z_j ≥ 0,  leaf with z_j ≤ 0        one of them holds for every input of the region
     bound of the row = the worst of its leaves
@@ -31,13 +31,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from verix_encodings.alpha import alpha_bounds, lowered
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Bounds, Late, Region, never
+from verix_encodings.crown import crown_bounds, inside, neurons_to_tighten, readers_of
+from verix_encodings.interval_bounds import cone, suppose_both
 from verix_encodings.network import Network
-from verix_encodings.propagation.alpha import alpha_bounds, lowered
-from verix_encodings.propagation.crown import crown_bounds, inside, neurons_to_tighten, readers_of
-from verix_encodings.propagation.interval_bounds import cone, suppose_both
-from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
+from verix_encodings.row_slopes import Relaxed, RowSlopes
 
 # numbers of the steps for the first leaves, and for children, whose steps are smaller
 _FIRST_STEPS = tuple(range(6))
@@ -50,7 +50,7 @@ class Leaves:
     """Leaves of the rows ``row``, (L,): bounds ``upper``, (L,), and the place to ``split``, (L,).
 
     The place is -1 where no neuron is left; ``point``, (L,), says where its range is split. The
-    others are those of :class:`~verix_encodings.propagation.row_slopes.RowSlopes` in few bytes: any
+    others are those of :class:`~verix_encodings.row_slopes.RowSlopes` in few bytes: any
     dials are valid.
     """
 

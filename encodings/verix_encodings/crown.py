@@ -42,9 +42,9 @@ from verix_encodings.arrays import (
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Region, never
 from verix_encodings.bounds.lines import ByValue, Relaxation
 from verix_encodings.bounds.rows import Coefficients, Rows, Splits, absolute, reached, total
+from verix_encodings.interval_bounds import forward_interval
 from verix_encodings.kinds.node import Node
 from verix_encodings.network import Network
-from verix_encodings.propagation.interval_bounds import forward_interval
 
 Relaxations: TypeAlias = dict[int, Relaxation]
 """The forms around each node, by the number of its value."""
