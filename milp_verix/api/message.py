@@ -24,7 +24,7 @@ from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.models.onnx.text_model import TextPipeline, text_model
 from milp_verix.models.onnx.text_trees import text_trees
 from milp_verix.models.onnx.text_words import Place, WordReader
-from milp_verix.models.trees.registry import reader_of
+from milp_verix.models.trees.readers import reader_of
 from milp_verix.results.explanation import Explanation
 from milp_verix.views.words.labels import marked_words
 from verix_encodings.arrays import IntArray

@@ -81,8 +81,7 @@ def require_agreement_at(network: LoadedModel, points: NDArray[np.floating]) -> 
 
 def _require_at(network: LoadedModel, points: NDArray[np.floating]) -> None:
     if not isinstance(network, OnnxNetwork):
-        from milp_verix.models.trees.guard import require_equal
-        from milp_verix.models.trees.tree_network import TreeNetwork
+        from milp_verix.models.trees.tree_network import TreeNetwork, require_equal
 
         assert isinstance(network, TreeNetwork)
         require_equal(network, points.astype(np.float64))

@@ -40,7 +40,7 @@ from verix_encodings import (
 )
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.curves import LOG, SQRT, SQUARE, SmoothFunction
-from verix_encodings.maxima import pairwise_maxima
+from verix_encodings.kinds.maximum import pairwise_maxima
 
 MASKED = -(2.0**1000)
 """A score of −∞: half of it is still beyond all numbers of models that do not overflow."""

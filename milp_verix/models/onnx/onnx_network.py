@@ -38,7 +38,7 @@ from milp_verix.models.onnx.model_file import (
 )
 from milp_verix.models.onnx.table_model import table_model
 from milp_verix.models.onnx.trace import Anchor, require_room, trace
-from milp_verix.models.trees.registry import ends_in_trees
+from milp_verix.models.trees.readers import ends_in_trees
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -288,7 +288,7 @@ def _read(
 ) -> LoadedModel:
     if ends_in_trees(source):
         from milp_verix.models.trees import behind_table
-        from milp_verix.models.trees.guard import tree_network
+        from milp_verix.models.trees.tree_network import tree_network
 
         return tree_network(behind_table.read(source, transformer, example, missing))
     fitted = source if transformer is None else transformer
@@ -303,7 +303,7 @@ def _read(
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
     if has_trees(model.graph):
         from milp_verix.models.onnx.tree_models import read_onnx_trees
-        from milp_verix.models.trees.guard import tree_network
+        from milp_verix.models.trees.tree_network import tree_network
 
         trees = read_onnx_trees(model, signature, path, sha256)
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))

@@ -1,6 +1,7 @@
 """The table of operators that the reader knows, and the rules that hold for all of them.
 
-The node of the graph that an operator computes: its names and attributes.
+Others are refused: some on purpose, with a reason and often a way out, the rest with the list of
+supported ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +14,30 @@ import numpy as np
 
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError
 from milp_verix.models.onnx.builder import GIVEN, READERS, Builder, masked, with_masks
-from milp_verix.models.onnx.operators.refusals import refusals
 from milp_verix.models.onnx.symbol import Symbol, Tensor
+
+_JUMPS = "it jumps from one element to another, and the encoding of that is not exact"
+_LOOPS = (
+    "only feed-forward networks and recurrent layers are supported; export with a fixed number of "
+    "steps, unrolled"
+)
+_POOL = "it sums powers over windows; export it as Pow, AveragePool and Pow"
+_FUSED = "it is an operator of onnxruntime alone; export with standard ONNX operators"
+_LABELS = "it returns labels; name the output that holds the scores as output="
+_SORTS = (
+    "it picks values by their order; if it ends the model, name the output that holds the scores "
+    "as output=; MaxPool and ReduceMax are read"
+)
+
+refusals: dict[str, str] = {
+    "Hardmax": _JUMPS,
+    "LpPool": _POOL,
+    **dict.fromkeys(("ArgMax", "ArgMin"), _LABELS),
+    "TopK": _SORTS,
+    **dict.fromkeys(("If", "Loop", "Scan"), _LOOPS),
+    **dict.fromkeys(("com.microsoft.Attention", "com.microsoft.MultiHeadAttention"), _FUSED),
+}
+
 
 _Item = TypeVar("_Item", int, float)
 

@@ -23,7 +23,7 @@ from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorEr
 from milp_verix.inputs.fitted import LINEAR_CLASSIFIERS, name_of, not_fitted, without_search
 from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.onnx.model_file import serialised, write_facts
-from milp_verix.models.trees.registry import reader_of
+from milp_verix.models.trees.readers import reader_of
 from verix_encodings.arrays import FloatArray, IntArray
 
 _OPSET, _IR_VERSION = 17, 8

@@ -18,9 +18,8 @@ from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.models.onnx.text_model import COMPARED, TextPipeline, weighed_model
 from milp_verix.models.trees.behind_table import PipelineRunner, Steps, goes_left
 from milp_verix.models.trees.branching import Branching, Sides, Words, as_thresholds, plain_sides
-from milp_verix.models.trees.guard import tree_network
-from milp_verix.models.trees.registry import reader_of
-from milp_verix.models.trees.tree_network import TreeNetwork
+from milp_verix.models.trees.readers import reader_of
+from milp_verix.models.trees.tree_network import TreeNetwork, tree_network
 from verix_encodings.arrays import FloatArray, IntArray
 
 _BLUR = 1e-11

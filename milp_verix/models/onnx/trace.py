@@ -17,19 +17,15 @@ from milp_verix.models.onnx.folding import fold
 from milp_verix.models.onnx.graph import Signature, nodes_for, producers_of
 from milp_verix.models.onnx.operators import (  # noqa: F401 (they register their operators)
     activations,
-    affine,
     attention,
-    curves,
-    normalisation,
+    linear,
     norms,
-    recurrent,
+    pooling,
     selection,
-    steps,
+    smooth_functions,
     tails,
-    windows,
 )
-from milp_verix.models.onnx.operators.refusals import refusals
-from milp_verix.models.onnx.registry import NodeContext, apply, operators
+from milp_verix.models.onnx.registry import NodeContext, apply, operators, refusals
 from milp_verix.models.onnx.rounding import Known, stored
 from milp_verix.models.onnx.symbol import Symbol, Tensor, exact_value
 from verix_encodings.network import Network

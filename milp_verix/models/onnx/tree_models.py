@@ -28,7 +28,7 @@ from milp_verix.models.onnx.stored_trees import StoredEnsemble, ensemble_of
 from milp_verix.models.onnx.trace import trace
 from milp_verix.models.trees.behind_table import Conditions
 from milp_verix.models.trees.branching import as_thresholds, largest_values, single_precision
-from milp_verix.models.trees.registry import Link, ReadTrees
+from milp_verix.models.trees.readers import Link, ReadTrees
 from milp_verix.models.trees.table_columns import TableColumns
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 

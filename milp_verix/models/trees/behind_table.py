@@ -26,7 +26,7 @@ from milp_verix.models.trees.branching import (
     beyond,
     plain_sides,
 )
-from milp_verix.models.trees.registry import ReadTrees, Runner, reader_of
+from milp_verix.models.trees.readers import ReadTrees, Runner, reader_of
 from milp_verix.models.trees.table_columns import TableColumns
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.kinds.tree import Tree

@@ -26,7 +26,7 @@ from milp_verix.models.trees.branching import (
     as_thresholds,
     largest_values,
 )
-from milp_verix.models.trees.registry import ReadTrees, one_row_each
+from milp_verix.models.trees.readers import ReadTrees, one_row_each
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
 
 _LINKED = 2.0**-50

@@ -34,7 +34,7 @@ from milp_verix.models.trees.lightgbm_files import (
     whole,
 )
 from milp_verix.models.trees.model_files import content_of, path_of
-from milp_verix.models.trees.registry import Link, ReadTrees, one_row_each
+from milp_verix.models.trees.readers import Link, ReadTrees, one_row_each
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 
 _ZERO = float(np.float32(1e-35))

@@ -23,7 +23,7 @@ from milp_verix.inputs.fitted import name_of, names_of, not_fitted
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.trees.branching import Branching, as_thresholds, largest_values, last_left
-from milp_verix.models.trees.registry import BOOSTED, SINGLE, ReadTrees, one_row_each, ranks_of
+from milp_verix.models.trees.readers import BOOSTED, SINGLE, ReadTrees, one_row_each, ranks_of
 from verix_encodings.arrays import FloatArray, IntArray, dense, relative_error
 from verix_encodings.kinds.tree import numbers_in, thinned
 

@@ -30,7 +30,7 @@ from milp_verix.models.trees.branching import (
     single_precision,
 )
 from milp_verix.models.trees.model_files import content_of, path_of
-from milp_verix.models.trees.registry import Link, ReadTrees, one_row_each
+from milp_verix.models.trees.readers import Link, ReadTrees, one_row_each
 from milp_verix.models.trees.xgboost_files import refuse_vectors, whole
 from verix_encodings.arrays import FloatArray, IntArray
 
