@@ -26,7 +26,7 @@ Jana, Hsieh, Kolter, NeurIPS 2021).
 Products of ranges of slopes: how a node hands ranges of derivatives back to its sources.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -163,6 +163,14 @@ def centred(middle: FloatArray, half: FloatArray, least: FloatArray, most: Float
     ends = [(middle + side) * factor for side in (-half, half) for factor in (least, most)]
     low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
     return (low + high) / 2, (high - low) / 2
+
+
+def add_at(
+    totals: Sequence[FloatArray] | FloatArray, entries: IntArray, parts: Sequence[FloatArray]
+) -> None:
+    """Add ``parts``, each (N, *entries), to ``totals``, each (N, size); entries may recur."""
+    for total, part in zip(totals, parts, strict=True):
+        np.add.at(total.T, entries, np.moveaxis(part, 0, -1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

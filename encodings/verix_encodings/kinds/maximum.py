@@ -28,7 +28,7 @@ from verix_encodings.blocks.layers import general_relu
 from verix_encodings.blocks.maxpool import big_m_max, general_max
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range
 from verix_encodings.bounds.lines import ByValue, Enclosing, Products, relu_lines
-from verix_encodings.bounds.rows import Rows, by_phase, centred, entries_of, product, total
+from verix_encodings.bounds.rows import Rows, add_at, by_phase, centred, entries_of, product, total
 from verix_encodings.kinds.affine import Difference, times
 from verix_encodings.kinds.node import (
     Arrays,
@@ -187,12 +187,9 @@ class Max(Node):
         least, most = (lower >= 0).astype(float), ((lower >= 0) | (upper > 0)).astype(float)
         # pairs may share an entry
         totals = np.zeros(size), np.zeros(size)
-        for entries, low, high in (
-            (self.first, 1.0 - most, 1.0 - least),
-            (self.second, least, most),
-        ):
-            for sum_, part in zip(totals, centred(middle, half, low, high), strict=True):
-                np.add.at(sum_.T, entries, part.T)
+        ends = (self.first, 1.0 - most, 1.0 - least), (self.second, least, most)
+        for entries, low, high in ends:
+            add_at(totals, entries, centred(middle, half, low, high))
         yield self.entries, totals
 
     def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:

@@ -30,7 +30,7 @@ from verix_encodings.arrays import (
 )
 from verix_encodings.bounds.interval import Bounds, Range
 from verix_encodings.bounds.lines import ByValue, Planes, Products
-from verix_encodings.bounds.rows import centred, outward
+from verix_encodings.bounds.rows import add_at, centred, outward
 from verix_encodings.kinds.node import (
     OPERATIONS,
     Arrays,
@@ -176,8 +176,7 @@ class Norm(OneSource):
         z = bounds[self.source]
         found = np.zeros((2, lower.shape[0], z.lower.size))
         ends = outward(lower[..., None], upper[..., None], *self._slope_range(z.lower, z.upper))
-        for total, part in zip(found, ends, strict=True):
-            np.add.at(total.T, self.entries, np.moveaxis(part, 0, -1))
+        add_at(found, self.entries, ends)
         error = relative_error(self.entries.shape[0]) * np.abs(found).max(axis=0)
         yield self.source, (found[0] - error, found[1] + error)
 
@@ -185,8 +184,7 @@ class Norm(OneSource):
         lower, upper = of(self.source)
         ends = centred(middle[..., None], half[..., None], *self._slope_range(lower, upper))
         found = np.zeros((2, *lower.shape))
-        for total, part in zip(found, ends, strict=True):
-            np.add.at(total.T, self.entries, np.moveaxis(part, 0, -1))
+        add_at(found, self.entries, ends)
         yield self.source, (found[0], found[1])
 
     def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
@@ -240,7 +238,7 @@ class BatchNorms:
         slopes = positive[..., None] * planes.above[owner]
         slopes += negative[..., None] * planes.below[owner]
         result = np.zeros((row.shape[0], self.size))
-        np.add.at(result.T, self.node.entries, np.moveaxis(slopes, 0, -1))
+        add_at([result], self.node.entries, [slopes])
         return shift, [(self.node.source, result)]
 
     def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:

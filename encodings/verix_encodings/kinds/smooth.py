@@ -10,9 +10,9 @@ These are functions of ``SMOOTH_FUNCTIONS``; a curve is any of ``bounds.curves``
 its own: its rounding follows from its lines.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,8 @@ from verix_encodings.kinds.node import (
     within_bounds,
 )
 from verix_encodings.program import Expressions
+
+Bound: TypeAlias = Callable[[SmoothFunction, FloatArray, FloatArray], Sequence[FloatArray]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,36 +59,29 @@ class Curve(Elementwise):
             return self.function.evaluate(z)
 
     def range_of(self, lower: FloatArray, upper: FloatArray) -> Range:
-        if self.function.defined is None:
-            return value_range(self.function, lower, upper)
-        known = self.function.defined(lower, upper)
-        lower, upper = np.where(known, lower, 1.0), np.where(known, upper, 1.0)
-        low, high = value_range(self.function, lower, upper)
-        return (
-            np.where(known, low, self.function.least),
-            np.where(known, high, self.function.most),
-        )
+        ends = self.function.least, self.function.most
+        low, high = self._where_defined(value_range, lower, upper, ends)
+        return low, high
 
     def lines_of(self, lower: FloatArray, upper: FloatArray) -> TwoLines:
-        if self.function.defined is None:
-            return best_lines(self.function, lower, upper)
-        known = self.function.defined(lower, upper)
-        lower, upper = np.where(known, lower, 1.0), np.where(known, upper, 1.0)
-        s_low, b_low, s_high, b_high = best_lines(self.function, lower, upper)
-        return (
-            np.where(known, s_low, 0.0),
-            np.where(known, b_low, self.function.least),
-            np.where(known, s_high, 0.0),
-            np.where(known, b_high, self.function.most),
-        )
+        flat = 0.0, self.function.least, 0.0, self.function.most
+        s_low, b_low, s_high, b_high = self._where_defined(best_lines, lower, upper, flat)
+        return s_low, b_low, s_high, b_high
 
     def slope_range(self, lower: FloatArray, upper: FloatArray) -> Range:
+        least, most = self._where_defined(slope_range, lower, upper, (-np.inf, np.inf))
+        return least, most
+
+    def _where_defined(
+        self, bound: Bound, lower: FloatArray, upper: FloatArray, otherwise: Sequence[float]
+    ) -> Sequence[FloatArray]:
+        """Return what ``bound`` finds, and ``otherwise`` where the function is not defined."""
         if self.function.defined is None:
-            return slope_range(self.function, lower, upper)
+            return bound(self.function, lower, upper)
         known = self.function.defined(lower, upper)
-        lower, upper = np.where(known, lower, 1.0), np.where(known, upper, 1.0)
-        least, most = slope_range(self.function, lower, upper)
-        return np.where(known, least, -np.inf), np.where(known, most, np.inf)
+        ends = np.where(known, lower, 1.0), np.where(known, upper, 1.0)
+        pairs = zip(bound(self.function, *ends), otherwise, strict=True)
+        return [np.where(known, found, other) for found, other in pairs]
 
     def derivative(self, z: FloatArray) -> FloatArray:
         with np.errstate(all="ignore"):
