@@ -5,6 +5,7 @@ function: interval arithmetic on ``hi − relu(hi − z)`` knows that it is at m
 value is the number 0 or 1.
 """
 
+from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
@@ -95,33 +96,26 @@ def shrink(node: NodeContext, x: Tensor) -> Tensor:
     jump = threshold - node.number("bias", 0.0)
     if threshold < 0:
         raise node.unsupported("its lambd is negative")
-    shift = as_symbol(np.array(-threshold))
-    sides = []
-    for side in (as_symbol(x), scale(as_symbol(x), -1.0)):
-        beyond = add(side, shift)
-        drawn = node.builder.relu(beyond)
-        if jump:
-            drawn = add(drawn, scale(node.builder.step(beyond, "above"), jump))
-        sides.append(drawn)
-    return add(sides[0], scale(sides[1], -1.0))
+
+    def drawn(side: Symbol) -> Symbol:
+        beyond = add(side, as_symbol(np.array(-threshold)))
+        line = node.builder.relu(beyond)
+        return add(line, scale(node.builder.step(beyond, "above"), jump)) if jump else line
+
+    return add(drawn(as_symbol(x)), _minus(drawn(_minus(as_symbol(x)))))
 
 
 @operator("Max")
 def max_(node: NodeContext, *xs: Tensor) -> Tensor:
     """The greatest of any number of tensors, broadcast; constants among them are one ReLU."""
-    symbols = [x for x in xs if isinstance(x, Symbol)]
-    constants = [x for x in xs if not isinstance(x, Symbol)]
-    greatest = _greatest(node, symbols)
-    return at_least(node, greatest, reduce(np.maximum, constants)) if constants else greatest
+    return _greatest(node, xs)
 
 
 @operator("Min")
 def min_(node: NodeContext, *xs: Tensor) -> Tensor:
     """The least of any number of tensors, broadcast; constants among them are one ReLU."""
-    symbols = [scale(x, -1.0) for x in xs if isinstance(x, Symbol)]
-    constants = [x for x in xs if not isinstance(x, Symbol)]
-    least = scale(_greatest(node, symbols), -1.0)
-    return at_most(node, least, reduce(np.minimum, constants)) if constants else least
+    opposite = [_minus(x) if isinstance(x, Symbol) else -x.astype(np.float64) for x in xs]
+    return _minus(_greatest(node, opposite))
 
 
 def _sloped(node: NodeContext, x: Symbol, slope: Constant) -> Symbol:
@@ -155,14 +149,18 @@ def at_most(node: NodeContext, x: Symbol, high: Constant) -> Symbol:
     return scale(at_least(node, scale(x, -1.0), -high.astype(np.float64)), -1.0)
 
 
-def _greatest(node: NodeContext, xs: list[Symbol]) -> Symbol:
-    if len(xs) == 1:
-        return xs[0]
-    if len(xs) == 2 and ratio(*xs) == -1.0:
-        return node.builder.absolute(xs[0])
-    shape = np.broadcast_shapes(*(x.shape for x in xs))
-    stacked = join([broadcast(as_symbol(x), shape) for x in xs], lambda index: np.stack(index, -1))
-    return node.builder.maximum(stacked, stacked.indices)
+def _greatest(node: NodeContext, xs: Sequence[Tensor]) -> Symbol:
+    symbols = [x for x in xs if isinstance(x, Symbol)]
+    constants = [x for x in xs if not isinstance(x, Symbol)]
+    greatest = symbols[0]
+    if len(symbols) == 2 and ratio(*symbols) == -1.0:
+        greatest = node.builder.absolute(greatest)
+    elif len(symbols) > 1:
+        shape = np.broadcast_shapes(*(x.shape for x in symbols))
+        wide = [broadcast(x, shape) for x in symbols]
+        stacked = join(wide, lambda index: np.stack(index, -1))
+        greatest = node.builder.maximum(stacked, stacked.indices)
+    return at_least(node, greatest, reduce(np.maximum, constants)) if constants else greatest
 
 
 _WHOLE_TYPES = (

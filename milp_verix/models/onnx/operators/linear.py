@@ -128,17 +128,12 @@ def _transposed(x: Tensor) -> Tensor:
 @operator("Conv", attributes=(*WINDOW_ATTRIBUTES, "group"))
 def conv(node: NodeContext, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     """Cross-correlate ``x`` (N, C, *D) with ``w`` (M, C / group, *K) and add ``b`` (M,)."""
-    if not isinstance(x, Symbol) or isinstance(w, Symbol) or isinstance(b, Symbol):
-        raise node.unsupported("its weights are not constants")
+    x, w, b = _convolved(node, x, w, b)
     group, kernel, spatial = node.integer("group", 1), w.shape[2:], x.ndim - 2
-    if spatial < 1 or w.ndim != x.ndim:
-        raise node.malformed(f"weights of shape {w.shape} do not fit an input {x.shape}")
     if group < 1 or w.shape[0] % group or x.shape[1] != group * w.shape[1]:
         raise node.malformed(
             f"weights of shape {w.shape} in {group} groups do not fit an input {x.shape}"
         )
-    if tuple(node.integers("kernel_shape") or kernel) != kernel:
-        raise node.malformed(f"kernel_shape disagrees with weights of shape {w.shape}")
     columns = windows(node, x.indices, kernel)
     # To (N, group, 1, *output, C / group, *K) and (group, M / group, *1, C / group, *K).
     columns = columns.reshape(x.shape[0], group, w.shape[1], *columns.shape[2:])
@@ -154,21 +149,29 @@ def conv(node: NodeContext, x: Tensor, w: Tensor, b: Tensor | None = None) -> Te
 )
 def conv_transpose(node: NodeContext, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     """Spread ``x`` (N, C, *D) by ``w`` (C, M / group, *K) and add ``b`` (M,)."""
-    if not isinstance(x, Symbol) or isinstance(w, Symbol) or isinstance(b, Symbol):
-        raise node.unsupported("its weights are not constants")
-    group, kernel, spatial = node.integer("group", 1), w.shape[2:], x.ndim - 2
-    if spatial < 1 or w.ndim != x.ndim or w.shape[0] != x.shape[1]:
-        raise node.malformed(f"weights of shape {w.shape} do not fit an input {x.shape}")
+    x, w, b = _convolved(node, x, w, b, transposed=True)
+    group, kernel = node.integer("group", 1), w.shape[2:]
     if group < 1 or x.shape[1] % group:
         raise node.malformed(f"{group} groups do not fit an input {x.shape}")
-    if tuple(node.integers("kernel_shape") or kernel) != kernel:
-        raise node.malformed(f"kernel_shape disagrees with weights of shape {w.shape}")
     channels = w.shape[1] * group
     positions, sizes = _positions(node, x.shape[2:], kernel)
     shape = (x.shape[0], channels, *sizes)
     check_elements(shape)
     check_nonzeros(prod(x.shape) * w.shape[1] * prod(kernel))
     return _biased(node, linear(x, _matrix(x, w, group, positions, shape), shape), w, b)
+
+
+def _convolved(
+    node: NodeContext, x: Tensor, w: Tensor, b: Tensor | None, *, transposed: bool = False
+) -> tuple[Symbol, Constant, Constant | None]:
+    """Return the inputs of a convolution; raises where weights are computed, or do not fit."""
+    if not isinstance(x, Symbol) or isinstance(w, Symbol) or isinstance(b, Symbol):
+        raise node.unsupported("its weights are not constants")
+    if x.ndim < 3 or w.ndim != x.ndim or (transposed and w.shape[0] != x.shape[1]):
+        raise node.malformed(f"weights of shape {w.shape} do not fit an input {x.shape}")
+    if tuple(node.integers("kernel_shape") or w.shape[2:]) != w.shape[2:]:
+        raise node.malformed(f"kernel_shape disagrees with weights of shape {w.shape}")
+    return x, w, b
 
 
 def _biased(node: NodeContext, x: Symbol, w: Constant, b: Constant | None) -> Symbol:
@@ -228,9 +231,7 @@ def _positions(node: NodeContext, sizes: Shape, kernel: Shape) -> tuple[IntArray
                     f"onnxruntime and the specification disagree about an output of {output} where "
                     f"only {full} are computed; give pads instead of auto_pad or output_shape"
                 )
-            before, after = split(
-                full - output, "SAME_UPPER" if mode == "SAME_UPPER" else "SAME_LOWER"
-            )
+            before, after = split(full - output, mode)
         output = full - before - after
         if output < 1:
             raise node.malformed(f"pads {pads} leave nothing of an input {sizes}")

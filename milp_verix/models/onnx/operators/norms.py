@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
 from milp_verix.models.onnx.builder import Builder
-from milp_verix.models.onnx.operators.products import product, quotient
+from milp_verix.models.onnx.operators.products import multiply, product, quotient
 from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import (
     Constant,
@@ -23,39 +24,6 @@ from milp_verix.models.onnx.symbol import (
 )
 from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.curves import EXP, LOG, SQUARE, power
-
-REDUCTION = ("axes", "keepdims", "noop_with_empty_axes")
-"""The attributes of every reduction."""
-
-
-@operator("ReduceSum", attributes=REDUCTION)
-def reduce_sum(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    """The sum over ``axes``."""
-    return reduced(node, x, axes, lambda x, columns: dot(x, columns, np.ones(columns.shape[-1])))
-
-
-@operator("ReduceMean", attributes=REDUCTION)
-def reduce_mean(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    """The mean over ``axes``."""
-
-    def mean(x: Symbol, columns: IntArray) -> Symbol:
-        count = columns.shape[-1]
-        return dot(x, columns, np.full(count, 1 / count))
-
-    return reduced(node, x, axes, mean)
-
-
-@operator("ReduceMax", attributes=REDUCTION)
-def reduce_max(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    """The greatest value over ``axes``."""
-    return reduced(node, x, axes, node.builder.maximum)
-
-
-@operator("ReduceMin", attributes=REDUCTION)
-def reduce_min(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    """The least value over ``axes``."""
-    negative = scale(as_symbol(x), -1.0)
-    return scale(as_symbol(reduced(node, negative, axes, node.builder.maximum)), -1.0)
 
 
 @operator("CumSum", attributes=("exclusive", "reverse"))
@@ -83,31 +51,6 @@ def reduced_axes(node: NodeContext, shape: Shape, given: object) -> list[int]:
     if any(not -len(shape) <= axis < len(shape) for axis in axes):
         raise node.malformed(f"axes {listed} are not those of a tensor of shape {shape}")
     return sorted({axis % len(shape) for axis in axes})
-
-
-def reduced(
-    node: NodeContext,
-    x: Tensor,
-    given: Tensor | None,
-    operation: Callable[[Symbol, IntArray], Symbol],
-    *,
-    single: bool = False,
-) -> Symbol:
-    """Return ``operation`` of ``x`` and the elements that it takes together, in the last axis.
-
-    Over no axes it is ``x`` itself; if ``single``, the operation of each element.
-    """
-    x = as_symbol(x)
-    axes = reduced_axes(node, x.shape, given)
-    if not axes:
-        return operation(x, x.indices[..., None]) if single else x
-    kept = [axis for axis in range(x.ndim) if axis not in axes]
-    width = prod(x.shape[axis] for axis in axes)
-    if not width:
-        raise node.malformed(f"it reduces nothing: a tensor of shape {x.shape}")
-    keep = node.integer("keepdims", 1)
-    shape = [1 if axis in axes else x.shape[axis] for axis in range(x.ndim) if keep or axis in kept]
-    return operation(x, x.indices.transpose(*kept, *axes).reshape(*shape, width))
 
 
 def summed(x: Symbol, columns: IntArray) -> Symbol:
@@ -146,7 +89,31 @@ def lp_normalization(node: NodeContext, x: Tensor) -> Tensor:
     return by_norm(node, as_symbol(x), f"L{p}", node.integer("axis", -1))
 
 
-_REDUCED: dict[str, Callable[[Builder, Symbol, IntArray], Symbol]] = {
+def _product(builder: Builder, x: Symbol, columns: IntArray) -> Symbol:
+    """Return the product of the elements at ``columns``, two by two."""
+
+    def factor(k: int) -> Symbol:
+        return rearrange(x, lambda _: columns[..., k])
+
+    parts = [factor(k) for k in range(columns.shape[-1])]
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        left = parts[-1:] if len(parts) % 2 else []
+        parts = [multiply(builder, a, b) for a, b in pairs] + left
+    return parts[0]
+
+
+_Reduction: TypeAlias = Callable[[Builder, Symbol, IntArray], Symbol]
+_REDUCED: dict[str, _Reduction] = {
+    "ReduceMax": Builder.maximum,
+    "ReduceMean": lambda _, x, columns: dot(
+        x, columns, np.full(columns.shape[-1], 1 / columns.shape[-1])
+    ),
+    "ReduceMin": lambda builder, x, columns: scale(builder.maximum(scale(x, -1.0), columns), -1.0),
+    "ReduceProd": _product,
+    "ReduceSum": lambda _, x, columns: summed(x, columns),
+}
+_OF_EACH: dict[str, _Reduction] = {
     "ReduceL1": lambda builder, x, columns: norm(builder, x, columns, "L1"),
     "ReduceL2": lambda builder, x, columns: norm(builder, x, columns, "L2"),
     "ReduceSumSquare": lambda builder, x, columns: summed(builder.smooth(x, SQUARE), columns),
@@ -155,13 +122,27 @@ _REDUCED: dict[str, Callable[[Builder, Symbol, IntArray], Symbol]] = {
         summed(builder.smooth(x, EXP), columns), LOG
     ),
 }
+"""Reductions that change a single element, too."""
 
 
-@operator(*_REDUCED, attributes=REDUCTION)
-def reduce_norm(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    """A norm, or another sum, of the values over ``axes``."""
-    form = _REDUCED[node.operator]
-    return reduced(node, x, axes, lambda x, columns: form(node.builder, x, columns), single=True)
+@operator(*_REDUCED, *_OF_EACH, attributes=("axes", "keepdims", "noop_with_empty_axes"))
+def reduce_(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
+    """The sum, mean, product, greatest or least value, or a norm, over ``axes``."""
+    x = as_symbol(x)
+    along, single = reduced_axes(node, x.shape, axes), node.operator in _OF_EACH
+    operation = (_REDUCED | _OF_EACH)[node.operator]
+    if not along:
+        return operation(node.builder, x, x.indices[..., None]) if single else x
+    kept = [axis for axis in range(x.ndim) if axis not in along]
+    width = prod(x.shape[axis] for axis in along)
+    if not width:
+        raise node.malformed(f"it reduces nothing: a tensor of shape {x.shape}")
+    keep = node.integer("keepdims", 1)
+    shape = [
+        1 if axis in along else x.shape[axis] for axis in range(x.ndim) if keep or axis in kept
+    ]
+    columns = x.indices.transpose(*kept, *along).reshape(*shape, width)
+    return operation(node.builder, x, columns)
 
 
 def standardised(
