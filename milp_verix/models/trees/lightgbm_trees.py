@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError, first_line
 from milp_verix.inputs.fitted import not_fitted
-from milp_verix.inputs.pipeline import fitted_class_names
-from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY, KnownFacts
+from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY
 from milp_verix.models.trees.branching import (
     Branching,
     Sides,
@@ -34,7 +33,7 @@ from milp_verix.models.trees.lightgbm_files import (
     whole,
 )
 from milp_verix.models.trees.model_files import content_of, path_of
-from milp_verix.models.trees.readers import Link, ReadTrees, one_row_each
+from milp_verix.models.trees.readers import Link, ReadTrees, facts_on
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 
 _ZERO = float(np.float32(1e-35))
@@ -92,11 +91,7 @@ def read(source: Any) -> ReadTrees:
         rounding=relative_error(len(trees) + 4) * largest
         + _indistinct(name, slope, largest, rounds),
         runner=LightgbmRunner(model, _LINKS.get(name), rounds),
-        facts=KnownFacts(
-            None if classifies else type(model).__name__,
-            tuple(fitted_class_names(model)) if classifies else (),
-            (f"{BEFORE_LINK}{told}",) * raw,
-        ),
+        facts=facts_on(model, classifies, (f"{BEFORE_LINK}{told}",) * raw),
         library=f"LightGBM {lightgbm.__version__}",
         link=_LINKS.get(name, "identity"),
         divisor=divisor,
@@ -124,11 +119,11 @@ class LightgbmRunner:
         """Return probabilities, or scores if there are none."""
         if self.link in (None, "identity"):
             return self.sums(rows) / self.rounds
-        return one_row_each(self._booster.predict(rows), rows.shape[0])
+        return np.asarray(self._booster.predict(rows))
 
     def sums(self, rows: FloatArray) -> NDArray[np.floating]:
         """Return raw scores, those of a random forest summed over its rounds."""
-        return one_row_each(self._booster.predict(rows, raw_score=True), rows.shape[0])
+        return np.asarray(self._booster.predict(rows, raw_score=True))
 
     @property
     def _booster(self) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.inputs.fitted import name_of, steps_of, without_search
+from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.models.loaded_model import KnownFacts, LoadedModel
 from milp_verix.models.trees.branching import Branching
 from milp_verix.models.trees.model_files import beginning_of
@@ -33,7 +34,7 @@ class Runner(Protocol):
     """
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return the numbers that the library's ``predict`` decides on, shape (n, m).
+        """Return the numbers that the library's ``predict`` decides on, shape (n, m), or flat.
 
         These are scores, votes or probabilities; for a regressor, the predicted values. A
         classifier of two classes has one column or two.
@@ -123,6 +124,12 @@ def ranks_of(values: NDArray[np.floating]) -> FloatArray:
     return ranks
 
 
+def facts_on(model: Any, classifies: bool, notes: tuple[str, ...] = ()) -> KnownFacts:
+    """Return the class of a regressor or the names of a classifier's classes, and ``notes``."""
+    names = tuple(fitted_class_names(model)) if classifies else ()
+    return KnownFacts(None if classifies else type(model).__name__, names, notes)
+
+
 def one_row_each(values: Any, rows: int) -> NDArray[np.floating]:
     """Return ``values`` as floats of shape (rows, m)."""
     array = np.asarray(values)
@@ -136,7 +143,7 @@ SINGLE |= {"ExtraTreeClassifier", "ExtraTreeRegressor"}
 FORESTS = {"RandomForestClassifier", "RandomForestRegressor"}
 FORESTS |= {"ExtraTreesClassifier", "ExtraTreesRegressor"}
 BOOSTED = {"GradientBoostingClassifier", "GradientBoostingRegressor"}
-_HISTOGRAMS = {"HistGradientBoostingClassifier", "HistGradientBoostingRegressor"}
+HISTOGRAMS = {"HistGradientBoostingClassifier", "HistGradientBoostingRegressor"}
 # an ONNX model begins with neither; zeros are those of UTF-16 and UTF-32
 _MARK = rb"(?:\xef\xbb\xbf|\0\0\xfe\xff|\xfe\xff|\xff\xfe)?[\s\0]*"
 _XGBOOST = re.compile(_MARK + rb"\{")
@@ -159,8 +166,7 @@ def _has_base(source: Any, library: str, *names: str) -> bool:
 
 
 READERS: dict[str, Callable[[Any], bool]] = {
-    "sklearn_trees": lambda source: name_of(source) in SINGLE | FORESTS | BOOSTED,
-    "hist_boosting": lambda source: name_of(source) in _HISTOGRAMS,
+    "sklearn_trees": lambda source: name_of(source) in SINGLE | FORESTS | BOOSTED | HISTOGRAMS,
     "xgboost_trees": _of_xgboost,
     "lightgbm_trees": _of_lightgbm,
 }

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.base.errors import ModelError, refusing
 from milp_verix.base.number_text import counted
 from milp_verix.models.loaded_model import LoadedModel, TieRule
-from milp_verix.models.trees.readers import Link, ReadTrees, Runner, ranks_of
+from milp_verix.models.trees.readers import Link, ReadTrees, Runner, one_row_each, ranks_of
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, relative_error
 from verix_encodings.kinds.tree import numbers_in
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
@@ -92,7 +92,7 @@ class TreeNetwork(LoadedModel):
     ) -> NDArray[np.floating]:
         told = f"{self.library} cannot run {self.path or self.name}"
         with refusing(told, Exception, kind=ModelError):  # each library has its own exceptions
-            return way(rows)
+            return one_row_each(way(rows), rows.shape[0])
 
     def __repr__(self) -> str:
         trees = self.ensemble

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError, first_line
 from milp_verix.inputs.fitted import not_fitted
-from milp_verix.inputs.pipeline import fitted_class_names
-from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY, KnownFacts
+from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY
 from milp_verix.models.trees.branching import (
     Branching,
     Sides,
@@ -30,7 +29,7 @@ from milp_verix.models.trees.branching import (
     single_precision,
 )
 from milp_verix.models.trees.model_files import content_of, path_of
-from milp_verix.models.trees.readers import Link, ReadTrees, one_row_each
+from milp_verix.models.trees.readers import Link, ReadTrees, facts_on
 from milp_verix.models.trees.xgboost_files import refuse_vectors, whole
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -83,6 +82,7 @@ def read(source: Any) -> ReadTrees:
     )
     read_trees = tuple(as_thresholds(tree) for tree in stored)
     base, words = _base(learner, size, outputs, xgboost), _words(learner)
+    untold = {_NO_WORDS for told in words.values() if not told}
     if not np.isfinite(base).all():
         raise ModelError(f"the XGBoost model's base_score is {base.tolist()}, no finite number")
     # DART may add the base to each tree's value and take it off again
@@ -93,11 +93,7 @@ def read(source: Any) -> ReadTrees:
         inputs=size,
         rounding=single_precision(count + 4) * (reach + runner.turn) + _LINKED,
         runner=runner,
-        facts=KnownFacts(
-            None if runner.classifies else type(model).__name__,
-            tuple(fitted_class_names(model)) if runner.classifies else (),
-            (*_notes(runner), *{_NO_WORDS for told in words.values() if not told}),
-        ),
+        facts=facts_on(model, runner.classifies, (*_notes(runner), *untold)),
         library=f"XGBoost {xgboost.__version__}",
         link=runner.link,
         columns=tuple(booster.feature_names) if booster.feature_names else None,
@@ -132,17 +128,17 @@ class XgboostRunner:
         scores = self.link == "identity"
         if self.wrapped and not scores:
             found = self.model.predict_proba(rows)
-            return one_row_each(found[:, 1] if self.link == "sigmoid" else found, rows.shape[0])
+            return np.asarray(found[:, 1] if self.link == "sigmoid" else found)
         if self.wrapped:
             found = self.model.predict(rows, output_margin=True)
         else:
             found = self.model.predict(self._matrix(rows), output_margin=scores)
-        return one_row_each(found, rows.shape[0]) - np.float32(self.turn)
+        return np.asarray(found - np.float32(self.turn))
 
     def sums(self, rows: FloatArray) -> NDArray[np.floating]:
         """Return margins, which XGBoost tells before each link."""
         given = rows if self.wrapped else self._matrix(rows)
-        return one_row_each(self.model.predict(given, output_margin=True), rows.shape[0])
+        return np.asarray(self.model.predict(given, output_margin=True))
 
     def classes(self, rows: FloatArray) -> IntArray | None:
         """Return the classes that ``predict`` gives; those of a ``Booster`` by its numbers."""
