@@ -32,8 +32,7 @@ from milp_verix.models.trees.lightgbm_files import (
     require_constant_leaves,
     whole,
 )
-from milp_verix.models.trees.model_files import content_of, path_of
-from milp_verix.models.trees.readers import Link, ReadTrees, facts_on
+from milp_verix.models.trees.readers import Link, ReadTrees, content_of, facts_on, path_of
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 
 _ZERO = float(np.float32(1e-35))

@@ -28,8 +28,7 @@ from milp_verix.models.trees.branching import (
     last_left,
     single_precision,
 )
-from milp_verix.models.trees.model_files import content_of, path_of
-from milp_verix.models.trees.readers import Link, ReadTrees, facts_on
+from milp_verix.models.trees.readers import Link, ReadTrees, content_of, facts_on, path_of
 from milp_verix.models.trees.xgboost_files import refuse_vectors, whole
 from verix_encodings.arrays import FloatArray, IntArray
 
