@@ -39,7 +39,7 @@ refusals: dict[str, str] = {
 }
 
 
-_Item = TypeVar("_Item", int, float)
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +65,18 @@ class NodeContext:
 
     def integer(self, name: str, default: int) -> int:
         """Return an integer attribute. Raises ``ModelError`` where it has another type."""
-        value = self.attributes.get(name, default)
-        if not isinstance(value, int):
-            raise self._mistyped(name, "an integer")
-        return value
+        return self._attribute(name, default, int, "an integer")
 
     def number(self, name: str, default: float) -> float:
-        """Return a float attribute. Raises ``ModelError`` where it has another type.
+        """Return a float attribute, which ONNX stores as float32, and its default, too.
 
-        ONNX stores it as float32, and its default, too.
+        Raises ``ModelError`` where it has another type.
         """
-        value = self.attributes.get(name, float(np.float32(default)))
-        if not isinstance(value, float):
-            raise self._mistyped(name, "a number")
-        return value
+        return self._attribute(name, float(np.float32(default)), float, "a number")
 
     def text(self, name: str, default: str) -> str:
         """Return a string attribute. Raises ``ModelError`` where it has another type."""
-        value = self.attributes.get(name, default)
-        if not isinstance(value, str):
-            raise self._mistyped(name, "a string")
-        return value
+        return self._attribute(name, default, str, "a string")
 
     def integers(self, name: str) -> list[int] | None:
         """Return an attribute that is a list of integers, ``None`` where the node has none.
@@ -95,10 +86,7 @@ class NodeContext:
         return self._list(name, int, "a list of integers")
 
     def numbers(self, name: str) -> list[float] | None:
-        """Return an attribute that is a list of floats, ``None`` where the node has none.
-
-        Raises ``ModelError`` where it has another type.
-        """
+        """Return an attribute that is a list of floats as :meth:`integers` does."""
         return self._list(name, float, "a list of numbers")
 
     def constant_integers(self, name: str, tensor: object) -> list[int] | None:
@@ -123,16 +111,17 @@ class NodeContext:
         """Return the error to raise where this node breaks the ONNX specification."""
         return ModelError(f"{self} is malformed: {reason}")
 
-    def _mistyped(self, name: str, expected: str) -> ModelError:
-        return self.malformed(f"attribute {name!r} is not {expected}")
+    def _attribute(self, name: str, default: _Item, kind: type[_Item], expected: str) -> _Item:
+        value = self.attributes.get(name, default)
+        if not isinstance(value, kind):
+            raise self.malformed(f"attribute {name!r} is not {expected}")
+        return value
 
     def _list(self, name: str, kind: type[_Item], expected: str) -> list[_Item] | None:
-        value = self.attributes.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
-            raise self._mistyped(name, expected)
-        return value
+        value = self._attribute(name, [], list, expected)
+        if not all(isinstance(item, kind) for item in value):
+            raise self.malformed(f"attribute {name!r} is not {expected}")
+        return value if name in self.attributes else None
 
 
 OperatorFunction: TypeAlias = Callable[..., Tensor | tuple[Tensor, ...]]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from milp_verix.models.onnx.symbol import (
     check_nonzeros,
     dot,
     join,
+    moved,
     rearrange,
     scale,
     times,
@@ -55,10 +56,9 @@ def attention(
     if q.ndim != 4 or k.ndim != 4 or v.ndim != 4 or q.shape[1] % k.shape[1]:
         raise node.malformed(f"it attends to shapes {q.shape}, {k.shape} and {v.shape}")
     repeat = q.shape[1] // k.shape[1]
-    k, v = (_moved(x, lambda index: np.repeat(index, repeat, 1)) for x in (k, v))
+    k, v = (moved(x, lambda index: np.repeat(index, repeat, 1)) for x in (k, v))
     factor = node.number("scale", 0.0) or 1.0 / math.sqrt(q.shape[-1])
-    scores = as_symbol(matrix_product(node, q, _moved(k, lambda index: index.swapaxes(-1, -2))))
-    scores = scale(scores, factor)
+    scores = scale(matrix_product(node, q, moved(k, lambda index: index.swapaxes(-1, -2))), factor)
     cap = node.number("softcap", 0.0)
     if mask is not None or node.integer("is_causal", 0):
         scores = add(scores, as_symbol(_mask(node, mask, scores.shape)))
@@ -68,16 +68,8 @@ def attention(
     result = matrix_product(node, weights, v)
     if not flat:
         return result
-    return rearrange(
-        result,
-        lambda index: index.transpose(0, 2, 1, 3).reshape(
-            *index.shape[::2][:1], index.shape[2], -1
-        ),
-    )
-
-
-def _moved(x: Tensor, operation: object) -> Tensor:
-    return rearrange(x, operation) if isinstance(x, Symbol) else operation(x)  # type: ignore[arg-type, operator]
+    shape = result.shape[0], result.shape[2], -1
+    return rearrange(result, lambda index: index.transpose(0, 2, 1, 3).reshape(shape))
 
 
 def _by_head(x: Tensor, heads: int) -> Tensor:
@@ -85,7 +77,7 @@ def _by_head(x: Tensor, heads: int) -> Tensor:
         batch, length, _ = index.shape
         return index.reshape(batch, length, heads, -1).transpose(0, 2, 1, 3)
 
-    return _moved(x, apart)
+    return moved(x, apart)
 
 
 def _mask(node: NodeContext, mask: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:
@@ -108,18 +100,14 @@ def einsum(node: NodeContext, *xs: Tensor) -> Tensor:
     given, _, result = equation.partition("->")
     letters = given.split(",")
     if "->" not in equation:
-        once = sorted(c for c in set(given) - {","} if given.count(c) == 1)
-        result = "".join(once)
+        result = "".join(sorted(c for c in set(given) - {","} if given.count(c) == 1))
     if len(letters) != len(xs) or any(
         len(set(word)) != len(word) or len(word) != x.ndim
         for word, x in zip(letters, xs, strict=False)
     ):
         raise node.unsupported(f"the equation {equation!r} is not one letter for each dimension")
-    sizes = {
-        c: n
-        for word, x in zip(letters, xs, strict=True)
-        for c, n in zip(word, x.shape, strict=True)
-    }
+    shapes = zip(letters, (x.shape for x in xs), strict=True)
+    sizes = {c: n for word, shape in shapes for c, n in zip(word, shape, strict=True)}
     summed = sorted(set(sizes) - set(result))
     order = [*result, *summed]
     full = tuple(sizes[c] for c in order)
@@ -175,10 +163,6 @@ def _function(node: NodeContext, name: str) -> Function:
     return function
 
 
-def _times(node: NodeContext, a: Tensor, b: Constant) -> Symbol:
-    return as_symbol(matrix_product(node, a, b))
-
-
 def _gates(x: Symbol, count: int) -> list[Symbol]:
     size = x.shape[-1] // count
 
@@ -194,7 +178,9 @@ def _rnn_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
     shift = as_symbol(b[: b.size // 2] + b[b.size // 2 :])
 
     def step(x: Symbol, state: State) -> State:
-        return (f(add(add(_times(node, x, w.T), _times(node, state[0], r.T)), shift)),)
+        return (
+            f(add(add(matrix_product(node, x, w.T), matrix_product(node, state[0], r.T)), shift)),
+        )
 
     return step
 
@@ -210,7 +196,7 @@ def _lstm_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
 
     def step(x: Symbol, state: State) -> State:
         hidden, cell = state
-        total = add(add(_times(node, x, w.T), _times(node, hidden, r.T)), shift)
+        total = add(add(matrix_product(node, x, w.T), matrix_product(node, hidden, r.T)), shift)
         into, out, forget, new = _gates(total, 4)
         if p.any():
             into, forget = add(into, times(cell, of_into)), add(forget, times(cell, of_forget))
@@ -230,16 +216,18 @@ def _gru_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
 
     def step(x: Symbol, state: State) -> State:
         (hidden,) = state
-        inner = add(_times(node, x, w.T), as_symbol(of_input))
+        inner = add(matrix_product(node, x, w.T), as_symbol(of_input))
         update_x, reset_x, new_x = _gates(inner, 3)
-        outer = add(_times(node, hidden, r.T), as_symbol(of_state))
+        outer = add(matrix_product(node, hidden, r.T), as_symbol(of_state))
         update_h, reset_h, new_h = _gates(outer, 3)
         update, reset = f(add(update_x, update_h)), f(add(reset_x, reset_h))
         if node.integer("linear_before_reset", 0):
             gated = product(node.builder, reset, new_h)
         else:
             kept = product(node.builder, reset, hidden)
-            gated = add(_times(node, kept, r[2 * size :].T), as_symbol(of_state[2 * size :]))
+            gated = add(
+                matrix_product(node, kept, r[2 * size :].T), as_symbol(of_state[2 * size :])
+            )
         new = g(add(new_x, gated))
         gap = add(hidden, scale(new, -1.0))
         return (add(new, product(node.builder, update, gap)),)
@@ -287,12 +275,10 @@ def _unrolled(
     lengths: Tensor | None,
     starts: tuple[Tensor | None, ...],
 ) -> tuple[Tensor, ...]:
-    w, r, b, p = weights
+    w, r, b, p = cast("tuple[Constant, Constant, Constant | None, Constant | None]", weights)
     make, gates, states, default = _CELLS[node.operator]
     x = as_symbol(x)
-    if isinstance(w, Symbol) or isinstance(r, Symbol) or isinstance(b, Symbol):
-        raise node.unsupported("its weights are not constants")
-    if isinstance(p, Symbol):
+    if any(isinstance(part, Symbol) for part in weights):
         raise node.unsupported("its weights are not constants")
     layout = node.integer("layout", 0)
     if layout:
@@ -320,28 +306,19 @@ def _unrolled(
         state = tuple(_start(s, number, layout, (batch, size)) for s in starts[:states])
         found = []
         for t in range(steps)[::way]:
-            state = cell(_at(x, t), state)
+            state = cell(rearrange(x, lambda index, t=t: index[t]), state)  # type: ignore[misc]
             found.append(state[0])
         outputs.append(found[::way])
         finals.append(state)
     # (steps, directions, batch, hidden)
     flat = [outputs[k][t] for t in range(steps) for k in range(len(ways))]
-    stacked = join(flat, _stacked)
     shape = (steps, len(ways), batch, size)
-    whole = rearrange(stacked, lambda index: index.reshape(shape))
-    lasts = [join([f[k] for f in finals], _stacked) for k in range(states)]
+    whole = join(flat, lambda indices: np.stack(indices).reshape(shape))
+    lasts = [join([f[k] for f in finals], np.stack) for k in range(states)]
     if layout:
         whole = rearrange(whole, lambda index: index.transpose(2, 0, 1, 3))
         lasts = [rearrange(last, lambda index: index.swapaxes(0, 1)) for last in lasts]
     return (whole, *lasts)
-
-
-def _stacked(indices: list[IntArray]) -> IntArray:
-    return np.stack(indices)
-
-
-def _at(x: Symbol, t: int) -> Symbol:
-    return rearrange(x, lambda index: index[t])
 
 
 def _start(given: Tensor | None, number: int, layout: int, shape: tuple[int, int]) -> Symbol:

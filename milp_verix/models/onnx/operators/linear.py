@@ -22,6 +22,7 @@ from milp_verix.models.onnx.symbol import (
     divide,
     dot,
     linear,
+    moved,
     rearrange,
     scale,
     times,
@@ -88,8 +89,8 @@ def gemm(node: NodeContext, a: Tensor, b: Tensor, c: Tensor | None = None) -> Te
     """``alpha * A @ B + beta * C``, with A and B matrices, transposed on demand."""
     if a.ndim != 2 or b.ndim != 2:
         raise node.malformed(f"it multiplies tensors of shapes {a.shape} and {b.shape}")
-    a = _transposed(a) if node.integer("transA", 0) else a
-    b = _transposed(b) if node.integer("transB", 0) else b
+    a = moved(a, np.transpose) if node.integer("transA", 0) else a
+    b = moved(b, np.transpose) if node.integer("transB", 0) else b
     product = scale(as_symbol(matrix_product(node, a, b)), node.number("alpha", 1.0))
     if c is None:
         return product
@@ -119,10 +120,6 @@ def matrix_product(node: NodeContext, a: Tensor, b: Tensor) -> Symbol:
         product = dot(b, columns, rows)
     promoted = ((-2,) if left.ndim == 1 else ()) + ((-1,) if right.ndim == 1 else ())
     return rearrange(product, lambda index: np.squeeze(index, promoted))
-
-
-def _transposed(x: Tensor) -> Tensor:
-    return rearrange(x, np.transpose) if isinstance(x, Symbol) else x.T
 
 
 @operator("Conv", attributes=(*WINDOW_ATTRIBUTES, "group"))
