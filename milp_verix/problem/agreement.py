@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import ModelError
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.graph import cut
-from milp_verix.models.onnx.onnx_network import OnnxNetwork, session_of
+from milp_verix.models.onnx.model_file import session_of
+from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.models.onnx.symbol import Symbol
 from milp_verix.models.onnx.trace import trace
 from milp_verix.problem.ball import Ball

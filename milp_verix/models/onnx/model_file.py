@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import onnx
+import onnxruntime
 from google.protobuf.message import DecodeError, Message  # type: ignore[import-untyped]
 
 from milp_verix.base.errors import ModelError, first_line
@@ -162,6 +163,29 @@ def serialised(model: onnx.ModelProto) -> bytes:
     except Exception as error:  # protobuf's implementations raise different errors
         raise ModelError(f"cannot serialise {IN_MEMORY}: {first_line(error)}") from error
     return data
+
+
+def opened(source: Path | bytes) -> Any:
+    """Return a session of onnxruntime, which raises errors of its own."""
+    options = onnxruntime.SessionOptions()
+    # One thread: single inputs are too small to share, and results must not depend on scheduling.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # errors are raised; fatal ones alone are worth a line
+    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
+def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:
+    """Return a session of onnxruntime for ``model``, or for the file at ``path`` if that is None.
+
+    Errors name ``path`` in either case. Raises ``ModelError`` where onnxruntime cannot load it.
+    """
+    source = path if model is None else serialised(model)
+    assert source is not None
+    try:
+        return opened(source)
+    except Exception as error:  # onnxruntime's exceptions share no base class but this
+        told = f"onnxruntime cannot load {path or IN_MEMORY}"
+        raise ModelError(f"{told}: {first_line(error)}") from error
 
 
 def _bytes_of(source: ModelSource) -> bytes:

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
-import onnxruntime
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import TEXT, checked
@@ -20,7 +19,7 @@ from milp_verix.inputs.fitted import Missing
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.pipeline import coordinates_of
-from milp_verix.models.loaded_model import IN_MEMORY, LoadedModel, Origin, as_numbers
+from milp_verix.models.loaded_model import LoadedModel, Origin, as_numbers
 from milp_verix.models.onnx.behind_transformer import (
     JoinedInputs,
     behind_transformer,
@@ -34,7 +33,7 @@ from milp_verix.models.onnx.model_file import (
     facts_of,
     path_of,
     read_model,
-    serialised,
+    session_of,
 )
 from milp_verix.models.onnx.table_model import table_model
 from milp_verix.models.onnx.trace import Anchor, require_room, trace
@@ -43,20 +42,14 @@ from milp_verix.models.trees.readers import ends_in_trees
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class OnnxNetwork(LoadedModel):
-    """A network that can be reasoned about (``ir``) and run (:meth:`evaluate`).
+    """A network in ONNX, with the fields of :class:`LoadedModel` and its own.
 
-    ``ir`` computes the scores in real arithmetic, without the final Softmax or Sigmoid that the
-    file may have (``softmax_stripped``, ``sigmoid_stripped``). ``path`` is the file's, None for a
-    model in memory; ``sha256`` is that of the file, or of the serialised model; weights stored
-    beside a file are not covered. ``content_sha256`` covers these, too, and how the file was read.
-    ``input_shape`` has 1 for the batch;
-    ``dtype`` is the type of the input. ``scores_name`` is the tensor that is evaluated: the output
-    ``output_name``, unless that holds labels or a map of them; then it is the tensor of scores that
-    they are made from, and the file is run that far. ``anchors`` are the values of ``ir`` that are
-    tensors of the file, which :meth:`tensors` evaluates; ``model`` and ``signature`` were traced.
-    ``facts`` are what the library of a model in memory tells of it; ``columns`` are the names of
-    the coordinates, None where the model does not tell. ``joined`` are the inputs of a model with
-    several: its input is a vector of them, one after the other.
+    Weights stored beside a file are not covered by ``sha256``, but by ``content_sha256``.
+    ``scores_name`` is the tensor that is evaluated: the output ``output_name``, unless that holds
+    labels or a map of them; then it is the tensor of scores that they are made from, and the file
+    is run that far. ``anchors`` are the values of ``ir`` that are tensors of the file, which
+    :meth:`tensors` evaluates; ``model`` and ``signature`` were traced. ``joined`` are the inputs of
+    a model with several: its input is a vector of them, one after the other.
     """
 
     input_name: str
@@ -355,21 +348,3 @@ def _anchor_session(
     path: Path | None, model: onnx.ModelProto, anchors: Sequence[Anchor], scores_name: str
 ) -> Any:
     return session_of(path, cut(model, [one.tensor for one in anchors] or [scores_name]))
-
-
-def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:
-    """Return a session of onnxruntime for ``model``, or for the file at ``path`` if that is None.
-
-    Errors name ``path`` in either case. Raises ``ModelError`` where onnxruntime cannot load it.
-    """
-    options = onnxruntime.SessionOptions()
-    # One thread: single inputs are too small to share, and results must not depend on scheduling.
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # errors are raised; fatal ones alone are worth a line
-    source = path if model is None else serialised(model)
-    try:
-        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's exceptions share no base class but this
-        raise ModelError(
-            f"onnxruntime cannot load {path or IN_MEMORY}: {first_line(error)}"
-        ) from error

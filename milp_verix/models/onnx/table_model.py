@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import scipy.sparse as sp
 from onnx import helper, numpy_helper
 
@@ -31,7 +30,7 @@ from milp_verix.inputs.table_encoding import encoding_of
 from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.onnx.estimators import flat_pipeline, require_equal
 from milp_verix.models.onnx.graph import cut, scores_of
-from milp_verix.models.onnx.model_file import serialised, write_facts
+from milp_verix.models.onnx.model_file import opened, serialised, write_facts
 from verix_encodings.arrays import FloatArray
 
 _INPUT, _ENCODED = "table_row", "table_encoded"
@@ -183,9 +182,7 @@ def _value(name: str, size: int) -> onnx.ValueInfoProto:
 
 def _run(model: onnx.ModelProto, rows: FloatArray) -> FloatArray:
     name = scores_of(model.graph, None)[1]
-    quiet = onnxruntime.SessionOptions()
-    quiet.log_severity_level = 4
-    session = onnxruntime.InferenceSession(serialised(cut(model, [name])), quiet)
+    session = opened(serialised(cut(model, [name])))
     scores: FloatArray = session.run([name], {model.graph.input[0].name: rows})[0]
     return scores
 

@@ -22,7 +22,7 @@ from onnx import helper, numpy_helper
 from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import LINEAR_CLASSIFIERS, name_of, not_fitted, without_search
 from milp_verix.models.loaded_model import KnownFacts
-from milp_verix.models.onnx.model_file import serialised, write_facts
+from milp_verix.models.onnx.model_file import opened, serialised, write_facts
 from milp_verix.models.trees.readers import reader_of
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -76,10 +76,8 @@ class TextPipeline:
             )
         if vectorizer.input != "content":
             raise InputError(f"the vectorizer reads a {vectorizer.input}, expected input='content'")
-        if (
-            name_of(estimator) not in LINEAR_CLASSIFIERS | {"MLPClassifier"}
-            and reader_of(estimator) is None
-        ):
+        network = name_of(estimator) in LINEAR_CLASSIFIERS | {"MLPClassifier"}
+        if not network and reader_of(estimator) is None:
             raise UnsupportedOperatorError(
                 f"the classifier {type(estimator).__name__} of a text pipeline cannot be read: use "
                 "a linear one, an MLPClassifier, or trees"
@@ -102,9 +100,8 @@ class TextPipeline:
     def scores(self, messages: Sequence[str]) -> FloatArray:
         """Return scikit-learn's own scores: of the decision function, or probabilities."""
         linear = name_of(self.estimator) in LINEAR_CLASSIFIERS
-        found = (self.pipeline.decision_function if linear else self.pipeline.predict_proba)(
-            list(messages)
-        )
+        way = self.pipeline.decision_function if linear else self.pipeline.predict_proba
+        found = way(list(messages))
         return np.asarray(found, dtype=np.float64).reshape(len(messages), -1)
 
 
@@ -184,9 +181,8 @@ def _classified(graph: _Graph, last: str, estimator: Any, columns: list[int]) ->
         shift = np.broadcast_to(estimator.intercept_, weights.shape[1])
         return graph.add("Gemm", last, graph.constant(weights), graph.constant(shift))
     layers = len(estimator.coefs_)
-    for place, (weights, shift) in enumerate(
-        zip(estimator.coefs_, estimator.intercepts_, strict=True)
-    ):
+    each = zip(estimator.coefs_, estimator.intercepts_, strict=True)
+    for place, (weights, shift) in enumerate(each):
         rows = weights[columns] if place == 0 else weights
         last = graph.add("Gemm", last, graph.constant(rows), graph.constant(shift))
         final = place == layers - 1
@@ -218,13 +214,11 @@ def _compare(
     parts: TextPipeline, model: onnx.ModelProto, words: Sequence[str], most: IntArray
 ) -> None:
     """Raise ``ModelError`` unless the model's scores are the pipeline's for some messages."""
-    import onnxruntime
-
     rng = np.random.default_rng(0)
     counts = rng.integers(0, most + 1, (COMPARED, most.size))
     counts[0], counts[1] = most, 0
     messages = [" ".join(np.repeat(words, row)) for row in counts]
-    session = onnxruntime.InferenceSession(serialised(model), providers=["CPUExecutionProvider"])
+    session = opened(serialised(model))
     found = np.concatenate(
         [session.run(None, {_Graph.input: row[None].astype(float)})[0] for row in counts]
     )

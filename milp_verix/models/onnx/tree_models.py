@@ -23,7 +23,7 @@ from milp_verix.base.errors import ModelError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import Column, TableEncoding
 from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.onnx.graph import NODES_OF_TREES, Signature, cut
-from milp_verix.models.onnx.model_file import serialised
+from milp_verix.models.onnx.model_file import opened, serialised
 from milp_verix.models.onnx.stored_trees import StoredEnsemble, ensemble_of
 from milp_verix.models.onnx.trace import trace
 from milp_verix.models.trees.behind_table import Conditions
@@ -196,12 +196,7 @@ class _Session:
     def run(self, names: Sequence[str], rows: FloatArray) -> list[NDArray[Any]]:
         """Return the tensors ``names``, with a row for each of ``rows``."""
         if self._open is None:
-            options = onnxruntime.SessionOptions()
-            options.intra_op_num_threads = options.inter_op_num_threads = 1
-            options.log_severity_level = 4
-            self._open = onnxruntime.InferenceSession(
-                self._content, options, providers=["CPUExecutionProvider"]
-            )
+            self._open = opened(self._content)
         with np.errstate(over="ignore"):
             given = rows.astype(self._signature.dtype)
         shape = self._signature.input_shape

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError, first_line
+from milp_verix.base.errors import ModelError, UnsupportedOperatorError, first_line
 from milp_verix.inputs.fitted import not_fitted
 from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY
 from milp_verix.models.trees.branching import (
@@ -32,7 +32,7 @@ from milp_verix.models.trees.lightgbm_files import (
     require_constant_leaves,
     whole,
 )
-from milp_verix.models.trees.readers import Link, ReadTrees, content_of, facts_on, path_of
+from milp_verix.models.trees.readers import Link, ReadTrees, content_of, facts_on, package, path_of
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 
 _ZERO = float(np.float32(1e-35))
@@ -56,12 +56,7 @@ def read(source: Any) -> ReadTrees:
     Raises ``UnsupportedOperatorError`` for linear models in leaves; ``InputError`` for a model that
     is not fitted, and if LightGBM is not installed; ``ModelError`` for a damaged file.
     """
-    try:
-        import lightgbm
-    except (ImportError, OSError) as error:  # OSError: its library does not find OpenMP
-        raise InputError(
-            "a model of LightGBM needs LightGBM: pip install 'milp-verix[lightgbm]'"
-        ) from error
+    lightgbm = package("lightgbm", "LightGBM")
     path, (content, sha256) = path_of(source), content_of(source)
     model = source if content is None else _loaded(content, path, lightgbm)
     booster = model if isinstance(model, lightgbm.Booster) else _booster_of(model, lightgbm)

@@ -22,7 +22,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.errors import ModelError, first_line
+from milp_verix.base.errors import InputError, ModelError, first_line
 from milp_verix.inputs.fitted import name_of, steps_of, without_search
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.models.loaded_model import IN_MEMORY, KnownFacts, LoadedModel
@@ -189,6 +189,16 @@ def ranks_of(values: NDArray[np.floating]) -> FloatArray:
     above = np.where(ordered[:, 1:] > ordered[:, :-1], np.arange(1, values.shape[1]), 0)
     np.put_along_axis(ranks, order[:, 1:], np.maximum.accumulate(above, axis=1), axis=1)
     return ranks
+
+
+def package(name: str, called: str) -> Any:
+    """Return the package ``name``; ``InputError`` where it is not installed."""
+    try:
+        return import_module(name)
+    except (ImportError, OSError) as error:  # OSError: the library does not find OpenMP
+        raise InputError(
+            f"a model of {called} needs {called}: pip install 'milp-verix[{name}]'"
+        ) from error
 
 
 def facts_on(model: Any, classifies: bool, notes: tuple[str, ...] = ()) -> KnownFacts:

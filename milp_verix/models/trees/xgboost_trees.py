@@ -28,7 +28,7 @@ from milp_verix.models.trees.branching import (
     last_left,
     single_precision,
 )
-from milp_verix.models.trees.readers import Link, ReadTrees, content_of, facts_on, path_of
+from milp_verix.models.trees.readers import Link, ReadTrees, content_of, facts_on, package, path_of
 from milp_verix.models.trees.xgboost_files import refuse_vectors, whole
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -58,12 +58,7 @@ def read(source: Any) -> ReadTrees:
     for a wrapper in which a number other than NaN stands for missing values; ``InputError`` for a
     model that is not fitted, and if XGBoost is not installed; ``ModelError`` for a damaged file.
     """
-    try:
-        import xgboost
-    except ImportError as error:
-        raise InputError(
-            "a model of XGBoost needs XGBoost: pip install 'milp-verix[xgboost]'"
-        ) from error
+    xgboost = package("xgboost", "XGBoost")
     path, (content, sha256) = path_of(source), content_of(source)
     model = source if content is None else _loaded(content, path, xgboost)
     wrapped = not isinstance(model, xgboost.Booster)
