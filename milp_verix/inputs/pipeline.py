@@ -8,7 +8,6 @@ numbers between -3 and 3: means and ends of ranges are among them, and numbers b
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeAlias
 
@@ -46,21 +45,11 @@ _LEAST = 64
 _LARGEST = 1e12
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MadeRows:
-    """Rows as the pipeline takes them, a DataFrame or an array, and as ``inputs`` of its network.
-
-    ``inputs`` has shape (rows, coordinates).
-    """
-
-    table: Any
-    inputs: FloatArray
-
-
-def made_rows(fitted: Any, encoding: TableEncoding) -> MadeRows:
+def made_rows(fitted: Any, encoding: TableEncoding) -> tuple[Any, FloatArray]:
     """Return rows that hold every value of each column at least twice, mixed at random.
 
-    Raises ``ImportError`` where the table needs pandas, which is not installed.
+    They are as the pipeline takes them, a DataFrame or an array, and as inputs of its network,
+    (rows, coordinates). Raises ``ImportError`` where pandas is needed, and not installed.
     """
     starts = accumulate((column.width for column in encoding.columns), initial=0)
     lasts = {place: last for place, last, _ in encoding.ends}
@@ -84,7 +73,7 @@ def made_rows(fitted: Any, encoding: TableEncoding) -> MadeRows:
     inputs = np.concatenate(parts, axis=1)
     for place, _, code in encoding.ends:
         inputs[np.isnan(inputs[:, place]), place] = code
-    return MadeRows(table_of(fitted, values, count), inputs)
+    return table_of(fitted, values, count), inputs
 
 
 def _choices(encoding: TableEncoding, column: Column, start: int, last: float | None) -> Any:

@@ -48,10 +48,10 @@ def require_equal(
     given = len(frame) > 0
     inputs, known, labels = list[FloatArray](), list[FloatArray](), list[Any]()
     try:
-        made = made_rows(fitted, encoding)
-        known.append(_rows(expected(made.table), len(made.inputs)))
-        inputs.append(made.inputs)
-        labels += [f"{place} made from what it was fitted on" for place in range(len(made.inputs))]
+        table, made = made_rows(fitted, encoding)
+        known.append(_rows(expected(table), len(made)))
+        inputs.append(made)
+        labels += [f"{place} made from what it was fitted on" for place in range(len(made))]
     except ModelError:
         raise
     except Exception as error:  # transformers and estimators have their own exceptions

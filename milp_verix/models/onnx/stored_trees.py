@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError
-from milp_verix.models.trees.branching import Branching, Sides
+from milp_verix.models.trees.branching import Branching, Sides, of_members
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "MEMBER")
@@ -239,10 +239,6 @@ def _decisions(
         equal = mode[k] == "BRANCH_EQ"
         sides[k] = Sides(np.array([before[k], exact[k]]), np.array([not equal, equal, not equal]))
     for k, members in nodes.members.items():
-        chosen = members.astype(precision)
-        ends = np.stack([np.nextafter(chosen, precision.type(-np.inf)), chosen], axis=1)
-        inside = np.tile([False, True], chosen.size)
-        flat = ends.reshape(-1).astype(np.float64)
-        kept = np.concatenate([[True], np.diff(flat) > 0])
-        sides[k] = Sides(flat[kept], np.concatenate([inside[kept], [False]]))
+        every = np.ones(members.size, dtype=bool)
+        sides[k] = of_members(members.astype(precision), every, otherwise=False)
     return threshold, np.isin(mode, ("BRANCH_GTE", "BRANCH_GT")), sides

@@ -128,8 +128,8 @@ class Conditions:
         if not ends.size:
             return Sides(ends, left)
         crossings = [self._crossings[output, float(end)] for end in ends]
-        found = np.array([crossing.end for crossing in crossings])
-        return _merged(found, left) if crossings[0].rising else _merged(found[::-1], left[::-1])
+        found, rising = np.array([end for end, _ in crossings]), crossings[0][1]
+        return _merged(found, left) if rising else _merged(found[::-1], left[::-1])
 
 
 def _ends_of(tree: Branching) -> set[tuple[int, float]]:

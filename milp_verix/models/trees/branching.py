@@ -22,10 +22,10 @@ Bounds on the rounding of sums over trees.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.errors import UnsupportedOperatorError
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dense
@@ -205,6 +205,18 @@ def with_missing(tree: Branching, last: Mapping[int, float]) -> Branching:
 def plain_sides(threshold: float) -> Sides:
     """Return the sides of ``x <= threshold``."""
     return Sides(np.array([threshold]), np.array([True, False]))
+
+
+def of_members(members: NDArray[Any], left: BoolArray, otherwise: bool) -> Sides:
+    """Return the sides of ascending ``members``, each with its own, and of all other numbers.
+
+    Numbers are those of the type of ``members``, of which some may be next to each other.
+    """
+    before = np.nextafter(members, members.dtype.type(-np.inf))
+    ends = np.stack([before, members], axis=1).reshape(-1).astype(np.float64)
+    inside = np.stack([np.full(left.size, otherwise), left], axis=1).reshape(-1)
+    kept = np.concatenate([[True], np.diff(ends) > 0])
+    return Sides(ends[kept], np.concatenate([inside[kept], [otherwise]]))
 
 
 def beyond(sides: Sides, end: float, left: bool) -> Sides:

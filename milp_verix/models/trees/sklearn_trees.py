@@ -35,6 +35,7 @@ from milp_verix.models.trees.branching import (
     as_thresholds,
     largest_values,
     last_left,
+    of_members,
 )
 from milp_verix.models.trees.readers import (
     BOOSTED,
@@ -66,16 +67,10 @@ class _Categories:
 
     def sides(self, left: BoolArray, otherwise: bool) -> Sides:
         """Return where a column's values go; ``left`` has the codes, ``otherwise`` other values."""
-        outside = np.array([otherwise])
-        if self.words:
-            ends = np.nextafter(np.arange(left.size + 1.0), -np.inf)
-            return Sides(ends, np.concatenate([outside, left, outside]))
-        numbers = self.values.astype(np.float64)
-        ends = np.stack([np.nextafter(numbers, -np.inf), numbers], axis=1).reshape(-1)
-        inside = np.stack([np.full(left.size, otherwise), left], axis=1).reshape(-1)
-        # of consecutive float64 numbers none is between
-        kept = np.concatenate([[True], np.diff(ends) > 0])
-        return Sides(ends[kept], np.concatenate([inside[kept], outside]))
+        if not self.words:
+            return of_members(self.values.astype(np.float64), left, otherwise)
+        ends = np.nextafter(np.arange(left.size + 1.0), -np.inf)
+        return Sides(ends, np.concatenate([[otherwise], left, [otherwise]]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ one side has: it is found by bisection over the float64 numbers, which are order
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -33,14 +32,6 @@ _PARTS = 16
 """The most parts into which a step of bisection divides an interval."""
 _AT_ONCE = 256
 """Rows with a missing value that are run in one table, and rows in parts; not measured."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Crossing:
-    """The numbers of a column with ``z <= t``: ``x <= end`` if ``rising``, else ``x > end``."""
-
-    end: float
-    rising: bool
 
 
 class TableColumns:
@@ -149,8 +140,11 @@ class TableColumns:
                 rows[:, start] = turn
         return self.numbers(rows)
 
-    def crossings(self, outputs: Sequence[int], ends: FloatArray) -> list[Crossing]:
-        """Return where each ``z_output`` is at most its end, for columns of numbers."""
+    def crossings(self, outputs: Sequence[int], ends: FloatArray) -> list[tuple[float, bool]]:
+        """Return where each ``z_output`` is at most its end, for columns of numbers.
+
+        ``x <= θ`` if the pair of ``θ`` and a mark says that ``z`` rises, else ``x > θ``.
+        """
         places = np.array([self.column_of(output) or 0 for output in outputs], dtype=np.intp)
         order = np.argsort(places, kind="stable")
         counts = np.bincount(places, minlength=len(self.starts))
@@ -170,7 +164,7 @@ class TableColumns:
 
         guess = np.clip((ends - self.encoding.offsets[wanted]) / slopes, -_LARGEST, _LARGEST)
         found = _last_true(left, _ordinal_of(guess), min(max(_AT_ONCE // len(plain), 2), _PARTS))
-        return [Crossing(float(e), bool(up)) for e, up in zip(found, rising, strict=True)]
+        return [*zip(found.tolist(), rising.tolist(), strict=True)]
 
     def _plain(self, count: int) -> FloatArray:
         rows = np.zeros((count, self.size))
