@@ -132,6 +132,15 @@ def _between(count: int, segments: int) -> tuple[IntArray, sp.csr_array, FloatAr
     return beyond, starting - ending, (numbers % segments == 0).astype(np.float64)
 
 
+def _pieces(
+    builder: ProgramBuilder, name: str, points: FloatArray, first: int = 0
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return the ends of segments between ``points``, entry by entry, and a column in each."""
+    start, end = points[:-1].T.reshape(-1), points[1:].T.reshape(-1)
+    ends = np.minimum(start, 0.0), np.maximum(end, 0.0)
+    return start, end, builder.add_columns(name, first + np.arange(start.size), *ends)
+
+
 def _multiple_choice(
     builder: ProgramBuilder,
     label: str,
@@ -147,14 +156,10 @@ def _multiple_choice(
     ``points`` are their ends, see :func:`breakpoints`.
     """
     segments = points.shape[0] - 1
-    # one segment after the other, neuron by neuron
-    start, end = points[:-1].T.reshape(-1), points[1:].T.reshape(-1)
+    start, end, parts = _pieces(builder, f"zs_{label}", points, first)
     slope = chord_slope(function, start, end)
     below, above = intercepts(function, start, end, slope)
     numbers = np.arange(start.size)
-    parts = builder.add_columns(
-        f"zs_{label}", first + numbers, np.minimum(start, 0.0), np.maximum(end, 0.0)
-    )
     beyond, chosen, constant = _between(start.size, segments)
     e_columns = builder.add_columns(f"e_{label}", first + beyond, 0.0, 1.0, integer=True)
     z_columns, a_columns = columns
@@ -166,19 +171,14 @@ def _multiple_choice(
     inner = beyond[beyond % segments > 0]
     builder.add_rows(f"order_{label}", first + inner, [(chosen[inner, :], e_columns)], 0.0, np.inf)
     builder.add_rows(f"split_{label}", neurons, [(total, parts), (-one, z_columns)], 0.0, 0.0)
-    for name, point, lower, upper in (
-        ("start", start, 0.0, np.inf),
-        ("end", end, -np.inf, 0.0),
-    ):
+    for name, point, lower, upper in (("start", start, 0.0, np.inf), ("end", end, -np.inf, 0.0)):
         terms = [(each, parts), (-sp.diags_array(point) @ chosen, e_columns)]
         shift = point * constant
         builder.add_rows(
             f"segment_{name}_{label}", first + numbers, terms, lower + shift, upper + shift
         )
-    for name, intercept, lower, upper in (
-        ("below", below, 0.0, np.inf),
-        ("above", above, -np.inf, 0.0),
-    ):
+    sides = ("below", below, 0.0, np.inf), ("above", above, -np.inf, 0.0)
+    for name, intercept, lower, upper in sides:
         terms = [
             (one, a_columns),
             (-total @ sp.diags_array(slope), parts),
@@ -283,11 +283,8 @@ def _segmented(
     points = np.maximum.accumulate(np.clip(points, lower, upper), axis=0)
     k = segments
     # parts of x, entry by entry, and the binaries between them
-    start, end = points[:-1].T.reshape(-1), points[1:].T.reshape(-1)
+    start, end, parts = _pieces(builder, f"xs_{label}", points)
     numbers = np.arange(start.size)
-    parts = builder.add_columns(
-        f"xs_{label}", numbers, np.minimum(start, 0.0), np.maximum(end, 0.0)
-    )
     share = builder.add_columns(f"d_{label}", numbers, 0.0, 1.0)
     beyond, chosen, first = _between(start.size, k)
     e = builder.add_columns(f"e_{label}", beyond, 0.0, 1.0, integer=True)

@@ -50,7 +50,7 @@ def ensemble_of(node: onnx.NodeProto, precision: np.dtype[Any], scores: int) -> 
     try:
         listed = _version_5(values) if node.op_type == "TreeEnsemble" else _version_3(values)
         nodes, leaves, aggregate, post = listed
-        base = _base(values)
+        base = _array(values, "base_values").astype(np.float64)
         if aggregate not in ("SUM", "AVERAGE"):
             raise UnsupportedOperatorError(
                 f"{label} takes the {aggregate} of its trees, which is no sum: export the model "
@@ -59,7 +59,7 @@ def ensemble_of(node: onnx.NodeProto, precision: np.dtype[Any], scores: int) -> 
         trees, given = _built(nodes, leaves, precision, scores)
         return StoredEnsemble(
             trees,
-            base,
+            base if base.size else np.zeros(1),
             aggregate == "AVERAGE",
             post,
             given,
@@ -89,11 +89,6 @@ def _array(values: Mapping[str, Any], name: str) -> Any:
     if isinstance(tensor, onnx.TensorProto):
         return onnx.numpy_helper.to_array(tensor)
     return np.asarray(tensor)
-
-
-def _base(values: Mapping[str, Any]) -> FloatArray:
-    found = _array(values, "base_values").astype(np.float64)
-    return found if found.size else np.zeros(1)
 
 
 _Leaves = tuple[IntArray, IntArray, FloatArray]

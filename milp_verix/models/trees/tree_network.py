@@ -120,8 +120,9 @@ def tree_network(read: ReadTrees) -> TreeNetwork:
         node = TreeEnsemble.of(len(before), read.trees, read.base, read.rounding, read.blur)
         network = Network((1, read.inputs), (*before, node))
     content = _content_hash(read, node)
+    told = ("path", "runner", "link", "divisor", "upper_at_tie", "facts", "library")
     loaded = TreeNetwork(
-        path=read.path,
+        **{name: getattr(read, name) for name in (*told, "columns", "unread", "words")},
         sha256=read.sha256 or content,
         content_sha256=content,
         ir=network,
@@ -129,16 +130,7 @@ def tree_network(read: ReadTrees) -> TreeNetwork:
         dtype=np.dtype(np.float64),
         softmax_stripped=read.link == "softmax",
         sigmoid_stripped=read.link == "sigmoid",
-        runner=read.runner,
-        link=read.link,
-        divisor=read.divisor,
-        upper_at_tie=read.upper_at_tie,
         step=0.0 if node.error.any() else exact_step(node),
-        facts=read.facts,
-        library=read.library,
-        columns=read.columns,
-        unread=read.unread,
-        words=read.words,
     )
     require_equal(loaded, read.points)
     return loaded

@@ -215,19 +215,13 @@ def layer_normalization(
     node: NodeContext, x: Tensor, scale: Tensor, bias: Tensor | None = None
 ) -> Tensor:
     """``(x − mean) / √(variance + epsilon) · scale + bias`` over the axes from ``axis`` on."""
-    x = as_symbol(x)
-    normalised = standardised(node.builder, x, _from_axis(node, x), node.number("epsilon", 1e-5))
-    shift = None if bias is None else _constant(node, bias)
-    return affine_by(normalised, _constant(node, scale), shift)
+    return _by_last_axes(node, as_symbol(x), scale, bias)
 
 
 @operator("RMSNormalization", attributes=("axis", "epsilon", "stash_type"))
 def rms_normalization(node: NodeContext, x: Tensor, scale: Tensor) -> Tensor:
     """``x / √(mean square + epsilon) · scale`` over the axes from ``axis`` on."""
-    x = as_symbol(x)
-    epsilon = node.number("epsilon", 1e-5)
-    normalised = standardised(node.builder, x, _from_axis(node, x), epsilon, centre=False)
-    return affine_by(normalised, _constant(node, scale), None)
+    return _by_last_axes(node, as_symbol(x), scale, None, centre=False)
 
 
 @operator("InstanceNormalization", attributes=("epsilon",))
@@ -282,11 +276,16 @@ def lrn(node: NodeContext, x: Tensor) -> Tensor:
     return product(node.builder, x, node.builder.smooth(base, power(-beta)))
 
 
-def _from_axis(node: NodeContext, x: Symbol) -> tuple[int, ...]:
-    axis = node.integer("axis", -1)
+def _by_last_axes(
+    node: NodeContext, x: Symbol, gain: Tensor, shift: Tensor | None, *, centre: bool = True
+) -> Symbol:
+    axis, epsilon = node.integer("axis", -1), node.number("epsilon", 1e-5)
     if not -x.ndim <= axis < x.ndim:
         raise node.malformed(f"axis {axis} is not one of a tensor of shape {x.shape}")
-    return tuple(range(axis % x.ndim, x.ndim))
+    axes = tuple(range(axis % x.ndim, x.ndim))
+    normalised = standardised(node.builder, x, axes, epsilon, centre=centre)
+    moved = None if shift is None else _constant(node, shift)
+    return affine_by(normalised, _constant(node, gain), moved)
 
 
 def _constant(node: NodeContext, given: Tensor) -> Constant:
