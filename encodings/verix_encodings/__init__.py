@@ -42,12 +42,11 @@ from verix_encodings.deepening import branched_bounds
 from verix_encodings.encoding import BallEncoding, Encoding, encode, encode_values
 from verix_encodings.interval_bounds import BoundMethod, interval_bounds
 from verix_encodings.kinds.affine import Affine, Difference
+from verix_encodings.kinds.elementwise import Curve, Relu, Smooth, Step
 from verix_encodings.kinds.maximum import Max, pairwise_maxima
 from verix_encodings.kinds.node import Elementwise, EncodingContext, Node
 from verix_encodings.kinds.norm import Norm
-from verix_encodings.kinds.piecewise import Relu, Step
 from verix_encodings.kinds.product import Product
-from verix_encodings.kinds.smooth import Curve, Smooth
 from verix_encodings.kinds.softmax import Softmax
 from verix_encodings.network import Network
 from verix_encodings.program import Expressions, Program, ProgramBuilder

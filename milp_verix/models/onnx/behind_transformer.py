@@ -16,11 +16,10 @@ import onnx
 from milp_verix.base.errors import InputError, ModelError, refusing
 from milp_verix.inputs.fitted import Missing
 from milp_verix.inputs.table_encoding import encoding_of
-from milp_verix.models.onnx.estimators import require_equal
 from milp_verix.models.onnx.exporters import as_onnx
 from milp_verix.models.onnx.graph import read_signature
 from milp_verix.models.onnx.model_file import embed, path_of, read_model
-from milp_verix.models.onnx.table_model import behind
+from milp_verix.models.onnx.table_model import behind, require_equal
 
 JOINED = "milp_verix_inputs"
 """The name of the vector."""

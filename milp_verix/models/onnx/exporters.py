@@ -16,9 +16,8 @@ import numpy as np
 import onnx
 
 from milp_verix.base.errors import InputError, ModelError, first_line
-from milp_verix.models.onnx.estimators import refuse_trees
 from milp_verix.models.onnx.model_file import FACTS_KEY, ModelSource
-from milp_verix.models.onnx.table_model import table_model
+from milp_verix.models.onnx.table_model import refuse_trees, table_model
 
 _ACCEPTED = (
     "the path of an ONNX file, its bytes, an onnx.ModelProto, a torch.nn.Module, a fitted "
