@@ -96,10 +96,7 @@ def enclose_smooth(
         ("above", s_high, -none, b_high),
         ("strip", slope[single], below[single], above[single]),
     ):
-        terms = [
-            (sp.eye_array(single.size, format="csr"), a_columns[single]),
-            (sp.diags_array(-s, format="csr"), z_columns[single]),
-        ]
+        terms = [(np.ones(single.size), a_columns[single]), (-s, z_columns[single])]
         builder.add_rows(f"smooth_{name}_{label}", single, terms, lower, upper)
     at_once = max(1, _PIECES // segments)
     for first in range(0, several.size, at_once):

@@ -5,15 +5,16 @@ function: interval arithmetic on ``hi − relu(hi − z)`` knows that it is at m
 value is the number 0 or 1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 import numpy as np
 import onnx
 
-from milp_verix.models.onnx.operators.products import multiply
+from milp_verix.models.onnx.builder import Builder
+from milp_verix.models.onnx.operators.products import multiply, reciprocal
 from milp_verix.models.onnx.operators.selection import FLOAT_TYPES
-from milp_verix.models.onnx.registry import NodeContext, operator
+from milp_verix.models.onnx.registry import NodeContext, OperatorFunction, operator
 from milp_verix.models.onnx.symbol import (
     Constant,
     Symbol,
@@ -34,10 +35,51 @@ _STEEP = 2.0**20  # beyond, 1 − slope loses the 1 in float64; two ReLUs lose n
 _FAR = 2.0**20
 
 
-@operator("Relu")
-def relu(node: NodeContext, x: Tensor) -> Tensor:
-    """``max(x, 0)``, elementwise."""
-    return node.builder.relu(as_symbol(x))
+def _one() -> Symbol:
+    return as_symbol(np.array(1.0))
+
+
+def _minus(x: Symbol) -> Symbol:
+    return scale(x, -1.0)
+
+
+_OF_ONE: dict[str, tuple[Callable[[Builder, Symbol], Symbol], str]] = {
+    "Relu": (Builder.relu, "``max(x, 0)``, elementwise."),
+    "Abs": (Builder.absolute, "``|x| = 2 relu(x) − x``."),
+    "Neg": (lambda _, x: _minus(x), "``-x``."),
+    "Not": (lambda builder, x: builder.truth(add(_one(), _minus(x))), "``1 − x``."),
+    "Floor": (
+        lambda builder, x: builder.step(x, "floor"),
+        "The greatest whole number that is not above.",
+    ),
+    "Ceil": (
+        lambda builder, x: _minus(builder.step(_minus(x), "floor")),
+        "The least whole number that is not below: ``−⌊−x⌋``.",
+    ),
+    "Round": (
+        lambda builder, x: builder.step(x, "round"),
+        "The nearest whole number, the even one of two.",
+    ),
+    "Sign": (
+        lambda builder, x: add(builder.step(x, "above"), _minus(builder.step(_minus(x), "above"))),
+        "1, 0 or −1: two steps.",
+    ),
+    "Sqrt": (Builder.root, "The square root; of a mean of squares it is a norm."),
+    "Reciprocal": (reciprocal, "``1 / x``."),
+}
+"""Functions of one tensor without attributes."""
+
+
+def _of_one(of: Callable[[Builder, Symbol], Symbol], told: str) -> OperatorFunction:
+    def function(node: NodeContext, x: Tensor) -> Tensor:
+        return of(node.builder, as_symbol(x))
+
+    function.__doc__ = told
+    return function
+
+
+for _name, _entry in _OF_ONE.items():
+    operator(_name)(_of_one(*_entry))
 
 
 @operator("LeakyRelu", attributes=("alpha",))
@@ -55,12 +97,6 @@ def prelu(node: NodeContext, x: Tensor, slope: Tensor) -> Tensor:
     if result.shape != x.shape:
         raise node.malformed(f"a slope of shape {slope.shape} does not fit an input {x.shape}")
     return result
-
-
-@operator("Abs")
-def abs_(node: NodeContext, x: Tensor) -> Tensor:
-    """``|x| = 2 relu(x) − x``."""
-    return node.builder.absolute(as_symbol(x))
 
 
 @operator("Clip", attributes=("min", "max"))
@@ -171,39 +207,6 @@ _WHOLE_TYPES = (
 )
 
 
-def _one() -> Symbol:
-    return as_symbol(np.array(1.0))
-
-
-def _minus(x: Symbol) -> Symbol:
-    return scale(x, -1.0)
-
-
-@operator("Floor")
-def floor(node: NodeContext, x: Tensor) -> Tensor:
-    """The greatest whole number that is not above."""
-    return node.builder.step(as_symbol(x), "floor")
-
-
-@operator("Ceil")
-def ceil(node: NodeContext, x: Tensor) -> Tensor:
-    """The least whole number that is not below: ``−⌊−x⌋``."""
-    return _minus(node.builder.step(_minus(as_symbol(x)), "floor"))
-
-
-@operator("Round")
-def round_(node: NodeContext, x: Tensor) -> Tensor:
-    """The nearest whole number, the even one of two."""
-    return node.builder.step(as_symbol(x), "round")
-
-
-@operator("Sign")
-def sign(node: NodeContext, x: Tensor) -> Tensor:
-    """1, 0 or −1: two steps."""
-    x = as_symbol(x)
-    return add(node.builder.step(x, "above"), _minus(node.builder.step(_minus(x), "above")))
-
-
 @operator("ThresholdedRelu", attributes=("alpha",))
 def thresholded_relu(node: NodeContext, x: Tensor) -> Tensor:
     """``x`` where it is above ``alpha``, 0 elsewhere: a ReLU of ``x − alpha``, and its step."""
@@ -230,12 +233,6 @@ def equal(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
 def _is_zero(node: NodeContext, x: Symbol) -> Symbol:
     ends = (node.builder.step(side, "reached") for side in (x, _minus(x)))
     return node.builder.truth(add(add(*ends), _minus(_one())))
-
-
-@operator("Not")
-def not_(node: NodeContext, x: Tensor) -> Tensor:
-    """``1 − x``."""
-    return node.builder.truth(add(_one(), _minus(as_symbol(x))))
 
 
 @operator("And", "Or", "Xor")

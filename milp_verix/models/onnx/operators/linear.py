@@ -42,12 +42,6 @@ def sub(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     return add(as_symbol(a), scale(as_symbol(b), -1.0))
 
 
-@operator("Neg")
-def neg(node: NodeContext, x: Tensor) -> Tensor:
-    """``-x``."""
-    return scale(as_symbol(x), -1.0)
-
-
 @operator("Mul", of_scores=gated)
 def mul(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """``a * b``, broadcast."""

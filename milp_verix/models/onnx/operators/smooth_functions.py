@@ -64,18 +64,6 @@ def log(node: NodeContext, x: Tensor) -> Tensor:
     return node.builder.smooth(x, LOG)
 
 
-@operator("Sqrt")
-def sqrt(node: NodeContext, x: Tensor) -> Tensor:
-    """The square root; of a mean of squares it is a norm."""
-    return node.builder.root(as_symbol(x))
-
-
-@operator("Reciprocal")
-def reciprocal_(node: NodeContext, x: Tensor) -> Tensor:
-    """``1 / x``."""
-    return reciprocal(node.builder, as_symbol(x))
-
-
 @operator("Pow")
 def pow_(node: NodeContext, x: Tensor, exponent: Tensor) -> Tensor:
     """``x`` to a constant power; another constant for each element is refused."""
