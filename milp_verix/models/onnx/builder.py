@@ -26,18 +26,7 @@ from milp_verix.models.onnx.symbol import (
     scale,
     value_symbol,
 )
-from verix_encodings import (
-    Affine,
-    Curve,
-    Network,
-    Node,
-    Norm,
-    Product,
-    Relu,
-    Smooth,
-    Softmax,
-    Step,
-)
+from verix_encodings import Affine, Curve, Network, Node, Norm, Product, Relu, Smooth, Softmax, Step
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.curves import LOG, SQRT, SQUARE, SmoothFunction
 from verix_encodings.kinds.maximum import pairwise_maxima
@@ -189,11 +178,7 @@ class Builder:
         return rearrange(result, lambda index: index.transpose(back))
 
     def _masked_softmax(
-        self,
-        x: Symbol,
-        groups: IntArray,
-        hidden: BoolArray,
-        shaped: Callable[[IntArray], IntArray],
+        self, x: Symbol, groups: IntArray, hidden: BoolArray, shaped: Callable[[IntArray], IntArray]
     ) -> Symbol:
         """Return the softmax of groups in which ``hidden`` scores are −∞: it is zero there.
 

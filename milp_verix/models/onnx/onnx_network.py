@@ -20,11 +20,7 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.pipeline import coordinates_of
 from milp_verix.models.loaded_model import LoadedModel, Origin, as_numbers
-from milp_verix.models.onnx.behind_transformer import (
-    JoinedInputs,
-    behind_transformer,
-    join_inputs,
-)
+from milp_verix.models.onnx.behind_transformer import JoinedInputs, behind_transformer, join_inputs
 from milp_verix.models.onnx.exporters import as_onnx
 from milp_verix.models.onnx.graph import Signature, cut, has_trees, read_signature
 from milp_verix.models.onnx.model_file import (

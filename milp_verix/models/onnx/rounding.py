@@ -249,12 +249,7 @@ _ELEMENTWISE: dict[str, np.ufunc] = {
     "Mul": np.multiply,
     "Sub": np.subtract,
 }
-_FUNCTIONS: dict[str, np.ufunc] = {
-    "Exp": np.exp,
-    "Log": np.log,
-    "Pow": np.power,
-    "Tanh": np.tanh,
-}
+_FUNCTIONS: dict[str, np.ufunc] = {"Exp": np.exp, "Log": np.log, "Pow": np.power, "Tanh": np.tanh}
 _ROOTS: dict[str, np.ufunc] = {"Reciprocal": np.reciprocal, "Sqrt": np.sqrt}
 _SUMS: dict[str, Callable[..., _Exact]] = {
     "Gemm": _gemm,

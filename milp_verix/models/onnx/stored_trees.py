@@ -166,10 +166,7 @@ def _version_5(values: Mapping[str, Any]) -> tuple[_Nodes, _Leaves, str, str]:
 
 
 def _built(
-    nodes: _Nodes,
-    leaves: _Leaves,
-    precision: np.dtype[Any],
-    scores: int,
+    nodes: _Nodes, leaves: _Leaves, precision: np.dtype[Any], scores: int
 ) -> tuple[tuple[Branching, ...], BoolArray]:
     """Return the trees, and for each tree the scores that all its leaves have a value for."""
     at, score, weight = leaves

@@ -20,12 +20,7 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError, first_line
 from milp_verix.inputs.fitted import not_fitted
 from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY
-from milp_verix.models.trees.branching import (
-    Branching,
-    Sides,
-    as_thresholds,
-    largest_values,
-)
+from milp_verix.models.trees.branching import Branching, Sides, as_thresholds, largest_values
 from milp_verix.models.trees.lightgbm_files import (
     fields_of,
     numbers_of,

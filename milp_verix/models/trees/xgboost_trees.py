@@ -268,10 +268,7 @@ def _sides(tree: Mapping[str, Any]) -> dict[int, Sides]:
     """Return the nodes of ``tree`` that decide by categories."""
     codes, found = np.asarray(tree["categories"], dtype=np.int64), {}
     for node, start, size in zip(
-        tree["categories_nodes"],
-        tree["categories_segments"],
-        tree["categories_sizes"],
-        strict=True,
+        tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
     ):
         chosen = np.unique(codes[start : start + size])
         member = np.zeros(int(chosen[-1]) + 3 if size else 1, dtype=bool)

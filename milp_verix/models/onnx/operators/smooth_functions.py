@@ -8,15 +8,7 @@ import numpy as np
 from milp_verix.models.onnx.operators.activations import at_least, at_most
 from milp_verix.models.onnx.operators.products import reciprocal
 from milp_verix.models.onnx.registry import NodeContext, operator
-from milp_verix.models.onnx.symbol import (
-    Symbol,
-    Tensor,
-    add,
-    as_line,
-    as_symbol,
-    scale,
-    times,
-)
+from milp_verix.models.onnx.symbol import Symbol, Tensor, add, as_line, as_symbol, scale, times
 from verix_encodings.bounds.curves import (
     COS,
     ELU,
