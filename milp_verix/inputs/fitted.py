@@ -11,10 +11,12 @@ The map from the columns of a table to the numbers behind fitted transformers, a
 import inspect
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
 from verix_encodings.arrays import FloatArray
@@ -247,6 +249,12 @@ class Column:
         """The number of coordinates."""
         return len(self.values) if self.form == "block" else 1
 
+    @property
+    def listed(self) -> NDArray[Any]:
+        """The values as an array; one of texts would cut or convert some of them."""
+        numbers = all(isinstance(value, int | float) for value in self.values)
+        return np.array(self.values, dtype=None if numbers else object)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableEncoding:
@@ -264,6 +272,11 @@ class TableEncoding:
     typical: Mapping[str, Sequence[float]]
     jumps: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     ends: tuple[tuple[int, float, float], ...] = ()
+
+    @property
+    def starts(self) -> list[int]:
+        """The first coordinate of each column."""
+        return [*accumulate((column.width for column in self.columns), initial=0)][:-1]
 
     @property
     def joined(self) -> list[str]:

@@ -8,7 +8,6 @@ numbers between -3 and 3: means and ends of ranges are among them, and numbers b
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -51,11 +50,10 @@ def made_rows(fitted: Any, encoding: TableEncoding) -> tuple[Any, FloatArray]:
     They are as the pipeline takes them, a DataFrame or an array, and as inputs of its network,
     (rows, coordinates). Raises ``ImportError`` where pandas is needed, and not installed.
     """
-    starts = accumulate((column.width for column in encoding.columns), initial=0)
     lasts = {place: last for place, last, _ in encoding.ends}
     choices = [
         _choices(encoding, column, start, lasts.get(start))
-        for column, start in zip(encoding.columns, starts, strict=False)
+        for column, start in zip(encoding.columns, encoding.starts, strict=True)
     ]
     count = max([_LEAST, *(2 * len(values) for values in choices)])
     rng = np.random.default_rng(0)
@@ -82,9 +80,7 @@ def _choices(encoding: TableEncoding, column: Column, start: int, last: float | 
     Those of a number that may be missing go as far as ``last``, and one is missing.
     """
     if column.form != "number":
-        # arrays of texts would cut or convert some of them
-        numbers = all(isinstance(value, int | float) for value in column.values)
-        return np.array(column.values, dtype=None if numbers else object)
+        return column.listed
     row = encoding.matrix[start]
     found = {0.0, *encoding.typical.get(column.name, ())}
     for output in np.flatnonzero(row)[:_SCALES]:

@@ -237,12 +237,7 @@ def enclose_products(
     sums = [(np.ones(size), columns), (-total, w)]
     builder.add_rows(f"sum_{label}", np.arange(size), sums, 0.0, 0.0)
     slack = _SLACK * 4.0 * np.abs(corners).max(axis=0)
-    for name, a, b, sense in (
-        ("low", l, c, 1),
-        ("high", u, d, 1),
-        ("over", u, c, -1),
-        ("above", l, d, -1),
-    ):
+    for name, a, b, sense in _envelope(l, u, c, d):
         # sense (w − a y − b x + a b) ≥ 0
         terms_ = [(np.ones(p.size), w), (-a, y[q]), (-b, x[p])]
         least = -a * b - slack if sense > 0 else np.full(p.size, -np.inf)
@@ -251,6 +246,13 @@ def enclose_products(
     if segments > 1 and p.size <= _SEGMENTED:
         _segmented(builder, label, (x, p, one), (y, q), w=w, ends=(l, u, c, d), segments=segments)
     return Expressions.of_columns(columns)
+
+
+def _envelope(
+    l: FloatArray, u: FloatArray, c: FloatArray, d: FloatArray
+) -> tuple[tuple[str, FloatArray, FloatArray, int], ...]:
+    """Return the names, the ends ``a`` and ``b``, and the senses of McCormick's four rows."""
+    return ("low", l, c, 1), ("high", u, d, 1), ("over", u, c, -1), ("above", l, d, -1)
 
 
 def _defined(builder: ProgramBuilder, name: str, side: Factors) -> tuple[IntArray, IntArray]:
@@ -306,12 +308,7 @@ def _segmented(
         builder.add_rows(f"{name}_y_{label}", pieces, terms, low, high)
     magnitude = np.maximum(np.abs(l), np.abs(u)) * np.maximum(np.abs(c), np.abs(d))
     slack = _SLACK * 4.0 * (k + 1) * magnitude
-    for name, a, b, sense in (
-        ("low", start, c, 1),
-        ("high", end, d, 1),
-        ("over", end, c, -1),
-        ("above", start, d, -1),
-    ):
+    for name, a, b, sense in _envelope(start, end, c, d):
         # sense (w − Σ_s (a_s y_s + b x_s − a_s b d_s)) ≥ 0
         at, by = a[place], b[of]
         scaled = [sp.csr_array((v, (of, pieces)), shape=gather.shape) for v in (-at, -by, at * by)]

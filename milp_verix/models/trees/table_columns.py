@@ -10,14 +10,12 @@ one side has: it is found by bisection over the float64 numbers, which are order
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError, UnsupportedOperatorError
-from milp_verix.inputs.fitted import Column, TableEncoding
+from milp_verix.inputs.fitted import TableEncoding
 from milp_verix.inputs.pipeline import table_of
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
@@ -41,8 +39,7 @@ class TableColumns:
         self._fitted, self._steps = fitted, steps
         self.encoding = encoding
         widths = [column.width for column in encoding.columns]
-        self.starts = [*accumulate(widths, initial=0)][:-1]
-        self.size = sum(widths)
+        self.starts, self.size = encoding.starts, sum(widths)
         owner = np.repeat(np.arange(len(widths)), widths)
         self._owners = [np.unique(owner[row != 0]) for row in encoding.matrix.T]
 
@@ -70,11 +67,11 @@ class TableColumns:
                 values[column.name] = rows[:, start]
             elif column.form == "block":
                 chosen = np.argmax(rows[:, start : start + column.width], axis=1)
-                values[column.name] = _listed(column)[chosen]
+                values[column.name] = column.listed[chosen]
             else:
                 last = len(column.values) - 1
                 codes = np.clip(np.ceil(rows[:, start] - 0.5), 0, last).astype(np.intp)
-                values[column.name] = _listed(column)[codes]
+                values[column.name] = column.listed[codes]
         return table_of(self._fitted, values, len(rows))
 
     def with_whole_words(self, rows: FloatArray) -> FloatArray:
@@ -174,11 +171,6 @@ class TableColumns:
             elif column.form == "number" and column.name in self.encoding.typical:
                 rows[:, start] = self.encoding.typical[column.name][0]
         return rows
-
-
-def _listed(column: Column) -> NDArray[Any]:
-    numbers = all(isinstance(value, int | float) for value in column.values)
-    return np.array(column.values, dtype=None if numbers else object)
 
 
 _LARGEST = float(np.finfo(np.float64).max)
