@@ -78,10 +78,7 @@ class Forms:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Batch:
-    """Boxes, bounds of their values so far, and relaxations of activations made from these.
-
-    Rows that are not reached before ``late()`` have infinite bounds.
-    """
+    """Boxes, bounds of their values so far, and relaxations made from these, until ``late()``."""
 
     boxes: Boxes
     found: Sequence[Range]
@@ -190,10 +187,7 @@ class BatchCrown:
         rows: tuple[IntArray, IntArray, FloatArray],
         kept: FloatArray | None = None,
     ) -> FloatArray:
-        """Bound ``sign · v`` of neurons of a value over their boxes: owner, neuron and sign.
-
-        Writes the coefficients of the forms to ``kept``, (R, d); of many rows they are large.
-        """
+        """Bound ``sign · v`` over boxes: owner, neuron, sign; put forms into ``kept``, (R, d)."""
         owner, neuron, sign = rows
         upper = np.full(owner.size, np.inf)
         at_once = max(_ROWS_AT_ONCE // max(self.network.sizes[: value + 1]), 1)

@@ -303,10 +303,7 @@ class RowSlopes:
         return result
 
     def _values(self) -> tuple[dict[int, FloatArray], dict[int, FloatArray]]:
-        """Return the values of the lines that each row takes at its point: (rows, neurons) each.
-
-        In the first of both, entries with parts have the ends that rows pay for.
-        """
+        """Return values of the lines that rows take, with the ends paid for at parts, or not."""
         lower, values = self._lower_slopes(), {0: self.points}
         reached = dict(values)
         self._end(0, values)

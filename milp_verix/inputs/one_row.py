@@ -184,10 +184,7 @@ Places = tuple[int, ...] | None
 
 
 def _block_names(features: Sequence[Feature], given: Collection[str]) -> dict[str, list[str]]:
-    """Return a name for each word of each block, with the separator that most of its columns have.
-
-    Columns are those ``given``. Raises ``InputError`` where two of them may be meant.
-    """
+    """Return a column's name for each word of blocks, with the separator that most have."""
     blocks = [one for one in features if one.one_hot]
     named = [
         {one.name: [f"{one.name}{sign}{word}" for word in one.values] for one in blocks}

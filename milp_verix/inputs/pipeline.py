@@ -75,10 +75,7 @@ def made_rows(fitted: Any, encoding: TableEncoding) -> tuple[Any, FloatArray]:
 
 
 def _choices(encoding: TableEncoding, column: Column, start: int, last: float | None) -> Any:
-    """Return the values that rows hold in ``column``, whose coordinates begin at ``start``.
-
-    Those of a number that may be missing go as far as ``last``, and one is missing.
-    """
+    """Return the values that rows hold in ``column``; numbers up to ``last``, and NaN then."""
     if column.form != "number":
         return column.listed
     row = encoding.matrix[start]

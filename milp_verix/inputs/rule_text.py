@@ -46,10 +46,7 @@ def rule_in(text: str, features: Mapping[str, Quantity]) -> Rule:
 
 
 def _parsed(text: str) -> ast.expr:
-    """Return the expression that ``text`` is, with names as they are written.
-
-    Python reads "ﬁx", with a ligature, as "fix": names in NFKC. These may be two features.
-    """
+    """Return the expression with names as written: Python reads "ﬁx", with a ligature, as "fix"."""
     found = ast.parse(text, mode="eval").body
     if not text.isascii():
         for node in ast.walk(found):

@@ -116,11 +116,7 @@ def enclose_smooth(
 
 
 def _between(count: int, segments: int) -> tuple[IntArray, sp.csr_array, FloatArray]:
-    """Return the segments with one behind them, and ``E`` and ``f`` of ``d = f + E e``.
-
-    All of ``count`` segments are numbered through, so many for each entry; ``e`` is a binary for
-    each that has one behind it.
-    """
+    """Return which of ``count`` segments have one behind them, and the ``d = f + E e`` of all."""
     numbers = np.arange(count)
     beyond = np.flatnonzero((numbers + 1) % segments)
     ones, entries, shape = np.ones(beyond.size), np.arange(beyond.size), (count, beyond.size)
@@ -148,10 +144,7 @@ def _multiple_choice(
     columns: tuple[IntArray, IntArray],
     first: int,
 ) -> None:
-    """Add the segments of ``neurons``, whose ``z`` and ``a`` are ``columns``, numbered from first.
-
-    ``points`` are their ends, see :func:`breakpoints`.
-    """
+    """Add the segments between ``points`` of ``neurons``, whose ``z`` and ``a`` are ``columns``."""
     segments = points.shape[0] - 1
     start, end, parts = _pieces(builder, f"zs_{label}", points, first)
     slope = chord_slope(function, start, end)

@@ -199,10 +199,7 @@ def _sides(c: Rows) -> tuple[Rows, Rows]:
 
 
 def _by_sign(c: Rows, above: FloatArray, below: FloatArray) -> Rows:
-    """Multiply each entry of ``c`` by its factor: ``above`` where c > 0, ``below`` elsewhere.
-
-    ``below`` has a factor for each column, or for each entry.
-    """
+    """Multiply entries of ``c`` by ``above`` where c > 0, else ``below``, of columns or entries."""
     if isinstance(c, Patch):
         above, below = above[c.columns], below[..., c.columns]
         # a neuron without slopes reaches nothing

@@ -110,10 +110,7 @@ def product(c: Coefficients, matrix: Matrix) -> Rows:
 
 
 def _renumbered(matrix: sp.csr_array) -> tuple[tuple[IntArray, int] | None, sp.csr_array]:
-    """Return the columns that ``matrix`` reaches, its width, and the matrix of these columns.
-
-    None and the matrix itself if it reaches most columns.
-    """
+    """Return the columns reached and the width, None if they are most, and the matrix of these."""
     rows, width = matrix.shape
     met = np.zeros(width, dtype=bool)
     met[matrix.indices] = True

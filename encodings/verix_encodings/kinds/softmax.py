@@ -106,10 +106,7 @@ def _denominators(lower: FloatArray, upper: FloatArray) -> Range:
 
 
 def _chords(low: FloatArray, high: FloatArray, size: FloatArray) -> Range:
-    """Return slopes and intercepts of lines above the exponential on intervals.
-
-    The intercepts are valid for the slopes as they are rounded.
-    """
+    """Return slopes of lines above the exponential, and intercepts valid for them as rounded."""
     e_low, e_high, width = np.exp(low), np.exp(high), high - low
     some = np.where(width > 0, width, 1.0)
     rises = np.where(width < 1.0, e_low * np.expm1(np.minimum(width, 1.0)), e_high - e_low)
@@ -325,10 +322,7 @@ class SoftmaxForms(Planes):
 
 
 def _levelled(c: FloatArray, gap: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return ``c − t``, ``Σ t`` over the groups, and the rounding of these times probabilities.
-
-    ``c`` has shape (rows, groups, width); ``gap`` that of a row, or of all.
-    """
+    """Return ``c − t``, (rows, groups, width), ``Σ t`` over groups, and the rounding of both."""
     weight = gap + 1e-3 * gap.mean(axis=-1, keepdims=True) + 1e-300
     t = (c * weight).sum(axis=-1) / weight.sum(axis=-1)
     size = np.abs(c).max(axis=-1).sum(axis=-1)

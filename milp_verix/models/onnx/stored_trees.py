@@ -195,10 +195,7 @@ def _built(
 
 
 def _below(root: int, yes: IntArray, no: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the nodes below ``root``, it first, and the places of their children, -1 for leaves.
-
-    A node that several branches lead to is there for each. ``ValueError`` for a circle.
-    """
+    """Return the nodes below ``root``, a copy for each branch, and places of children or -1."""
     found, level, start = list[IntArray](), np.array([root]), 0
     for _ in range(len(yes)):
         inner = level[yes[level] >= 0]

@@ -254,10 +254,7 @@ def behind(encoding: TableEncoding, model: onnx.ModelProto, name: str) -> onnx.M
 
 
 def _times(graph: Any, matrix: Any, inputs: list[str], made: str) -> list[onnx.NodeProto]:
-    """Return the nodes of ``inputs``: a row times ``matrix``, plus offsets if these are named.
-
-    Where a wide matrix has few entries in each column, they are picked one by one.
-    """
+    """Return nodes of a row times ``matrix``, plus offsets; few entries are picked singly."""
     row, stored, *offsets = inputs
     (height, width), columns = matrix.shape, sp.csc_array(matrix)
     counts = np.diff(columns.indptr)

@@ -204,10 +204,7 @@ def _classified(graph: _Graph, last: str, estimator: Any, columns: list[int]) ->
 
 
 def _require_dense(step: Any, size: int) -> None:
-    """Raise ``InputError`` unless ``step`` does no more than to make a sparse matrix dense.
-
-    It is asked for random counts and random numbers between 0 and 1, a hundred words at a time.
-    """
+    """Raise ``InputError`` unless ``step`` only makes matrices dense, of random numbers."""
     rng = np.random.default_rng(0)
     for drawn in (rng.random, lambda count: rng.integers(1, 8, count)):
         numbers = np.zeros((COMPARED, size))
@@ -304,10 +301,7 @@ def text_trees(parts: TextPipeline, words: Sequence[str], most: IntArray) -> Tre
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pulled:
-    """Conditions on the ``z`` of words as conditions on counts, or on those ``z`` that can be.
-
-    ``place`` is the number of a word by its column of the vectorizer.
-    """
+    """Conditions on ``z`` of words, by their columns' ``place``, as ones on counts, or ``z``."""
 
     place: dict[int, int]
     idf: FloatArray

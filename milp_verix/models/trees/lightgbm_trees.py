@@ -163,10 +163,7 @@ def _booster_of(model: Any, lightgbm: Any) -> Any:
 
 
 def _indistinct(objective: str, slope: float, largest: FloatArray, rounds: int) -> FloatArray:
-    """Bound the distance of sums whose probabilities may be the same number.
-
-    Sigmoids of single classes are flat at large scores.
-    """
+    """Bound the distance of sums with one probability; single sigmoids are flat at large ones."""
     if objective not in _LINKS:
         return np.zeros(largest.size)
     apart = objective == "multiclassova"

@@ -195,10 +195,7 @@ def _matrix(
 
 
 def _positions(node: NodeContext, sizes: Shape, kernel: Shape) -> tuple[IntArray, Shape]:
-    """Return the target of each kernel entry from each position, -1 if it is cut, and the sizes.
-
-    The positions have shape (product of sizes, product of kernel), flat in the output.
-    """
+    """Return targets, flat, (product of sizes, of kernel), -1 where cut, and the output sizes."""
     count = len(kernel)
     strides, dilations = positive(node, "strides", count), positive(node, "dilations", count)
     extra = node.integers("output_padding") or [0] * count
