@@ -43,10 +43,7 @@ from verix_encodings.work import spend_calls
 
 
 def slope_ranges(network: Network, found: Sequence[Range], outputs: IntArray) -> Pair:
-    """Return the middle and half width of ``∂f_j/∂x`` over each box, j = ``outputs[n]``; (N, d).
-
-    ``found`` are bounds on all values but the last over each box.
-    """
+    """Return middles and half widths of ``∂f_j/∂x`` over boxes, j = ``outputs[n]``; (N, d)."""
     pending: dict[int, Range] = {}
     start = np.zeros((outputs.size, network.output_size))
     start[np.arange(outputs.size), outputs] = 1.0
@@ -86,10 +83,7 @@ class _Batch:
     relaxed: dict[tuple[int, bool], BatchRelaxation] = field(default_factory=dict)
 
     def relaxation(self, value: int, node: Node, *, flat: bool) -> BatchRelaxation:
-        """Return the relaxation of ``node``, which computes ``value``.
-
-        The lower line of an unstable ReLU has the slope zero if it is ``flat``.
-        """
+        """Return the forms around ``node``; lower lines of ReLUs are flat if ``flat``."""
         key = value, flat and node.flat
         if key not in self.relaxed:
             self.relaxed[key] = node.batch_relaxation(self.found.__getitem__, flat=flat)
@@ -150,10 +144,7 @@ class BatchCrown:
         margin: IntArray,
         late: Late = never,
     ) -> Forms:
-        """Bound output ``margin[r]`` over box ``owner[r]`` from above, given ``bounds``.
-
-        Infinite for what is not reached before ``late()``.
-        """
+        """Bound output ``margin[r]`` over box ``owner[r]`` from above; infinite once ``late()``."""
         batch, rows = _Batch(boxes, found, late), (owner, margin, np.ones(owner.size))
         kept = np.zeros((owner.size, self.network.input_size))
         return Forms(kept, self._upper(batch, len(self.network.nodes), rows, kept))

@@ -52,10 +52,7 @@ Relaxations: TypeAlias = dict[int, Relaxation]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearForm:
-    """``C v ≤ A x + b + e`` for inputs ``x`` in the region: ``A`` is ``coefficients``.
-
-    ``constant`` is ``b``; ``error`` is ``e``, a bound on the rounding on the way.
-    """
+    """``C v ≤ A x + b + e``: ``coefficients``, ``constant``, and the rounding ``error``."""
 
     coefficients: Matrix
     constant: FloatArray
@@ -139,10 +136,7 @@ def upper_form(
 def extend_relaxation(
     found: Relaxations, network: Network, bounds: Bounds, value: int
 ) -> Relaxations:
-    """Add the nodes up to ``value`` that ``found`` for the first nodes does not hold; return it.
-
-    ``bounds`` hold before ``value``, and are those that the nodes were added with.
-    """
+    """Add to ``found`` the forms of nodes up to ``value``, by the same ``bounds``; return it."""
     for i in range(len(found) + 1, value + 1):
         found[i] = network.nodes[i - 1].relaxation(bounds)
     return found
@@ -181,10 +175,7 @@ def layer_by_layer(
     late: Late = never,
     within: Bounds = (),
 ) -> Bounds:
-    """Return interval bounds, those of undecided neurons and of the output tightened on the way.
-
-    The other arguments and the errors are those of :func:`crown_bounds`.
-    """
+    """Return interval bounds, tightened on the way; arguments as in :func:`crown_bounds`."""
     readers = readers_of(network)
     last = len(network.nodes)
     bounds: list[Interval] = list(known) or [region.box]
@@ -274,10 +265,7 @@ def _tightened(
 
 
 def inside(known: Interval, rows: IntArray, extremes: FloatArray) -> Interval:
-    """Return ``known`` with ``extremes``: upper bounds of ``rows``, then those of their negatives.
-
-    Bounds that are wider than the known ones have no effect.
-    """
+    """Return ``known`` cut by ``extremes``: upper bounds of ``rows``, then of their negatives."""
     lower, upper = known.lower.copy(), known.upper.copy()
     # a NaN, from coefficients that overflowed, is no bound: the known one stays
     upper[rows] = np.fmin(upper[rows], extremes[: rows.size])

@@ -77,10 +77,7 @@ class Leaves:
 
 @dataclass(slots=True, eq=False)
 class NeuronTrees:
-    """Trees for upper bounds of the rows ``coefficients``, (R, outputs), over ``region``.
-
-    ``known`` are bounds proven before, (R,). ``nodes`` counts the leaves bounded so far.
-    """
+    """Trees for bounds of rows, (R, outputs), ``known`` before; ``nodes`` counts their leaves."""
 
     relaxed: Relaxed
     region: Region

@@ -28,10 +28,7 @@ _SEPARATED = re.compile(r"[+-]?\d{1,3}([,.' \u00a0\u202f]\d{3})+([.,]\d+)?|[+-]?
 
 
 def code_in(feature: Feature, cell: Any) -> float:
-    """Return the number that a cell is: of a feature of words, the code of its word.
-
-    Raises ``InputError`` that names the feature, the value seen and those expected.
-    """
+    """Return the number that a cell is, or its word's code; ``InputError`` for no such value."""
     blank = isinstance(cell, str) and cell.strip() in ("", MISSING)
     if feature.missing and (blank or is_missing(cell)):
         return float(feature.codes[-1]) if feature.values else feature.top

@@ -156,10 +156,7 @@ def is_missing(cell: Any) -> bool:
 
 
 def word_of(value: Any) -> str:
-    """Return the word for a value of a table: a whole number has no decimal point.
-
-    None and NaN are missing.
-    """
+    """Return a value's word: whole numbers have no decimal point, None and NaN are missing."""
     plain = value.item() if isinstance(value, np.generic) else value
     if is_missing(plain):
         return MISSING

@@ -80,10 +80,7 @@ def pandas() -> Any:
 
 
 def known_values(frame: Any, name: str, missing: set[str]) -> Any:
-    """Return a column, without its missing values if it is one of ``missing``.
-
-    Raises ``InputError`` if it has no value at all.
-    """
+    """Return a column, without missing values if it may have some; ``InputError`` if empty."""
     column = frame[name]
     found = column.dropna() if name in missing else column
     if not len(found):

@@ -342,10 +342,7 @@ class Inputs:
 
     @classmethod
     def from_data(cls, data: object) -> "Inputs":
-        """Return the inputs that lists, mappings, numbers and texts describe, as in such a file.
-
-        Raises ``InputError`` where ``data`` are no description.
-        """
+        """Return the inputs that data as in such a file describe; ``InputError`` for others."""
         found = cls(**arguments_in(data))
         known: Any = data  # a mapping, as arguments_in has seen
         vars(found)["of_domain"] = known.get("of_domain") is True

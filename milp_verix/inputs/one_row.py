@@ -21,10 +21,7 @@ from milp_verix.inputs.frame import SEPARATORS, is_frame, named_frame
 
 
 def row_of(x: Any) -> dict[str, Any] | None:
-    """Return the values of a row by their names, None if ``x`` has no names.
-
-    Raises ``InputError`` for several rows, and for two columns of one name.
-    """
+    """Return a row's values by name, None without any; ``InputError`` for several rows."""
     if is_frame(x) or hasattr(x, "to_pandas"):
         frame = named_frame(x)
         _refuse_several(len(frame))
@@ -94,10 +91,7 @@ def named_row(x: Any, features: Sequence[Feature]) -> dict[str, Any]:
 def features_among(
     features: Sequence[Feature], given: Sequence[str], what: str
 ) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """Return the columns of each feature, and a note on names ``given`` that are of none.
-
-    Raises ``InputError`` unless all features are among those ``given``.
-    """
+    """Return each feature's columns, and a note on others; ``InputError`` if one has none."""
     columns = columns_of(features, given)
     missing = [one.name for one in features if one.name not in columns]
     refuse_missing_names(missing, given, what)
@@ -154,10 +148,7 @@ def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) 
 
 
 def numbers_in(row: Mapping[str, Any]) -> list[float]:
-    """Return the numbers of a row that no description explains; truth values are 0 and 1.
-
-    Raises ``InputError`` that names the column of any other value.
-    """
+    """Return a row's numbers, truth values as 0 and 1; ``InputError`` names any other column."""
     return [
         number_in_cell(name, plain_cell(name, cell), text=False, truth=True)
         for name, cell in row.items()

@@ -100,10 +100,7 @@ def table_of(fitted: Any, values: dict[str, Any], count: int) -> Any:
 
 
 def rows_of(fitted: Any, frame: Any) -> FloatArray:
-    """Return the numbers of the rows of ``frame``, of which some may be words, one in each row.
-
-    ``fitted`` is the pipeline that describes them. ``InputError`` names a row that it refuses.
-    """
+    """Return the rows of ``frame`` as numbers for ``fitted``; ``InputError`` names one refused."""
     inputs = Inputs.from_pipeline(fitted, frame)
     rows = []
     for place, row in zip(frame.index, frame.to_dict("records"), strict=True):
@@ -115,10 +112,7 @@ def rows_of(fitted: Any, frame: Any) -> FloatArray:
 def described_by(
     pipeline: Any, frame: Any, ranges: Any = None, units: Any = None, missing: Iterable[str] = ()
 ) -> tuple[list[Feature], list[str]]:
-    """Return a feature for each column, and the names of the classes if they are not 0, 1, ….
-
-    See :meth:`milp_verix.Inputs.from_pipeline`.
-    """
+    """Return features and class names but 0, 1, …, see :meth:`milp_verix.Inputs.from_pipeline`."""
     pipeline, _ = without_search(pipeline)
     frame = frame_with_rows(frame)
     given = None if names_of(pipeline) else list(frame.columns)

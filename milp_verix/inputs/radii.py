@@ -228,10 +228,7 @@ def radii_of_coordinates(inputs: Inputs, radii: Sequence[float]) -> FloatArray:
 def ends_around(
     inputs: Inputs, x: FloatArray, radii: Sequence[float]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the domain; a finite radius leads to no missing number, and from none.
-
-    ``radii`` has one for each feature. A missing word is one more value of its category.
-    """
+    """Return ends of the domain; finite ``radii`` lead to no missing number, and from none."""
     lower, upper = inputs.lower, inputs.upper
     for feature, group, radius in zip(inputs.features, inputs.groups, radii, strict=True):
         finite = feature.kind == "fixed" or (not feature.unordered and np.isfinite(radius))

@@ -24,10 +24,7 @@ _LONGEST = 10_000
 
 
 def rule_in(text: str, features: Mapping[str, Quantity]) -> Rule:
-    """Return the rule that ``text`` says of ``features``, by name.
-
-    Raises ``InputError`` for a text that is no rule.
-    """
+    """Return the rule that ``text`` says of ``features``, by name; ``InputError`` if it is none."""
     try:
         if len(text) > _LONGEST:
             raise ValueError(f"it has more than {_LONGEST} characters")

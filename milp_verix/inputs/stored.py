@@ -74,10 +74,7 @@ class Passage:
 
 
 def passage_in(data: object) -> Passage | None:
-    """Return the passage in a description of inputs, None if it has none.
-
-    Raises ``InputError`` where it is none, or its places are not in it.
-    """
+    """Return the passage in a description, if any; ``InputError`` if its places are not in it."""
     if data is None:
         return None
     if isinstance(data, Mapping) and {*data} == {"text", "spans"} and isinstance(data["text"], str):
@@ -103,10 +100,7 @@ _KEYS = ("features", "rules", "class_names", "passage", "places", "of_domain", "
 
 
 def arguments_in(data: object) -> dict[str, Any]:
-    """Return the arguments that make the :class:`milp_verix.Inputs` that ``data`` describe.
-
-    Raises ``InputError`` where ``data`` are no description.
-    """
+    """Return the arguments of :class:`milp_verix.Inputs` in ``data``; ``InputError`` for others."""
     if not isinstance(data, Mapping) or not isinstance(data.get("features"), list):
         raise InputError("a description of inputs lists its 'features', each with name and kind")
     for key in data:
@@ -125,10 +119,7 @@ def arguments_in(data: object) -> dict[str, Any]:
 
 
 def data_in_file(path: Path) -> Any:
-    """Return the data in a .json or .toml file.
-
-    Raises ``InputError``, with the path, for another suffix and a file that cannot be read.
-    """
+    """Return the data in a .json or .toml file; ``InputError``, with the path, for others."""
     kind = path.suffix[1:].lower()
     if kind not in ("json", "toml"):
         raise InputError(

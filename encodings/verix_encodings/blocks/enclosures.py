@@ -203,10 +203,7 @@ def enclose_products(
     segments: int,
     late: Late,
 ) -> Expressions:
-    """Let ``columns`` enclose the sums of products of ``one`` and ``other``; return them.
-
-    Raises ``TimeoutError`` once ``late()``.
-    """
+    """Let ``columns`` enclose sums of products; return them. ``TimeoutError`` once ``late()``."""
     if late():
         raise TimeoutError("time is up before the program is complete")
     size, terms = one.indices.shape

@@ -71,10 +71,7 @@ class Relaxation(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Enclosing(ABC):
-    """``ceiling`` and ``floor`` are ``t`` and ``b``, one for each neuron.
-
-    ``reach`` is at least the magnitude of all products and intercepts of a neuron.
-    """
+    """``ceiling`` and ``floor`` are ``t`` and ``b``; ``reach`` is at least all terms, by neuron."""
 
     ceiling: FloatArray
     floor: FloatArray
@@ -121,10 +118,7 @@ class Enclosing(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines(Enclosing):
-    """Lines around each neuron of a node that works elementwise on the value ``source``.
-
-    ``above`` and ``below`` are the slopes ``S`` and ``B``, vectors.
-    """
+    """Lines of slopes ``above`` and ``below`` around each neuron that works on ``source``."""
 
     source: int
     above: FloatArray
@@ -146,10 +140,7 @@ class Lines(Enclosing):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planes(Enclosing):
-    """Forms of several sources: ``above`` and ``below`` are the matrices ``S`` and ``B`` of each.
-
-    Both have the same sources; without any, the forms are constants.
-    """
+    """Forms: matrices ``above`` and ``below`` of the same sources; constants without any."""
 
     above: Mapping[int, Matrix]
     below: Mapping[int, Matrix]

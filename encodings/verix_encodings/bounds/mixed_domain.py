@@ -142,10 +142,7 @@ class MixedDomain:
         return half.compares or bool(small and self.integral[half.coordinates].all())
 
     def snapped(self, point: FloatArray) -> FloatArray:
-        """Return the point next to ``point`` with integral coordinates and one-hot blocks.
-
-        Coordinates leave gaps, too, towards the nearer end. It may break other clauses.
-        """
+        """Return the point near ``point`` with integers, unit vectors, and none in gaps."""
         result = np.where(self.integral, np.rint(point), point)
         for coordinate, low, high in self._gaps:
             if low < result[coordinate] < high:

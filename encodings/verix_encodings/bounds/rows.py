@@ -43,10 +43,7 @@ _MOST = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patch:
-    """A matrix of ``width`` columns that is zero outside ``columns``, which are in ascending order.
-
-    ``entries`` holds these columns, shape (rows, columns).
-    """
+    """A matrix of ``width`` columns, zero but for ``entries`` in ascending ``columns``."""
 
     entries: FloatArray
     columns: IntArray

@@ -106,10 +106,7 @@ class Affine(Node):
         return self.rounding or (np.zeros(self.bias.size),) * (len(self.terms) + 1)
 
     def deviation(self, reach: Callable[[int], FloatArray]) -> FloatArray:
-        """Bound how far the true map is from this one, row by row; shape (size of z,).
-
-        ``reach(k)`` is at least ``|v_k|``, entry by entry.
-        """
+        """Bound how far the true map is off, row by row; ``reach(k)`` is at least ``|v_k|``."""
         if not self.rounding:
             return np.zeros(self.bias.size)
         total = self.rounding[-1].copy()

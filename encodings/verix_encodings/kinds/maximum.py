@@ -206,10 +206,7 @@ class Max(Node):
         return Max(number[self.source], number[self.entries], *pairs)
 
     def rows(self, context: EncodingContext) -> Expressions:
-        """Add the maxima, with a binary for each pair that may be ordered either way.
-
-        Beside ReLUs that are general constraints, each is one, too.
-        """
+        """Add the maxima, with a binary for each undecided pair, or as general constraints."""
         encode = general_max if context.relu is general_relu else big_m_max
         pairs, z = (self.first, self.second), context.values[self.entries]
         entries, difference = context.bounds[self.entries], context.bounds[self.source]
@@ -227,10 +224,7 @@ class Max(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaxLines:
-    """Lines around ``max(z_p, z_q)``: ``f z_p + s z_q + c`` above, ``(1 − b) z_p + b z_q`` below.
-
-    ``above_first`` is ``f``, ``above_second`` ``s``, ``ceiling`` ``c`` and ``below_second`` ``b``.
-    """
+    """Lines ``f z_p + s z_q + c`` above maxima, by fields, and ``(1 − b) z_p + b z_q`` below."""
 
     above_first: FloatArray
     above_second: FloatArray

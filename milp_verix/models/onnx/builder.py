@@ -135,10 +135,7 @@ class Builder:
         return x
 
     def argument(self, value: object) -> tuple[SmoothFunction, Symbol] | None:
-        """Return a smooth function and its argument, given its value's number, or its token.
-
-        None if it is another node's.
-        """
+        """Return a function and its argument, by its value's number or token; None for others."""
         return self._arguments.get(value)
 
     def step(self, x: Symbol, form: str) -> Symbol:
@@ -202,10 +199,7 @@ class Builder:
         return join(parts, lambda indices: shaped(np.concatenate(indices)[chosen]))
 
     def elementwise(self, x: Symbol, kind: Callable[[int], Node]) -> Symbol:
-        """Append a node that works entry by entry on ``x``; return it, in the shape of ``x``.
-
-        ``kind`` makes the node from the number of the value that it reads.
-        """
+        """Append the node that ``kind`` makes of the number of ``x``, in the shape of ``x``."""
         return value_symbol(self.append(kind(self.value(x))), x.shape)
 
     def root(self, x: Symbol) -> Symbol:

@@ -156,10 +156,7 @@ def producers_of(graph: onnx.GraphProto) -> dict[str, int]:
 
 
 def nodes_for(graph: onnx.GraphProto, tensors: Iterable[str]) -> list[onnx.NodeProto]:
-    """Return the nodes that ``tensors`` depend on, in the graph's own order if that is valid.
-
-    Raises ``ModelError`` for a cycle, and as :func:`producers_of` does.
-    """
+    """Return nodes for ``tensors``, in the graph's order if valid; ``ModelError`` for a cycle."""
     producers = producers_of(graph)
     read: dict[int, set[int]] = {}
     reached = [producers[name] for name in tensors if name in producers]

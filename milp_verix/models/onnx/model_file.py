@@ -30,10 +30,7 @@ def write_facts(model: onnx.ModelProto, facts: KnownFacts) -> None:
 
 
 def facts_of(model: onnx.ModelProto, classes: int) -> KnownFacts:
-    """Return the facts stored in ``model``; ``classes`` is their number if it is a classifier.
-
-    Raises ``ModelError`` for facts that :func:`write_facts` does not write.
-    """
+    """Return the facts in ``model``, of so many ``classes``; ``ModelError`` if they are damaged."""
     stored = {entry.key: entry.value for entry in model.metadata_props}.get(FACTS_KEY)
     if stored is None:
         return KnownFacts()

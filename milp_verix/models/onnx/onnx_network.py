@@ -87,10 +87,7 @@ class OnnxNetwork(LoadedModel):
         return LoadedModel.scores_at(self, x)  # slots: the class of super() is not this one
 
     def tensors(self, x: ArrayLike) -> list[NDArray[Any]]:
-        """Run the file in onnxruntime at ``x``; return the tensors that ``anchors`` name, flat.
-
-        Raises as :meth:`evaluate` does.
-        """
+        """Run the file at ``x``; return the tensors of ``anchors``, flat; raises as that."""
         return self._run(self.anchor_session, [anchor.tensor for anchor in self.anchors], x)
 
     def _run(self, session: Any, names: list[str], x: ArrayLike) -> list[NDArray[Any]]:
@@ -185,10 +182,7 @@ def loaded(network: NetworkLike, described: Inputs | None = None, **reading: Any
 
 
 def missing_numbers(described: Inputs, network: LoadedModel) -> tuple[Any, ...]:
-    """Return the numbers that may be missing before a network; none before trees.
-
-    Raises ``InputError`` for a fixed one.
-    """
+    """Return numbers that may be missing before a network; ``InputError`` for a fixed one."""
     if not described.missing or not isinstance(network, OnnxNetwork):
         return ()
     name = next((f.name for f in described.features if f.missing and f.kind == "fixed"), None)

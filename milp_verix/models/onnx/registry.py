@@ -68,10 +68,7 @@ class NodeContext:
         return self._attribute(name, default, int, "an integer")
 
     def number(self, name: str, default: float) -> float:
-        """Return a float attribute, which ONNX stores as float32, and its default, too.
-
-        Raises ``ModelError`` where it has another type.
-        """
+        """Return an attribute of float32, as its default; ``ModelError`` if it has another type."""
         return self._attribute(name, float(np.float32(default)), float, "a number")
 
     def text(self, name: str, default: str) -> str:
@@ -79,10 +76,7 @@ class NodeContext:
         return self._attribute(name, default, str, "a string")
 
     def integers(self, name: str) -> list[int] | None:
-        """Return an attribute that is a list of integers, ``None`` where the node has none.
-
-        Raises ``ModelError`` where it has another type.
-        """
+        """Return a list of integers, None if absent; ``ModelError`` where it has another type."""
         return self._list(name, int, "a list of integers")
 
     def numbers(self, name: str) -> list[float] | None:

@@ -57,10 +57,7 @@ def known(array: Constant, label: str, error: float = 0.0) -> Known:
 
 
 def stored(tensor: onnx.TensorProto) -> Known:
-    """Return the weights that ``tensor`` stores.
-
-    Raises ``ModelError`` where they are missing, damaged or not numbers.
-    """
+    """Return the weights in ``tensor``; ``ModelError`` if missing, damaged or not numbers."""
     label = f"initializer {tensor.name!r}"
     try:
         array = onnx.numpy_helper.to_array(tensor)

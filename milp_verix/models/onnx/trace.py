@@ -87,10 +87,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The network read from a graph, and the operator that was left out at its end, if any.
-
-    ``anchors`` are in the order of their values.
-    """
+    """The network, the operator left out at its end, if any, and ``anchors`` in order of values."""
 
     network: Network
     stripped: str | None
@@ -234,10 +231,7 @@ def _opset(model: onnx.ModelProto) -> int:
 
 
 def context_of(proto: onnx.NodeProto, opset: int, builder: Builder) -> NodeContext:
-    """Return the context of the node ``proto`` for its operator.
-
-    Raises ``ModelError`` where an attribute has no value.
-    """
+    """Return the context of ``proto``; ``ModelError`` where an attribute has no value."""
     attributes = {}
     for attribute in proto.attribute:
         try:

@@ -40,10 +40,7 @@ _LINKED = 1e-6
 def read_onnx_trees(
     model: onnx.ModelProto, signature: Signature, path: Path | None, sha256: str
 ) -> ReadTrees:
-    """Read a model whose scores are those of one node of trees.
-
-    Raises ``UnsupportedOperatorError`` that names what is not read.
-    """
+    """Read a model whose scores are those of trees; ``UnsupportedOperatorError`` for others."""
     node = _only(model.graph, signature)
     classes = _classes(node)
     count = len(classes) or next((a.i for a in node.attribute if a.name == "n_targets"), 1)
@@ -215,10 +212,7 @@ class _Session:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnnxTreesRunner:
-    """A file of trees, run by onnxruntime: its scores, and its labels if it has any.
-
-    ``unlinked`` is the file without the function from scores to probabilities.
-    """
+    """A file of trees in onnxruntime, its labels if any, and the file ``unlinked``, with scores."""
 
     session: _Session
     unlinked: _Session

@@ -174,10 +174,7 @@ class Tables(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PipelineRunner:
-    """Trees run behind the steps of a pipeline, or behind a transformer.
-
-    ``pipeline`` is None for a transformer and a model that are no pipeline.
-    """
+    """Trees run behind steps; ``pipeline`` is None for a transformer and a model apart."""
 
     columns: Tables
     steps: Any
@@ -277,10 +274,7 @@ def read(
 def pulled_back(
     inner: ReadTrees, columns: TableColumns, missing: Mapping[int, float] | None = None
 ) -> tuple[Tree, ...]:
-    """Return the trees with conditions on columns of the table.
-
-    ``missing`` has the last number of coordinates that may be missing.
-    """
+    """Return trees of columns of the table; ``missing`` has last numbers, by coordinate."""
     stored = inner.stored
     if inner.sparse_zeros_missing and columns.sparse:
         stored = tuple(_with_missing_zeros(tree) for tree in stored)

@@ -208,10 +208,7 @@ def plain_sides(threshold: float) -> Sides:
 
 
 def of_members(members: NDArray[Any], left: BoolArray, otherwise: bool) -> Sides:
-    """Return the sides of ascending ``members``, each with its own, and of all other numbers.
-
-    Numbers are those of the type of ``members``, of which some may be next to each other.
-    """
+    """Return the sides of ascending ``members`` of their type, each its own, and of all others."""
     before = np.nextafter(members, members.dtype.type(-np.inf))
     ends = np.stack([before, members], axis=1).reshape(-1).astype(np.float64)
     inside = np.stack([np.full(left.size, otherwise), left], axis=1).reshape(-1)
@@ -249,10 +246,7 @@ _UNIT = 2.0**-24
 
 
 def single_precision(operations: int) -> float:
-    """Return γ_n of float32: the relative error of ``n`` operations, for sums of magnitudes.
-
-    Source: Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1.
-    """
+    """Return γ_n of float32: Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1."""
     return operations * _UNIT / (1.0 - operations * _UNIT) * (1.0 + 1e-9)
 
 

@@ -55,10 +55,7 @@ def beginning_of(source: Any) -> bytes:
 
 
 def text_of(content: bytes) -> str:
-    """Return a file's text, in UTF-8, 16 or 32 and without a byte-order mark.
-
-    Raises ``ValueError`` for bytes that are none.
-    """
+    """Return text in UTF-8, 16 or 32, without a byte-order mark; ``ValueError`` for no text."""
     return content.decode(json.detect_encoding(content)).removeprefix("\ufeff")
 
 
@@ -95,10 +92,7 @@ Link: TypeAlias = Literal["identity", "softmax", "sigmoid", "largest"]
 
 
 class Runner(Protocol):
-    """The model as its library runs it. It can be pickled if the model can.
-
-    Rows are float64, shape (n, d), finite.
-    """
+    """The model as its library runs it; it can be pickled if that can. Rows (n, d) are finite."""
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
         """Return the numbers that the library's ``predict`` decides on, shape (n, m), or flat.
@@ -108,16 +102,10 @@ class Runner(Protocol):
         """
 
     def sums(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return the sums of trees that the library links to ``outputs``, shape (n, m).
-
-        Asked where there is a link.
-        """
+        """Return the sums of trees that are linked to ``outputs``, (n, m), if there is a link."""
 
     def classes(self, rows: FloatArray) -> IntArray | None:
-        """Return the number of the class that the library's own ``predict`` gives, shape (n,).
-
-        None for a regressor.
-        """
+        """Return the number of the class that ``predict`` gives, (n,); None for a regressor."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

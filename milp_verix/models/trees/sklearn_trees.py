@@ -75,10 +75,7 @@ class _Categories:
 
 @dataclass(frozen=True, slots=True)
 class SklearnRunner:
-    """An estimator of scikit-learn, run by the method ``scores``, which its ``predict`` uses.
-
-    ``words`` are those of columns of words.
-    """
+    """An estimator, run by the method ``scores``; ``words`` are those of columns of words."""
 
     model: Any
     scores: str

@@ -101,10 +101,7 @@ class TableColumns:
         return found
 
     def of_missing(self, starts: Sequence[int]) -> dict[int, FloatArray]:
-        """Return ``z`` of a row with NaN at each of ``starts`` alone, NaN where that is missing.
-
-        Raises ``InputError`` if one is no coordinate of a number.
-        """
+        """Return ``z`` of a row with NaN at each of ``starts`` alone; ``InputError`` for a word."""
         column_at = dict(zip(self.starts, self.encoding.columns, strict=True))
         for column in (column_at[start] for start in starts):
             if column.form != "number":

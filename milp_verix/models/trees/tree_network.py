@@ -81,10 +81,7 @@ class TreeNetwork(LoadedModel):
         return np.asarray(self._run(self.runner.sums, self.as_input(x).astype(np.float64))[0])
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Run the library at ``rows``, shape (n, d); return its outputs, shape (n, m).
-
-        Raises ``ModelError`` where the library fails.
-        """
+        """Run the library at ``rows``, (n, d); return (n, m). ``ModelError`` where it fails."""
         return self._run(self.runner.outputs, rows)
 
     def _run(
@@ -111,10 +108,7 @@ _BLOCK = 2**17
 
 
 def tree_network(read: ReadTrees) -> TreeNetwork:
-    """Return the loaded model of what a reader told, compared with its library.
-
-    Raises ``ModelError`` for trees that do not fit together, or that are not the library's.
-    """
+    """Return the model of what a reader told; ``ModelError`` unless trees are the library's."""
     with refusing(f"the trees of {read.library} cannot be read", ValueError, kind=ModelError):
         before = () if read.before is None else read.before.ir.nodes
         node = TreeEnsemble.of(len(before), read.trees, read.base, read.rounding, read.blur)
@@ -137,10 +131,7 @@ def tree_network(read: ReadTrees) -> TreeNetwork:
 
 
 def exact_step(node: TreeEnsemble) -> float:
-    """Return the largest power of two that all leaves are multiples of, with exact float64 sums.
-
-    0 where sums may be rounded.
-    """
+    """Return the largest power of two that divides all leaves; 0 where sums may be rounded."""
     numbers = np.concatenate([numbers_in(node.value_of), node.base])
     numbers = numbers[numbers != 0]
     if not numbers.size:
@@ -178,10 +169,7 @@ def _blocks(part: Matrix) -> Iterator[NDArray[Any]]:
 
 
 def require_equal(model: TreeNetwork, points: FloatArray | None = None) -> None:
-    """Compare the trees with the library at ``points``, (n, d); by default at thresholds.
-
-    Raises ``ModelError`` that names the first score or class that differs.
-    """
+    """Compare trees with the library at ``points``, or thresholds; ``ModelError`` if apart."""
     node = model.ensemble
     rows = threshold_points(node, model.ir.input_size) if points is None else points
     values = [rows.T]

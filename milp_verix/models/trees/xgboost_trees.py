@@ -101,10 +101,7 @@ def read(source: Any) -> ReadTrees:
 
 @dataclass(frozen=True, slots=True)
 class XgboostRunner:
-    """A model of XGBoost, run by its own ``predict``.
-
-    ``turn`` is what a wrapper for classifiers compares a score with whose objective has no link.
-    """
+    """A model, run by its ``predict``; ``turn`` is what a classifier compares a bare score with."""
 
     model: Any
     objective: str

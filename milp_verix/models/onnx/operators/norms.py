@@ -40,10 +40,7 @@ def cumulative_sum(node: NodeContext, x: Tensor, axis: Tensor) -> Tensor:
 
 
 def reduced_axes(node: NodeContext, shape: Shape, given: object) -> list[int]:
-    """Return the axes of a tensor of ``shape`` that ``node`` reduces, ascending.
-
-    ``given`` is the input that holds them, None where there is none.
-    """
+    """Return the axes that ``node`` reduces, ascending; ``given`` is the input with them."""
     listed = node.constant_integers("axes", given)
     if not listed and node.integer("noop_with_empty_axes", 0):
         return []
@@ -59,10 +56,7 @@ def summed(x: Symbol, columns: IntArray) -> Symbol:
 
 
 def norm(builder: Builder, x: Symbol, columns: IntArray, form: str) -> Symbol:
-    """Return a norm of the elements at ``columns``, along its last axis.
-
-    It is L1, L2 or MAX, the greatest element, as ONNX has it for its Normalizer.
-    """
+    """Return a norm of the elements at ``columns``: L1, L2 or MAX, the greatest element."""
     if form == "MAX":
         return builder.maximum(x, columns)
     if form == "L2":
