@@ -27,6 +27,11 @@ def name_of(step: Any) -> str:
     return type(step).__name__ if type(step).__module__.startswith("sklearn.") else ""
 
 
+def bases_of(model: Any) -> set[tuple[str, str]]:
+    """Return the library and the name of each class that ``model`` is an object of."""
+    return {(base.__module__.split(".")[0], base.__name__) for base in type(model).__mro__}
+
+
 def is_pipeline(model: Any) -> bool:
     """Return True for a ``Pipeline`` of scikit-learn that ends in an estimator."""
     return name_of(model) == "Pipeline" and hasattr(model.steps[-1][1], "predict")

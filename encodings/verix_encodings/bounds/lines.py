@@ -14,7 +14,7 @@ Row ``r`` belongs to the set ``owner[r]``, and has its lines:
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -145,6 +145,11 @@ class Planes(Enclosing):
     above: Mapping[int, Matrix]
     below: Mapping[int, Matrix]
 
+    def forms(self) -> tuple[Matrix, FloatArray, Matrix, FloatArray]:
+        """Return ``B, b, S, t`` of the only source."""
+        (above,), (below,) = self.above.values(), self.below.values()
+        return below, self.floor, above, self.ceiling
+
     def _before(
         self, positive: Rows, negative: Rows, slopes: FloatArray | None, whole: "Rows | None"
     ) -> list[tuple[int, Rows]]:
@@ -163,6 +168,23 @@ class Planes(Enclosing):
             high += values[source] @ above.T
             low += values[source] @ self.below[source].T
         return high, low
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupPlanes:
+    """``B z + b ≤ v ≤ S z + t`` of groups of entries: ``above``, ``below`` are ``S`` and ``B``.
+
+    They are (…, groups, width), or (…, groups, width, width) where a group has as many values; the
+    others are of these values: ``ceiling``, ``floor``, ``reach``, at least all terms of a plane,
+    and ``gap``, if known, the distance of both planes in the middle.
+    """
+
+    above: FloatArray
+    below: FloatArray
+    ceiling: FloatArray
+    floor: FloatArray
+    reach: FloatArray
+    gap: FloatArray = field(default_factory=lambda: np.zeros(0))
 
 
 def relu_lines(l: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

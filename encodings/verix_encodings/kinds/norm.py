@@ -29,7 +29,7 @@ from verix_encodings.arrays import (
     relative_error,
 )
 from verix_encodings.bounds.interval import Bounds, Range
-from verix_encodings.bounds.lines import ByValue, Planes, Products
+from verix_encodings.bounds.lines import ByValue, GroupPlanes, Planes, Products
 from verix_encodings.bounds.rows import add_at, centred, outward
 from verix_encodings.kinds.node import (
     OPERATIONS,
@@ -50,17 +50,6 @@ from verix_encodings.work import spend_entries
 
 _TINY = 1e-150
 _SLACK = 2.0**-46
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _NormPlanes:
-    """``below·z + floor ≤ ρ ≤ above·z + ceiling``; slopes are (…, groups, width)."""
-
-    above: FloatArray
-    below: FloatArray
-    ceiling: FloatArray
-    floor: FloatArray
-    reach: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +109,7 @@ class Norm(OneSource):
         factor = slope * weight / np.maximum(length, _TINY)
         np.add.at(slopes[self.source], self.entries, factor[:, None] * z)
 
-    def _planes(self, lower: FloatArray, upper: FloatArray) -> _NormPlanes:
+    def _planes(self, lower: FloatArray, upper: FloatArray) -> GroupPlanes:
         lower, upper = lower[..., self.entries], upper[..., self.entries]
         spend_entries(lower.size, 16)
         n = self.entries.shape[1]
@@ -139,7 +128,7 @@ class Norm(OneSource):
         total = reach.sum(axis=-1) + floor + s + self._root(np.square(most).sum(axis=-1))
         total = total + (epsilon + self.weight * np.square(most).sum(axis=-1)) / s
         lost = _SLACK * (n + 4) * total
-        return _NormPlanes(above, below, ceiling + lost, floor - lost, total * (1.0 + n))
+        return GroupPlanes(above, below, ceiling + lost, floor - lost, total * (1.0 + n))
 
     def relaxation(self, bounds: Intervals) -> Planes:
         z = bounds[self.source]
@@ -208,9 +197,7 @@ class Norm(OneSource):
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add a column for each norm, between the planes."""
-        source, planes = self.source, self.relaxation(context.bounds)
-        forms = planes.below[source], planes.floor, planes.above[source], planes.ceiling
-        return between_forms(context, source, "norm", forms)
+        return between_forms(context, self.source, "norm", self.relaxation(context.bounds).forms())
 
     def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: ``√w`` times the length of the errors, and the norm's own rounding."""
@@ -225,7 +212,7 @@ class BatchNorms:
     """The planes around the norms ``node`` on many boxes, of a source of this ``size``."""
 
     node: Norm
-    planes: _NormPlanes
+    planes: GroupPlanes
     size: int
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:

@@ -39,7 +39,7 @@ from verix_encodings.arrays import (
     relative_error,
 )
 from verix_encodings.bounds.interval import Bounds, Range
-from verix_encodings.bounds.lines import ByValue, Planes, Products, Replaced
+from verix_encodings.bounds.lines import ByValue, GroupPlanes, Planes, Products, Replaced
 from verix_encodings.bounds.rows import Coefficients, Patch, Phases, reached
 from verix_encodings.kinds.node import (
     OPERATIONS,
@@ -61,22 +61,6 @@ from verix_encodings.work import spend_entries
 _SLACK = 2.0**-44
 # beyond, exponentials overflow; a difference this large leaves nothing of a probability
 _FAR = 600.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SoftmaxPlanes:
-    """``B s + b ≤ p ≤ S s + t`` for each group: ``above`` and ``below`` (…, n, n), others (…, n).
-
-    ``reach`` is at least the magnitude of all terms of a plane; ``gap`` is the distance of both in
-    the middle.
-    """
-
-    above: FloatArray
-    below: FloatArray
-    ceiling: FloatArray
-    floor: FloatArray
-    reach: FloatArray
-    gap: FloatArray
 
 
 def softmax_range(lower: FloatArray, upper: FloatArray) -> Range:
@@ -115,7 +99,7 @@ def _chords(low: FloatArray, high: FloatArray, size: FloatArray) -> Range:
     return chord, intercept + _SLACK * (e_high + chord * size)
 
 
-def softmax_planes(lower: FloatArray, upper: FloatArray) -> SoftmaxPlanes:
+def softmax_planes(lower: FloatArray, upper: FloatArray) -> GroupPlanes:
     """Return the planes for scores in these bounds, along the last axis."""
     n = lower.shape[-1]
     low, high = _differences(lower, upper)
@@ -171,7 +155,7 @@ def softmax_planes(lower: FloatArray, upper: FloatArray) -> SoftmaxPlanes:
     open_ = np.einsum("...ij,...j->...i", planes[0] - planes[1], centre) + ceiling - floor
     reach = np.where(known, above_reach + below_reach + reach, 1.0) * (n + 1.0)
     gap = np.clip(np.nan_to_num(open_), 0.0, 1.0)
-    return SoftmaxPlanes(planes[0], planes[1], ceiling, floor, reach, gap)
+    return GroupPlanes(planes[0], planes[1], ceiling, floor, reach, gap)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -287,9 +271,8 @@ class Softmax(OneSource):
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add a column for each probability, between the planes, which sum to one in a group."""
-        source, planes = self.source, self.relaxation(context.bounds)
-        forms = planes.below[source], planes.floor, planes.above[source], planes.ceiling
-        result = between_forms(context, source, "plane", forms)
+        forms = self.relaxation(context.bounds).forms()
+        result = between_forms(context, self.source, "plane", forms)
         size, groups = self.entries.size, np.arange(self.entries.shape[0])
         starts = np.arange(groups.size + 1) * self.width
         total = sp.csr_array((np.ones(size), np.arange(size), starts), shape=(groups.size, size))
@@ -334,7 +317,7 @@ class BatchSoftmax:
     """Planes around the softmax ``node`` on many boxes, of a source of this ``size``."""
 
     node: Softmax
-    planes: SoftmaxPlanes
+    planes: GroupPlanes
     size: int
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache, partial
 from os import PathLike
 from pathlib import Path
@@ -298,11 +298,7 @@ def _read(
         sha256=sha256,
         content_sha256=_content_hash(sha256, model, signature),
         ir=traced.network,
-        input_name=signature.input_name,
-        output_name=signature.output_name,
-        scores_name=signature.scores_name,
-        input_shape=signature.input_shape,
-        dtype=signature.dtype,
+        **asdict(signature),
         softmax_stripped=traced.stripped in ("Softmax", "LogSoftmax"),
         sigmoid_stripped=traced.stripped == "Sigmoid",
         session=_session(path, model, signature, joined),

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError, ModelError, first_line
-from milp_verix.inputs.fitted import name_of, steps_of, without_search
+from milp_verix.inputs.fitted import bases_of, name_of, steps_of, without_search
 from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.models.loaded_model import IN_MEMORY, KnownFacts, LoadedModel
 from milp_verix.models.trees.branching import Branching
@@ -215,25 +215,15 @@ _XGBOOST = re.compile(_MARK + rb"\{")
 _LIGHTGBM = re.compile(_MARK + rb"t\0*r\0*e\0*e[\s\0]*[\r\n][\s\0]*v\0*e\0*r\0*s")
 
 
-def _of_xgboost(source: Any) -> bool:
-    start = beginning_of(source)
-    return _has_base(source, "xgboost", "Booster", "XGBModel") or _XGBOOST.match(start) is not None
-
-
-def _of_lightgbm(source: Any) -> bool:
-    start = beginning_of(source)
-    return _has_base(source, "lightgbm", "Booster", "LGBMModel") or bool(_LIGHTGBM.match(start))
-
-
-def _has_base(source: Any, library: str, *names: str) -> bool:
-    bases = {(base.__module__.split(".")[0], base.__name__) for base in type(source).__mro__}
-    return any((library, name) in bases for name in names)
+def _is_of(source: Any, library: str, wrapper: str, mark: re.Pattern[bytes]) -> bool:
+    models = {(library, "Booster"), (library, wrapper)}
+    return bool(models & bases_of(source) or mark.match(beginning_of(source)))
 
 
 READERS: dict[str, Callable[[Any], bool]] = {
     "sklearn_trees": lambda source: name_of(source) in SINGLE | FORESTS | BOOSTED | HISTOGRAMS,
-    "xgboost_trees": _of_xgboost,
-    "lightgbm_trees": _of_lightgbm,
+    "xgboost_trees": lambda source: _is_of(source, "xgboost", "XGBModel", _XGBOOST),
+    "lightgbm_trees": lambda source: _is_of(source, "lightgbm", "LGBMModel", _LIGHTGBM),
 }
 """For the module of each library, whether a model, or a file of one, is for its ``read``."""
 
