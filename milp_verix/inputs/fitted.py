@@ -1,10 +1,8 @@
 """Objects of scikit-learn, known by the names of their classes: it is not imported.
 
-Constructor arguments of the classes that are read, by their effect: a class may compute otherwise
-where an argument is given otherwise. So each argument of each class has its place here; one without
-a place, of a later scikit-learn, counts as refused.
-
-The map from the columns of a table to the numbers behind fitted transformers, as data:
+A class may compute otherwise where an argument is given otherwise. So each constructor argument of
+each class has its place here, by its effect; one without a place, of a later scikit-learn, counts
+as refused. The map from a table to numbers behind fitted transformers is data here:
 :mod:`milp_verix.inputs.table_encoding` reads it, and has its mathematics.
 """
 

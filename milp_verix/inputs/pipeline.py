@@ -1,10 +1,9 @@
 """Descriptions of inputs taken from a fitted scikit-learn pipeline and a table of its columns.
 
-Rows of a table that no one gave, made from what a transformer or a pipeline was fitted on.
-
-They serve to compare a pipeline with the network that was read from it. Words are all those that an
-encoder knows. Numbers are those that imputers fill in, and those that scalers turn into a few
-numbers between -3 and 3: means and ends of ranges are among them, and numbers beyond these ends.
+Rows that no one gave, made from what it was fitted on, serve to compare it with the network that
+was read from it. Words are all those that an encoder knows. Numbers are those that imputers fill
+in, and those that scalers turn into a few numbers between -3 and 3: means and ends of ranges are
+among them, and numbers beyond these ends.
 """
 
 from collections.abc import Iterable, Mapping

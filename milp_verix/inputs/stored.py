@@ -1,4 +1,4 @@
-"""Descriptions of inputs as data: in JSON and TOML files, and in results.
+"""Descriptions of inputs as data, in JSON, TOML and results, and as text and HTML for readers.
 
 A file lists features with the arguments of the functions that make them, rules as texts, and words
 for the classes. Features are in the order of the input's coordinates, unless ``places`` lists the
@@ -17,8 +17,6 @@ coordinates of one feature after the other::
     name = "marital-status"
     kind = "category"
     values = ["Divorced", "Married", "Never-married"]
-
-A description of inputs for readers: a line for each feature, as text and as HTML.
 """
 
 import tomllib

@@ -1,9 +1,7 @@
-"""A network of any library behind a fitted transformer of scikit-learn, as one ONNX model.
+"""Networks behind a transformer of scikit-learn, and with several inputs, as one ONNX model each.
 
-A model with several inputs, as one of a single vector: the inputs one after the other.
-
-Slices and reshapes in front of the graph take the vector apart, so that whatever reads the model,
-or runs it, sees one input. They move numbers and round nothing.
+Of several inputs, one vector: slices and reshapes in front of the graph take it apart, so that
+whatever reads the model, or runs it, sees one input. They move numbers and round nothing.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,8 @@
 """The network under construction; nonlinear operators append nodes to it.
 
-Scores of −∞, which exporters write for what attention may not see: their softmax is 0.
-
-A symbol holds finite numbers, so −∞ is written as a number that no network has. Operators that move
-elements or add to them carry it on, a softmax leaves the score out, and any other operator refuses
-it.
+A score of −∞, which exporters write for what attention may not see, is a number that no network
+has, as a symbol holds finite ones. Operators that move elements or add to them carry it on, a
+softmax leaves the score out, and any other operator refuses it.
 """
 
 from collections.abc import Callable

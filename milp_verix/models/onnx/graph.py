@@ -1,14 +1,9 @@
 """A graph: its input and output, and the nodes that a tensor needs, each after those it reads.
 
-ONNX asks for nodes in such an order; onnxruntime takes them in any.
-
-The input and the output of a model: names, shape and type.
-
-The tensor of class scores in a model whose outputs are labels or maps of them.
-
-scikit-learn's exporter, for one, ends a classifier in a label (ArgMax, ArrayFeatureExtractor, Cast)
-and a map from labels to probabilities (ZipMap). Both are made from a tensor inside the model: the
-file is cut there, and the part before it is run as it is.
+ONNX asks for nodes in such an order; onnxruntime takes them in any. scikit-learn's exporter, for
+one, ends a classifier in a label (ArgMax, ArrayFeatureExtractor, Cast) and a map from labels to
+probabilities (ZipMap). Both are made from a tensor of scores inside the model: the file is cut
+there, and the part before it is run as it is.
 """
 
 from collections.abc import Iterable, Sequence

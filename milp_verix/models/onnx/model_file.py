@@ -1,8 +1,7 @@
-"""A model as the user gives it: its bytes, their fingerprint, and the ONNX graph in them.
+"""A model as the user gives it: its bytes, their fingerprint, the ONNX graph in them, its sessions.
 
-Facts on a model that its library knew and ONNX does not say, kept in the model's metadata.
-
-Weights stored outside of a model file, read into the model from the model's own folder.
+Its metadata keep facts that its library knew and ONNX does not say. Weights stored outside of the
+file are read into the model, from its own folder.
 """
 
 import hashlib

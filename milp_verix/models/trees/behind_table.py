@@ -3,8 +3,6 @@
 Each condition of the trees on a number ``z`` that the steps compute becomes one on the column that
 ``z`` depends on: a threshold of a number, a set of words, or a coordinate of a one-hot block; see
 :mod:`milp_verix.models.trees.table_columns`. Predictions are those of the pipeline.
-
-Conditions of trees on numbers that were computed from an input, as conditions on the input.
 """
 
 from collections.abc import Mapping, Sequence

@@ -10,14 +10,11 @@ a one-hot block asks for one word after the other. The branches that go to one s
 own copy of what follows; on the way the interval of each coordinate is known, so that copies keep
 no decision that is taken already.
 
-Thresholds of libraries in the normal form ``x <= θ'`` of float64.
-
-Let ``f`` be the greatest float32 that goes to the left (the greatest one ``≤ θ``, or ``< θ``). A
-float64 ``x`` is rounded to the nearest float32, and a midpoint to the neighbour whose last bit is
-zero. So ``θ'`` is the midpoint of ``f`` and the float32 behind it if the last bit of ``f`` is zero,
-else the float64 before that midpoint. Midpoints are exact in float64.
-
-Bounds on the rounding of sums over trees.
+Thresholds are in the normal form ``x <= θ'`` of float64. Let ``f`` be the greatest float32 that
+goes to the left (the greatest one ``≤ θ``, or ``< θ``). A float64 ``x`` is rounded to the nearest
+float32, and a midpoint to the neighbour whose last bit is zero. So ``θ'`` is the midpoint of ``f``
+and the float32 behind it if the last bit of ``f`` is zero, else the float64 before that midpoint.
+Midpoints are exact in float64.
 """
 
 from collections.abc import Mapping, Sequence

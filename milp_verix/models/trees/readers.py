@@ -1,11 +1,7 @@
-"""The readers of libraries: which of them takes a model.
+"""The readers of libraries: which of them takes a model, or its file, and what it must tell of it.
 
 No library is imported to find out whose a model is, and no reader either: the names of its classes
 tell, or the beginning of its file.
-
-The contract between the reader of a library and the core: what it must tell of a model.
-
-Files of models of trees: what they begin with, what they hold, and what is damaged in them.
 """
 
 import hashlib
