@@ -51,7 +51,7 @@ from verix_encodings.kinds.softmax import Softmax
 from verix_encodings.network import Network
 from verix_encodings.program import Expressions, Program, ProgramBuilder
 from verix_encodings.program_files import Indicator, Maximum, Sos1, write_lp, write_mps
-from verix_encodings.proofs import Leaf, certified_bound
+from verix_encodings.safe_bounds import Leaf, certified_bound
 
 __all__ = [
     "COS",

@@ -53,7 +53,7 @@ from verix_encodings.interval_bounds import BoundMethod
 from verix_encodings.network import Network
 from verix_encodings.program import Expressions, Program, ProgramBuilder
 from verix_encodings.program_files import blocks
-from verix_encodings.proofs import encoding_error
+from verix_encodings.safe_bounds import encoding_error
 
 Columns = dict[str, tuple[IntArray, IntArray]]
 """The columns of each prefix and the numbers behind it, see ``program_files.blocks``."""

@@ -33,7 +33,7 @@ from verix_encodings import BoundMethod, Formulation, Interval
 from verix_encodings.arrays import FloatArray
 from verix_encodings.blocks.enclosures import DEFAULT_SEGMENTS
 from verix_encodings.encoding import encode_between
-from verix_encodings.proofs import encoding_error
+from verix_encodings.safe_bounds import encoding_error
 
 _DROPPED = 1e-9
 """Readers of files drop entries of up to this size."""

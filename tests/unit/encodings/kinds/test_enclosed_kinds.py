@@ -31,7 +31,7 @@ from verix_encodings.kinds.softmax import softmax_planes
 from verix_encodings.kinds.tree import Tree
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network import batch_gradients, batch_values
-from verix_encodings.proofs import encoding_error, evaluation_error
+from verix_encodings.safe_bounds import encoding_error, evaluation_error
 
 KINDS: dict[str, Callable[[int, int], Node]] = {
     **POINTED,
