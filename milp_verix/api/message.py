@@ -16,7 +16,7 @@ import numpy as np
 
 from milp_verix.api.problem import Problem
 from milp_verix.base.errors import InputError, printable
-from milp_verix.inputs.features import integer
+from milp_verix.inputs.feature import integer
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.stored import Passage
 from milp_verix.models.loaded_model import LoadedModel, Origin

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError, listed, shown
 from milp_verix.base.number_text import exact
-from milp_verix.inputs.features import MISSING, Feature, is_missing, word_of
+from milp_verix.inputs.feature import MISSING, Feature, is_missing, word_of
 
 _TRUTH = {"false": 0, "no": 0, "0": 0, "true": 1, "yes": 1, "1": 1}
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{2,4}", re.ASCII)

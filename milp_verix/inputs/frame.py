@@ -8,7 +8,7 @@ import numpy as np
 
 from milp_verix.base.errors import InputError, listed, own_names, same_names, shown
 from milp_verix.inputs.cells import remedy_for
-from milp_verix.inputs.features import Feature, binary, category, continuous, fixed, integer
+from milp_verix.inputs.feature import Feature, binary, category, continuous, fixed, integer
 
 SEPARATORS = ("_", "=", ".", ":", "-", "__")
 """Signs between a prefix and a word: ``prefix_sep`` of pandas, and ``=`` of fitted pipelines."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from milp_verix.base.arguments import checked, path_of
 from milp_verix.base.errors import InputError, listed, own_names, refusing
 from milp_verix.inputs.cells import code_in, refuse_value
-from milp_verix.inputs.features import MISSING, Feature, class_names_of
+from milp_verix.inputs.feature import MISSING, Feature, class_names_of
 from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.inputs.one_row import Places, columns_of, named_row, places_in, plain, row_of
 from milp_verix.inputs.rule_text import rule_in

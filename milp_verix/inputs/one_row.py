@@ -16,7 +16,7 @@ from typing import Any
 
 from milp_verix.base.errors import InputError, closest, different_names, listed, same_names, shown
 from milp_verix.inputs.cells import number_in_cell, plain_cell
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from milp_verix.inputs.frame import SEPARATORS, is_frame, named_frame
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from milp_verix.base.errors import InputError, refusing
-from milp_verix.inputs.features import Feature, binary, category, is_missing, ordinal, word_of
+from milp_verix.inputs.feature import Feature, binary, category, is_missing, ordinal, word_of
 from milp_verix.inputs.fitted import (
     Column,
     Missing,

@@ -43,7 +43,7 @@ from milp_verix.base.errors import (
     same_names,
     shown,
 )
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import counts, row_of

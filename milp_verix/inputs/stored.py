@@ -33,7 +33,7 @@ import numpy as np
 from milp_verix.base.errors import InputError, meant, printable, refusing, require_one_of, shown
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_numbers import json_in
-from milp_verix.inputs.features import (
+from milp_verix.inputs.feature import (
     Feature,
     binary,
     category,

@@ -27,7 +27,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from milp_verix.base.errors import InputError, first_line, listed
-from milp_verix.inputs.features import MISSING, is_missing
+from milp_verix.inputs.feature import MISSING, is_missing
 from milp_verix.inputs.fitted import (
     AS_NETWORKS,
     Column,

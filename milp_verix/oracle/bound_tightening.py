@@ -10,8 +10,8 @@ go on from there.
 Bounds rest on these proofs:
 
 - LP: the row duals alone, evaluated with rounding errors accounted for
-  (``verix_encodings.safe_bounds``), so that no tolerance of the solver enters. A solver without duals is
-  treated as a MILP solver.
+  (``verix_encodings.safe_bounds``), so that no tolerance of the solver enters. A solver without
+  duals is treated as a MILP solver.
 - MILP: the solver's dual bound, widened by the margin between proof and noise
   (:meth:`~milp_verix.base.tolerances.Tolerances.decisive`), and only if the big-Ms can be trusted.
 

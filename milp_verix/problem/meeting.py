@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.errors import InputError, listed, shown
 from milp_verix.base.image_shape import shape_seen
-from milp_verix.inputs.features import continuous
+from milp_verix.inputs.feature import continuous
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import counts, features_among, numbers_by_name, refuse_arrays

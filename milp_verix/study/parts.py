@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from milp_verix.base.arguments import integer_of, seconds_of
 from milp_verix.base.errors import InputError, MilpVerixError
 from milp_verix.comparison.runs import why_unfit
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from milp_verix.inputs.inputs import Inputs as Description, inputs_of as described_as
 from milp_verix.inputs.one_row import counts, row_of, several_rows
 from milp_verix.inputs.radii import Labels
