@@ -90,20 +90,12 @@ class _Batch:
         return self.relaxed[key]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class BatchCrown:
     """Bounds of ``network`` on boxes inside a root, where ``root`` are valid bounds."""
 
-    network: Network
-    root: Bounds
-    _errors: dict[int, FloatArray] = field(init=False)
-    _readers: dict[int, list[Node]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        values = range(1, len(self.network.nodes) + 1)
-        errors = {value: self._error(value) for value in values}
-        object.__setattr__(self, "_errors", errors)
-        object.__setattr__(self, "_readers", readers_of(self.network))
+    def __init__(self, network: Network, root: Bounds) -> None:
+        self.network, self.root, self._readers = network, root, readers_of(network)
+        self._errors = {value: self._error(value) for value in range(1, len(network.nodes) + 1)}
 
     @property
     def hidden(self) -> tuple[int, ...]:

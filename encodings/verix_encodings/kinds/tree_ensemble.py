@@ -351,7 +351,5 @@ class TreeEnsemble(OneSource):
         off = np.asarray(relative_error(self.tree_count + 2) * self.magnitude + self.error)
         if np.all(errors[self.source] <= self.blur):
             return off
-        low, high = self.enclosure(
-            lambda k: (bounds[k].lower - errors[k], bounds[k].upper + errors[k])
-        )
+        low, high = self.enclosure_off(errors, bounds)
         return off + (high - low)
