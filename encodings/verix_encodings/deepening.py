@@ -24,12 +24,11 @@ and gets no further leaves. (Branch and bound on bounds: Bunel et al., JMLR 2020
 by branching: Henriksen, Lomuscio, IJCAI 2021; Zhou et al., NeurIPS 2024.)
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from verix_encodings.alpha import alpha_bounds, lowered
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
@@ -45,8 +44,7 @@ _STEPS = (3, 4)  # on a 4×256 and a 6×256 network, 16 leaves by these beat 8 b
 _MOST_VALUES = 2**20  # of a batch: 8 MB
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Leaves:
+class Leaves(NamedTuple):
     """Leaves of the rows ``row``, (L,): bounds ``upper``, (L,), and the place to ``split``, (L,).
 
     The place is -1 where no neuron is left; ``point``, (L,), says where its range is split. The
@@ -62,17 +60,9 @@ class Leaves:
     dials: np.ndarray
     ends: np.ndarray
 
-    def __getitem__(self, chosen: IntArray | BoolArray) -> "Leaves":
-        return Leaves(*(part[chosen] for part in self._parts))
-
-    @property
-    def _parts(self) -> list[NDArray[Any]]:
-        return [getattr(self, one.name) for one in fields(self)]
-
-    @classmethod
-    def joined(cls, groups: "Sequence[Leaves]") -> "Leaves":
-        """Return the leaves of all ``groups``."""
-        return cls(*map(np.concatenate, zip(*(one._parts for one in groups), strict=True)))
+    def at(self, chosen: IntArray | BoolArray) -> "Leaves":
+        """Return the leaves at these places, or marks."""
+        return Leaves._make(part[chosen] for part in self)
 
 
 @dataclass(slots=True, eq=False)
@@ -127,7 +117,7 @@ class NeuronTrees:
         return np.asarray(worst[(leaves.upper[worst] >= 0) & (leaves.split[worst] >= 0)])
 
     def _children(self, parents: IntArray) -> Leaves:
-        children = self._leaves[np.tile(parents, 2)]
+        children = self._leaves.at(np.tile(parents, 2))
         split = self._leaves.split[parents], self._leaves.point[parents]
         suppose_both(children.signs, children.dials, children.ends, split)
         return children
@@ -146,10 +136,11 @@ class NeuronTrees:
             done = min(first + max(at_once // pairs, 1), parents.size)
             some = np.arange(first, done)
             both = np.concatenate([some + k * parents.size for k in range(pairs)])
-            bounded.append(self._bounded(children[both], steps))
+            bounded.append(self._bounded(children.at(both), steps))
         kept = np.ones(self._leaves.row.size, dtype=bool)
         kept[parents[:done]] = False
-        self._leaves = Leaves.joined([self._leaves[kept], *bounded])
+        groups = zip(self._leaves.at(kept), *bounded, strict=True)
+        self._leaves = Leaves._make(map(np.concatenate, groups))
         return done == parents.size
 
     def _bounded(self, leaves: Leaves, steps: tuple[int, ...]) -> Leaves:
