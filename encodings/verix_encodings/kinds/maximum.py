@@ -18,7 +18,7 @@ the same inputs.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -146,7 +146,7 @@ class Max(Node):
         """Return the lines of :func:`max_lines` with matrices of two entries a row."""
         entries, difference = bounds[self.entries], bounds[self.source]
         ends = (entries.lower, entries.upper), (difference.lower, difference.upper)
-        lines, size = max_lines(self, *ends), self.first.size
+        (f, s, ceiling, b), size = max_lines(self, *ends), self.first.size
         rows = np.tile(np.arange(size), 2)
         columns = np.concatenate([self.first, self.second])
 
@@ -156,11 +156,10 @@ class Max(Node):
             result.eliminate_zeros()
             return result
 
-        above = slopes(lines.above_first, lines.above_second)
-        below = slopes(1.0 - lines.below_second, lines.below_second)
         magnitude = entries.magnitude
-        reach = np.abs(lines.ceiling) + magnitude[self.first] + magnitude[self.second]
-        return PairLines(lines.ceiling, np.zeros(size), reach, self, above, below)
+        reach = np.abs(ceiling) + magnitude[self.first] + magnitude[self.second]
+        lines = slopes(f, s), slopes(1.0 - b, b)
+        return PairLines(ceiling, np.zeros(size), reach, self, *lines)
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchPairs":
         entries = of(self.entries)
@@ -222,18 +221,13 @@ class Max(Node):
         return self.greatest(errors[self.entries])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MaxLines:
-    """Lines ``f z_p + s z_q + c`` above maxima, by fields, and ``(1 − b) z_p + b z_q`` below."""
-
-    above_first: FloatArray
-    above_second: FloatArray
-    ceiling: FloatArray
-    below_second: FloatArray
+MaxLines: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 def max_lines(node: Max, entries: Range, difference: Range) -> MaxLines:
-    """Return lines around the maxima ``node`` where ``entries`` and their ``difference`` lie.
+    """Return ``f, s, c, b`` with ``(1 − b) z_p + b z_q ≤ max(z_p, z_q) ≤ f z_p + s z_q + c``.
+
+    The lines hold where ``entries`` and their ``difference`` lie.
 
     With ``d = z_q − z_p ∈ [l, u]``, and ``λ``, ``β``, ``α`` of the ReLU of ``d``:
 
@@ -253,7 +247,7 @@ def max_lines(node: Max, entries: Range, difference: Range) -> MaxLines:
     line = (middle[..., first] + middle[..., second] + (u - l) / 2) / 2
     flat = (l < 0) & (u > 0) & (_FLAT * (ceiling - ground) < line - ground)
     on_first, on_second = np.where(flat, 0.0, 1.0 - slope), np.where(flat, 0.0, slope)
-    return MaxLines(on_first, on_second, np.where(flat, ceiling, intercept), floor)
+    return on_first, on_second, np.where(flat, ceiling, intercept), floor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -293,12 +287,11 @@ class BatchPairs:
     size: int
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
-        lines = self.lines
+        f, s, ceiling, b = (line[owner] for line in self.lines)
         positive = np.maximum(row, 0.0)
-        shift = np.einsum("rn,rn->r", positive, lines.ceiling[owner])
-        negative, below = row - positive, lines.below_second[owner]
-        first = positive * lines.above_first[owner] + negative * (1.0 - below)
-        second = positive * lines.above_second[owner] + negative * below
+        shift, negative = np.einsum("rn,rn->r", positive, ceiling), row - positive
+        first = positive * f + negative * (1.0 - b)
+        second = positive * s + negative * b
         # pairs may share an entry
         pairs, shape = np.arange(self.node.first.size), (self.node.first.size, self.size)
         result = times(first, placed(1.0, pairs, self.node.first, shape))
