@@ -98,7 +98,8 @@ def upper_form(
     constant, error = np.zeros(rows), np.zeros(rows)
     splits = splits or Splits()
     pending: dict[int, Coefficients] = {value: coefficients, **splits.multipliers}
-    for current in range(value, 0, -1):
+    at_input: Coefficients = np.zeros((rows, network.input_size))
+    for current in range(value, -1, -1):
         c = pending.pop(current, None)
         if current in splits.parts:
             met_there = np.zeros((rows, network.sizes[current])) if c is None else dense(reached(c))
@@ -107,6 +108,9 @@ def upper_form(
             error += lost
         if c is None:
             continue
+        if not current:
+            at_input = c
+            break
         if met is not None:
             met[current] = reached(c)
         shift, lost, products = relaxation[current].replaced(
@@ -121,13 +125,6 @@ def upper_form(
             known, magnitude = reached(pending[source]), bounds[source].magnitude
             pending[source] = total(known, more)
             error += relative_error(1) * (absolute(known) @ magnitude + absolute(more) @ magnitude)
-    at_input = pending.get(0)
-    if at_input is None:
-        at_input = np.zeros((rows, network.input_size))
-    if 0 in splits.parts:
-        at_input, shift, lost = splits.parts[0].left(dense(at_input))
-        constant += shift
-        error += lost
     if met is not None:
         met[0] = reached(at_input)
     return LinearForm(dense(at_input), constant, error)
