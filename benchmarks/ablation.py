@@ -29,7 +29,7 @@ from milp_verix.oracle import oracle
 from milp_verix.oracle.ball_bounds import Preparation
 from milp_verix.oracle.engines import choice
 from milp_verix.oracle.reuse import Memory
-from verix_encodings.propagation import row_slopes
+from verix_encodings import row_slopes
 from verix_encodings.work import worked
 
 _OTHERS = choice._OTHERS

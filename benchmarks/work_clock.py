@@ -20,8 +20,8 @@ from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.warm_lp import WarmLp
 from verix_encodings import Interval, Network, NormBall, crown_bounds, encode
 from verix_encodings.network import batch_gradients, batch_values
-from verix_encodings.proofs import SafeBound
-from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
+from verix_encodings.row_slopes import Relaxed, RowSlopes
+from verix_encodings.safe_bounds import SafeBound
 from verix_encodings.work import worked
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -16,8 +16,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "encodings")]
 
 import milp_verix.models.onnx.trace  # noqa: E402, F401 - it registers the operators
 from milp_verix.models.onnx.folding import FOLDED  # noqa: E402
-from milp_verix.models.onnx.operators.refusals import refusals  # noqa: E402
-from milp_verix.models.onnx.registry import operators  # noqa: E402
+from milp_verix.models.onnx.registry import operators, refusals  # noqa: E402
 
 PAGE = ROOT / "docs" / "operators.md"
 _BEGIN, _END = "<!-- tables of {} begin -->", "<!-- tables of {} end -->"

@@ -132,7 +132,7 @@ TYPES = {
     "Encoding": "verix_encodings",
     "Formulation": "verix_encodings",
     "Epsilon": "milp_verix.inputs.radii",
-    "Feature": "milp_verix.inputs.features",
+    "Feature": "milp_verix.inputs.feature",
     "Inputs": "milp_verix.inputs.inputs",
     "NetworkLike": "milp_verix.models.onnx.onnx_network",
     "Check": "milp_verix.results.answers",

@@ -1,5 +1,6 @@
 """The public names, each from the module that has it: the only list of them."""
 
+from .alpha import alpha_bounds as alpha_bounds, slope_bounds as slope_bounds
 from .blocks.formulations import (
     FORMULATIONS as FORMULATIONS,
     Formulation as Formulation,
@@ -36,21 +37,22 @@ from .bounds.curves import (
 )
 from .bounds.interval import Bounds as Bounds, Interval as Interval, Region as Region
 from .bounds.norm_ball import NormBall as NormBall
+from .crown import crown_bounds as crown_bounds
+from .deepening import branched_bounds as branched_bounds
 from .encoding import (
     BallEncoding as BallEncoding,
     Encoding as Encoding,
     encode as encode,
     encode_values as encode_values,
 )
+from .interval_bounds import BoundMethod as BoundMethod, interval_bounds as interval_bounds
 from .kinds.affine import Affine as Affine, Difference as Difference
-from .kinds.maximum import Max as Max
+from .kinds.elementwise import Curve as Curve, Relu as Relu, Smooth as Smooth, Step as Step
+from .kinds.maximum import Max as Max, pairwise_maxima as pairwise_maxima
 from .kinds.node import Elementwise as Elementwise, EncodingContext as EncodingContext, Node as Node
 from .kinds.norm import Norm as Norm
-from .kinds.piecewise import Relu as Relu, Step as Step
 from .kinds.product import Product as Product
-from .kinds.smooth import Curve as Curve, Smooth as Smooth
 from .kinds.softmax import Softmax as Softmax
-from .maxima import pairwise_maxima as pairwise_maxima
 from .network import Network as Network
 from .program import (
     Expressions as Expressions,
@@ -64,11 +66,4 @@ from .program_files import (
     write_lp as write_lp,
     write_mps as write_mps,
 )
-from .proofs import Leaf as Leaf, certified_bound as certified_bound
-from .propagation.alpha import alpha_bounds as alpha_bounds, slope_bounds as slope_bounds
-from .propagation.crown import crown_bounds as crown_bounds
-from .propagation.deepening import branched_bounds as branched_bounds
-from .propagation.interval_bounds import (
-    BoundMethod as BoundMethod,
-    interval_bounds as interval_bounds,
-)
+from .safe_bounds import Leaf as Leaf, certified_bound as certified_bound

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from milp_verix.base.tolerances import Tolerances
-    from milp_verix.inputs.features import Feature
+    from milp_verix.inputs.feature import Feature
     from milp_verix.inputs.inputs import Inputs
     from milp_verix.inputs.radii import Epsilon
     from milp_verix.models.onnx.onnx_network import NetworkLike

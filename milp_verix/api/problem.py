@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from milp_verix.certificates.certificate import Certificate
     from milp_verix.certificates.certify import Certifiable
-    from milp_verix.inputs.features import Feature
+    from milp_verix.inputs.feature import Feature
     from milp_verix.inputs.inputs import Inputs
     from milp_verix.inputs.radii import Epsilon
     from milp_verix.models.onnx.onnx_network import NetworkLike

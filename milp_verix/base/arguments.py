@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from milp_verix.base.errors import InputError, meant, refusing
 from verix_encodings.arrays import FloatArray
-from verix_encodings.propagation.interval_bounds import NoBoundsError
+from verix_encodings.interval_bounds import NoBoundsError
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -28,8 +28,8 @@ from milp_verix.certificates.restated import (
 )
 from milp_verix.certificates.trees import FIRST_TURN, MOST_FREE, quick_trees, trees_of
 from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.models.onnx.model_file import serialised
 from milp_verix.models.onnx.onnx_network import NetworkLike, OnnxNetwork, loaded
-from milp_verix.models.onnx.sources.model_file import serialised
 from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.results.audit import Audit
 from milp_verix.results.explanation import Explanation

@@ -29,8 +29,8 @@ from verix_checker.claim import Claim
 from verix_encodings import Interval, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.boxes import one_hot_box
-from verix_encodings.propagation.interval_bounds import forward_interval
-from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
+from verix_encodings.interval_bounds import forward_interval
+from verix_encodings.row_slopes import Relaxed, RowSlopes
 
 Ends = tuple[list[Any], list[Any]]
 """The lower and upper ends of the checker's variables."""
@@ -86,7 +86,7 @@ class NoProofError(Exception):
 class Cases:
     """Cases of the margins ``margin``, (N,): phases that are supposed, and dials, (N, count) each.
 
-    ``signs`` and ``dials`` are those of :class:`~verix_encodings.propagation.row_slopes.RowSlopes`.
+    ``signs`` and ``dials`` are those of :class:`~verix_encodings.row_slopes.RowSlopes`.
     """
 
     margin: IntArray

@@ -21,7 +21,7 @@ import numpy as np
 
 from milp_verix.base.errors import InputError, MilpVerixError, check_command, refusing
 from milp_verix.certificates.certificate import claim_data
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.problem.ball import make_ball
 from milp_verix.results.audit import Audit

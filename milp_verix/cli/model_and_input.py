@@ -189,6 +189,6 @@ def message_of(model: Any, given: str, add: str | None) -> "Message | None":
 
 
 def _reads_text(model: Any) -> bool:
-    from milp_verix.models.onnx.sources.text_model import is_text_pipeline
+    from milp_verix.models.onnx.text_model import is_text_pipeline
 
     return is_text_pipeline(model)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from milp_verix.base.arguments import checked, path_of
 from milp_verix.base.errors import InputError, listed, own_names, refusing
 from milp_verix.inputs.cells import code_in, refuse_value
-from milp_verix.inputs.features import MISSING, Feature, class_names_of
+from milp_verix.inputs.feature import MISSING, Feature, class_names_of
 from milp_verix.inputs.one_row import Places, columns_of, named_row, places_in, plain, row_of
 from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
@@ -340,10 +340,7 @@ class Inputs:
 
     @classmethod
     def from_data(cls, data: object) -> "Inputs":
-        """Return the inputs that lists, mappings, numbers and texts describe, as in such a file.
-
-        Raises ``InputError`` where ``data`` are no description.
-        """
+        """Return the inputs that data as in such a file describe; ``InputError`` for others."""
         from milp_verix.inputs.stored import arguments_in
 
         found = cls(**arguments_in(data))

@@ -10,8 +10,8 @@ go on from there.
 Bounds rest on these proofs:
 
 - LP: the row duals alone, evaluated with rounding errors accounted for
-  (``verix_encodings.proofs``), so that no tolerance of the solver enters. A solver without duals is
-  treated as a MILP solver.
+  (``verix_encodings.safe_bounds``), so that no tolerance of the solver enters. A solver without
+  duals is treated as a MILP solver.
 - MILP: the solver's dual bound, widened by the margin between proof and noise
   (:meth:`~milp_verix.base.tolerances.Tolerances.decisive`), and only if the big-Ms can be trusted.
 
@@ -44,13 +44,13 @@ from verix_encodings import (
 )
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
-from verix_encodings.proofs import (
+from verix_encodings.crown import intersection, readers_of, undecided
+from verix_encodings.safe_bounds import (
     SafeBound,
     encoding_error,
     evaluation_error,
     tightened_range,
 )
-from verix_encodings.propagation.crown import intersection, readers_of, undecided
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ BOUNDS: dict[str, Callable[[], BoundMethod]] = {
 """The bound methods that have a name, the widest first, and ``auto``, CROWN to begin with."""
 
 DEEPENED = ("auto", "branched")
-"""The bound methods that engines may make deeper (``verix_encodings.propagation.deepening``)."""
+"""The bound methods that engines may make deeper (``verix_encodings.deepening``)."""
 
 
 def resolve_bounds(bounds: BoundMethod | str) -> tuple[str, BoundMethod]:

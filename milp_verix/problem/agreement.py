@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import ModelError
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.graph import cut
-from milp_verix.models.onnx.onnx_network import OnnxNetwork, session_of
+from milp_verix.models.onnx.model_file import session_of
+from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.models.onnx.symbol import Symbol
 from milp_verix.models.onnx.trace import trace
 from milp_verix.problem.ball import Ball
@@ -76,8 +77,7 @@ def require_agreement_at(network: LoadedModel, points: NDArray[np.floating]) -> 
             with np.errstate(over="ignore", invalid="ignore"):  # whatever overflows is not compared
                 _compare(network, points)
             return
-        from milp_verix.models.trees.guard import require_equal
-        from milp_verix.models.trees.tree_network import TreeNetwork
+        from milp_verix.models.trees.tree_network import TreeNetwork, require_equal
 
         assert isinstance(network, TreeNetwork)
         require_equal(network, points.astype(np.float64))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.base.arguments import indices_of, refuse_surrogates
 from milp_verix.base.errors import InputError, listed, meant, refusing, require_one_of, same_names
 from milp_verix.base.image_shape import image_layout, likely_image
-from milp_verix.inputs.labelled import Labels, features_listed, values_by_label
+from milp_verix.inputs.radii import Labels, features_listed, values_by_label
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
 CostsLike: TypeAlias = ArrayLike | Mapping[str | int, float] | None

@@ -16,9 +16,8 @@ from milp_verix.base.image_shape import image_shape_of, shape_seen
 from milp_verix.base.number_text import counted
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
-from milp_verix.inputs.labelled import Labels
 from milp_verix.inputs.one_row import counts, numbers_in, row_of
-from milp_verix.inputs.radii import Epsilon, radii_of
+from milp_verix.inputs.radii import Epsilon, Labels, radii_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
 from milp_verix.problem.agreement import reading_notes, require_agreement

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from verix_encodings.bounds.interval import Interval
+from verix_encodings.crown import crown_bounds
 from verix_encodings.network import Network
-from verix_encodings.propagation.crown import crown_bounds
 
 _UNITS = 8
 """``δ`` in units of the last place of 1; onnxruntime's own ``σ`` is within one or two of them."""

@@ -25,7 +25,7 @@ from milp_verix.base.arguments import (
 from milp_verix.base.clock import Deadline, Limit, bytes_of, deadline_in, holds_more
 from milp_verix.base.errors import InputError, meant, require_one_of
 from milp_verix.base.tolerances import Tolerances, tolerances_of
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain

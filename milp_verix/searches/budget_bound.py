@@ -36,7 +36,7 @@ from verix_encodings import Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import FloatArray, relative_error
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.network import batch_outputs, batch_slopes
-from verix_encodings.proofs import evaluation_error
+from verix_encodings.safe_bounds import evaluation_error
 from verix_encodings.scenario import network_of_selection
 
 _GUESS = 0.5

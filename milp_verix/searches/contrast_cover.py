@@ -33,7 +33,7 @@ from verix_encodings import interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
 from verix_encodings.network import batch_outputs, batch_slopes
-from verix_encodings.proofs import evaluation_error
+from verix_encodings.safe_bounds import evaluation_error
 from verix_encodings.scenario import Clause
 from verix_encodings.work import worked
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
 from milp_verix.base.image_shape import image_layout, shape_seen
-from milp_verix.inputs.labelled import features_listed
+from milp_verix.inputs.radii import features_listed
 from milp_verix.problem.features import Features, FeaturesLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.explanation import Explanation

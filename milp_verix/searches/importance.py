@@ -33,7 +33,7 @@ from milp_verix.base.clock import OutOfTimeError
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_kinds import FeatureSet
-from milp_verix.inputs.labelled import values_by_label
+from milp_verix.inputs.radii import values_by_label
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.base import Counterfactual

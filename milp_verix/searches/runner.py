@@ -18,7 +18,7 @@ from milp_verix.oracle.verdict import (
 )
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import shared_fields, statistics_of
-from verix_encodings.propagation.interval_bounds import NoBoundsError
+from verix_encodings.interval_bounds import NoBoundsError
 
 State = TypeVar("State")
 Found = TypeVar("Found")

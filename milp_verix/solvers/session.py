@@ -23,7 +23,7 @@ from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.proofs import Leaf
+from verix_encodings.safe_bounds import Leaf
 from verix_encodings.work import spend, worked
 
 _SOLVE, _ENTRY_OF_A_SOLVE, _END_OF_A_SOLVE = 200_000, 5, 60
@@ -108,7 +108,7 @@ class SolveResult:
     words for the status. ``nodes`` and ``iterations`` are the solver's counts, None where it tells
     none. ``duals`` are the row duals of a linear program, if the solver gave them:
     ``c − Aᵀy`` are then the reduced costs. ``certificate``, if asked for, proves a bound no lower
-    than ``bound`` without the solver (:func:`~verix_encodings.proofs.certified_bound`).
+    than ``bound`` without the solver (:func:`~verix_encodings.safe_bounds.certified_bound`).
     ``root_bound`` is the dual bound at the end of the root node, ``first_seconds`` the time of the
     first feasible point, in seconds since the solve began; None where the solver does not tell it.
     """

@@ -19,8 +19,7 @@ from milp_verix.base.clock import Deadline, OutOfTimeError, deadline_in
 from milp_verix.oracle.ball_bounds import whole_ball
 from tests.support.clocks import wall_clock
 from tests.support.digits_example import IMAGES, MODEL, images, network
-from verix_encodings import Bounds, interval_bounds
-from verix_encodings.propagation import crown
+from verix_encodings import Bounds, crown, interval_bounds
 
 ROBUST: dict[str, Any] = {"epsilon": 0.001}
 OPEN: dict[str, Any] = {"epsilon": 0.1}
@@ -218,7 +217,7 @@ import sys, time
 from pathlib import Path
 import milp_verix.__main__ as cli
 import milp_verix.cli.model_and_input as cli_question
-from verix_encodings.propagation import crown
+from verix_encodings import crown
 
 there, tightened = Path(sys.argv[1]), crown._tightened
 

@@ -4,8 +4,7 @@ import sys
 
 import pytest
 
-from milp_verix.models.onnx.operators.refusals import refusals
-from milp_verix.models.onnx.registry import operators
+from milp_verix.models.onnx.registry import operators, refusals
 from tests.support.repository import ROOT
 
 sys.path.append(str(ROOT / "docs"))

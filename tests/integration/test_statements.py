@@ -123,7 +123,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
         3,
     ),
     "a rounded value": (
-        {"milp_verix.inputs.features.exact": lambda right: lambda value: nearest(value, 2)},
+        {"milp_verix.inputs.feature.exact": lambda right: lambda value: nearest(value, 2)},
         11,
     ),
     "a rounded end of a range": (

@@ -67,10 +67,7 @@ from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
 def substitute(
     terms: Sequence[tuple[int, Matrix]], bias: FloatArray, values: Sequence[Expressions]
 ) -> Expressions:
-    """Return ``Σ_k M_k v_k + b`` as expressions in the columns of its sources.
-
-    ``terms`` are pairs of a number ``k`` and ``M_k``; ``bias`` is ``b``; ``values`` are the ``v``.
-    """
+    """Return ``Σ_k M_k v_k + b``, ``terms`` and ``bias``, in the columns of ``values``."""
     constant: FloatArray = bias.copy()
     blocks, columns = [], []
     for source, matrix in terms:
@@ -108,10 +105,7 @@ def single(
     interval: Interval,
     which: IntArray,
 ) -> Expressions:
-    """Return the expressions ``which`` as multiples of one column each, defined if needed.
-
-    Rows of the result for other expressions mean nothing.
-    """
+    """Return the expressions ``which`` as multiples of one column each; other rows mean nothing."""
     matrix, constant = expressions.matrix[which, :], expressions.constant[which]
     if not constant.any() and np.all(np.asarray((matrix != 0).sum(axis=1)) <= 1):
         return expressions
@@ -140,10 +134,7 @@ def phases_of(interval: Interval) -> Phases:
 def phase_columns(
     builder: ProgramBuilder, label: str, z: Expressions, interval: Interval, phases: Phases
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Add ``z`` for each neuron that is not always zero, and ``a ∈ [0, u]`` for unstable ones.
-
-    Return the ``z`` of the active neurons, and ``z`` and ``a`` of the unstable ones.
-    """
+    """Add ``z`` and ``a ∈ [0, u]``; return active ``z``, and ``z`` and ``a`` of unstable ones."""
     modelled = np.sort(np.concatenate([phases.active, phases.unstable]))
     z_of = np.full(phases.size, -1)
     z_of[modelled] = define(builder, f"z_{label}", z, interval, modelled)

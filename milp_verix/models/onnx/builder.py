@@ -1,10 +1,8 @@
 """The network under construction; nonlinear operators append nodes to it.
 
-Scores of −∞, which exporters write for what attention may not see: their softmax is 0.
-
-A symbol holds finite numbers, so −∞ is written as a number that no network has. Operators that move
-elements or add to them carry it on, a softmax leaves the score out, and any other operator refuses
-it.
+A score of −∞, which exporters write for what attention may not see, is a number that no network
+has, as a symbol holds finite ones. Operators that move elements or add to them carry it on, a
+softmax leaves the score out, and any other operator refuses it.
 """
 
 from collections.abc import Callable
@@ -135,10 +133,7 @@ class Builder:
         return x
 
     def argument(self, value: object) -> tuple[SmoothFunction, Symbol] | None:
-        """Return a smooth function and its argument, given its value's number, or its token.
-
-        None if it is another node's.
-        """
+        """Return a function and its argument, by its value's number or token; None for others."""
         return self._arguments.get(value)
 
     def step(self, x: Symbol, form: str) -> Symbol:
@@ -178,11 +173,7 @@ class Builder:
         return rearrange(result, lambda index: index.transpose(back))
 
     def _masked_softmax(
-        self,
-        x: Symbol,
-        groups: IntArray,
-        hidden: BoolArray,
-        shaped: Callable[[IntArray], IntArray],
+        self, x: Symbol, groups: IntArray, hidden: BoolArray, shaped: Callable[[IntArray], IntArray]
     ) -> Symbol:
         """Return the softmax of groups in which ``hidden`` scores are −∞: it is zero there.
 
@@ -206,10 +197,7 @@ class Builder:
         return join(parts, lambda indices: shaped(np.concatenate(indices)[chosen]))
 
     def elementwise(self, x: Symbol, kind: Callable[[int], Node]) -> Symbol:
-        """Append a node that works entry by entry on ``x``; return it, in the shape of ``x``.
-
-        ``kind`` makes the node from the number of the value that it reads.
-        """
+        """Append the node that ``kind`` makes of the number of ``x``, in the shape of ``x``."""
         return value_symbol(self.append(kind(self.value(x))), x.shape)
 
     def root(self, x: Symbol) -> Symbol:

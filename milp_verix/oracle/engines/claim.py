@@ -34,7 +34,7 @@ class Claim:
     The coordinates ``free`` move in it; ``bounds`` on all values of ``margins`` hold there, and
     ``upper`` are the bounds on the margins proven so far. ``open_`` begins with the margin whose
     bound is the highest. ``needed`` and ``upper`` have the shape (m,). ``depth`` is that of the
-    ``bounds`` as :mod:`~verix_encodings.propagation.deepening` counts it, None where they must not
+    ``bounds`` as :mod:`~verix_encodings.deepening` counts it, None where they must not
     become deeper. ``search_limit`` are the seconds of work after which a search ends that no
     deeper bounds help. ``on_stage`` is called as a stage of the decision begins.
     """

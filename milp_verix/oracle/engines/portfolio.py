@@ -29,8 +29,8 @@ from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavail
 from milp_verix.oracle.engines.claim import Claim, Decision, Engine, NotInstalledError
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, SolverStatistics, Verdict
 from verix_encodings import Bounds, Network
+from verix_encodings.alpha import beyond_input
 from verix_encodings.arrays import FloatArray
-from verix_encodings.propagation.alpha import beyond_input
 from verix_encodings.work import worked
 
 _FIRST_SLICE = 0.25  # seconds of work, doubled for each next slice; not measured

@@ -21,7 +21,7 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search, resolve_formulation
 from milp_verix.solvers import Session, Solver, open_session
 from verix_encodings import Bounds, Network
-from verix_encodings.propagation.alpha import beyond_input
+from verix_encodings.alpha import beyond_input
 
 if TYPE_CHECKING:
     from milp_verix.oracle.engines.warm_program import WarmProgram
@@ -36,7 +36,7 @@ _PART = 0.2
 
 def deepened(claim: Claim) -> tuple[Claim, dict[Stage, float]]:
     """Return what deeper bounds leave open of ``claim``, and the seconds of each stage."""
-    from verix_encodings.propagation.deepening import Deepening
+    from verix_encodings.deepening import Deepening
 
     until, seconds = claim.deadline.share(_PART), dict[Stage, float]()
     deepening = Deepening(claim.margins, claim.region, claim.bounds, claim.depth or 0)

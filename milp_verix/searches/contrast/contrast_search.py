@@ -30,7 +30,7 @@ from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings import Bounds, crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.contrast_program import Contrast, contrast_program
-from verix_encodings.proofs import evaluation_error
+from verix_encodings.safe_bounds import evaluation_error
 
 _WIDE = 1e8
 """From about this range on, the rounding of float64 is beyond tolerances."""

@@ -20,7 +20,7 @@ from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings import Affine, Network, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.network import batch_outputs
-from verix_encodings.proofs import evaluation_error
+from verix_encodings.safe_bounds import evaluation_error
 from verix_encodings.scenario import SLACK, network_of_selection
 
 _ROUNDING = 1e-9  # of sums of costs, relative

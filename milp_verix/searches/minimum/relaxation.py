@@ -1,7 +1,7 @@
 """The linear relaxation of all scenarios and covers known, on one warm LP.
 
 Features are fixed in, fixed out, or free; they are the first columns of the program. Bounds are
-evaluated from row duals (:mod:`verix_encodings.proofs`), infeasibility from a dual ray.
+evaluated from row duals (:mod:`verix_encodings.safe_bounds`), infeasibility from a dual ray.
 Neither relies on the solver's own claims.
 
 The phase to branch on is the one whose fixing raises the bound the most. With all other columns at
@@ -27,7 +27,7 @@ from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.encoding import Constraint, Cover, Scenario, row_error
 from verix_encodings.program import Program
-from verix_encodings.proofs import SafeBound
+from verix_encodings.safe_bounds import SafeBound
 from verix_encodings.scenario import SLACK, ScenarioProgram
 
 _VIOLATED = 10 * SLACK  # a margin above this violates a scenario

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import down, up
-from milp_verix.inputs.features import MISSING, Feature
+from milp_verix.inputs.feature import MISSING, Feature
 from milp_verix.oracle.engines.leaves import cells_for, trees_of
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import FloatArray, IntArray

@@ -30,10 +30,10 @@ from milp_verix.searches.ranges.regions import Regions, State, stacked
 from milp_verix.searches.runner import Tally
 from verix_encodings import Interval, crown_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.batch_crown import BatchCrown
 from verix_encodings.bounds.boxes import Boxes, one_hot_box, put_best, root_boxes
 from verix_encodings.bounds.interval import Late
 from verix_encodings.network import batch_outputs
-from verix_encodings.propagation.batch_crown import BatchCrown
 
 _STEPS = 6  # of a climb; not measured
 _SHARES = (1.0, 0.5, 0.2)  # tried at each; not measured

@@ -32,7 +32,7 @@ from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, Matrix
-from verix_encodings.proofs import Case, Leaf, SafeBound
+from verix_encodings.safe_bounds import Case, Leaf, SafeBound
 
 _GAP = 1e-9
 _LARGEST = float(np.finfo(np.float64).max)

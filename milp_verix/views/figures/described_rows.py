@@ -6,7 +6,7 @@ import numpy as np
 
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import exact, nearest
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from milp_verix.inputs.radii import radii_of_coordinates
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.views.figures.feature_status import Status

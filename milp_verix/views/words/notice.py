@@ -5,7 +5,7 @@ from typing import Any
 
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import percent
-from milp_verix.inputs.labelled import Labels, values_by_label
+from milp_verix.inputs.radii import Labels, values_by_label
 from milp_verix.results.base import Counterfactual
 from milp_verix.results.contrast import NEAREST_GAP, ContrastiveExplanation
 from milp_verix.results.ranges import FeatureRange, Ranges

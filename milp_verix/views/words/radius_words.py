@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import floor
 
 from milp_verix.base.number_text import counted, down, percent, up
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from milp_verix.inputs.radii import common_share
 from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.results.ranges import RadiusBracket, RobustnessRadii

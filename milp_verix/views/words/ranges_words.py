@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import inf
 
 from milp_verix.base.number_text import counted, exact, percent_of, range_end
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from milp_verix.results.ranges import FeatureRange, Ranges
 from milp_verix.views.words import wording
 from milp_verix.views.words.facts import Facts, Words

@@ -8,7 +8,7 @@ import pytest
 
 from milp_verix import Inputs, Problem, Tolerances, explain
 from milp_verix.base.clock import NO_LIMIT, Deadline
-from milp_verix.inputs.features import integer
+from milp_verix.inputs.feature import integer
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.reuse import disjoint_contrasts
 from milp_verix.results.explanation import Explanation

@@ -10,7 +10,7 @@ from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.warm_lp import WarmLp, absolute, references, relative
 from verix_encodings.arrays import FloatArray
 from verix_encodings.program import Program, ProgramBuilder
-from verix_encodings.proofs import SafeBound
+from verix_encodings.safe_bounds import SafeBound
 
 _SHARES = 12
 _LAYERS = 5

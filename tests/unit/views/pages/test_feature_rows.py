@@ -3,7 +3,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from milp_verix import ContrastiveExplanation
-from milp_verix.inputs.features import category, integer
+from milp_verix.inputs.feature import category, integer
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.results.base import Counterfactual
 from milp_verix.views.pages.feature_rows import feature_view

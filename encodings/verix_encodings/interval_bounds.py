@@ -120,10 +120,7 @@ def interval_bounds(network: Network, region: Region) -> Bounds:
 
 
 def forward_interval(node: Node, region: Region, bounds: list[Interval], value: int) -> Interval:
-    """Bound the value of ``node``, numbered ``value``, given those of all values before it.
-
-    Raises ``NoBoundsError`` where a value is undefined for some inputs, or leaves float64.
-    """
+    """Bound ``node``, numbered ``value``; ``NoBoundsError`` as :func:`interval_bounds`."""
     lower, upper = node.interval(region, bounds)
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         raise NoBoundsError(
@@ -135,10 +132,7 @@ def forward_interval(node: Node, region: Region, bounds: list[Interval], value: 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Splittable:
-    """The entries of ``value``, which the nodes ``readers`` split at points; ``places`` of dials.
-
-    ``columns`` are their places among all entries that can be split.
-    """
+    """Entries of ``value`` that ``readers`` split: ``places`` of dials, ``columns`` among all."""
 
     value: int
     readers: tuple[tuple[int, Node], ...]
@@ -219,10 +213,7 @@ def suppose_both(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowForms:
-    """Forms around a node in each row; ``owner`` are the rows that are left.
-
-    ``error`` bounds the rounding that the ``forms`` leave uncounted.
-    """
+    """Forms around a node in the rows ``owner``, with the rounding that they leave out."""
 
     forms: FollowedForms
     owner: IntArray

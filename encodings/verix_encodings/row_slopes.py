@@ -21,10 +21,8 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.bounds.interval import Bounds, Range, Region
 from verix_encodings.bounds.lines import relu_lines
 from verix_encodings.bounds.rows import Parts, Phases, Rows, Splits
-from verix_encodings.kinds.node import Node
-from verix_encodings.network import Network
-from verix_encodings.propagation.crown import LinearForm, Relaxations, extend_relaxation, upper_form
-from verix_encodings.propagation.interval_bounds import (
+from verix_encodings.crown import LinearForm, Relaxations, extend_relaxation, upper_form
+from verix_encodings.interval_bounds import (
     RowForms,
     Splittable,
     narrowed_forms,
@@ -32,6 +30,8 @@ from verix_encodings.propagation.interval_bounds import (
     range_in_rows,
     splittable,
 )
+from verix_encodings.kinds.node import Node
+from verix_encodings.network import Network
 from verix_encodings.work import spend_entries
 
 _RATE = 0.5
@@ -303,10 +303,7 @@ class RowSlopes:
         return result
 
     def _values(self) -> tuple[dict[int, FloatArray], dict[int, FloatArray]]:
-        """Return the values of the lines that each row takes at its point: (rows, neurons) each.
-
-        In the first of both, entries with parts have the ends that rows pay for.
-        """
+        """Return values of the lines that rows take, with the ends paid for at parts, or not."""
         lower, values = self._lower_slopes(), {0: self.points}
         reached = dict(values)
         self._end(0, values)

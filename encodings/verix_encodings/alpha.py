@@ -1,7 +1,7 @@
 """Backward bounds with optimised slopes (α-CROWN): each neuron's bound has slopes of its own.
 
 The line ``α z`` is below ``max(z, 0)`` for every ``α`` in [0, 1], so each bound of CROWN
-(``propagation.crown``) holds for every choice. Projected gradient steps minimise it for a neuron:
+(``crown``) holds for every choice. Projected gradient steps minimise it for a neuron:
 
     c·v ≤ c⁺·(λ z + β) + c⁻·(α z)     at a ReLU with l < 0 < u, c the coefficients met there
     g(α) = max over x in the region of a(α)·x + b(α)                    the bound of the neuron
@@ -30,16 +30,16 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, Region, never
-from verix_encodings.network import Network
-from verix_encodings.propagation.crown import (
+from verix_encodings.crown import (
     crown_bounds,
     inside,
     layer_by_layer,
     neurons_to_tighten,
     readers_of,
 )
-from verix_encodings.propagation.interval_bounds import cone
-from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
+from verix_encodings.interval_bounds import cone
+from verix_encodings.network import Network
+from verix_encodings.row_slopes import Relaxed, RowSlopes
 
 
 def slope_bounds(network: Network, bounds: Bounds) -> Range:

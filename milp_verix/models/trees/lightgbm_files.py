@@ -15,7 +15,7 @@ import numpy as np
 
 from milp_verix.base.errors import UnsupportedOperatorError
 from milp_verix.models.trees.branching import reached
-from milp_verix.models.trees.model_files import MOST, damage_told, require, text_of
+from milp_verix.models.trees.readers import MOST, damage_told, require, text_of
 
 _EACH_INNER = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 _WITH_EACH_INNER = ("split_gain", "internal_value", "internal_weight", "internal_count")

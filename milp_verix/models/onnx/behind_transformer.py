@@ -8,11 +8,10 @@ import onnx
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.inputs.fitted import Missing
 from milp_verix.inputs.table_encoding import encoding_of
+from milp_verix.models.onnx.exporters import as_onnx
 from milp_verix.models.onnx.graph import read_signature
-from milp_verix.models.onnx.sources.conversion import as_onnx
-from milp_verix.models.onnx.sources.estimators import require_equal
-from milp_verix.models.onnx.sources.model_file import embed, path_of, read_model
-from milp_verix.models.onnx.sources.table_model import behind
+from milp_verix.models.onnx.model_file import embed, path_of, read_model
+from milp_verix.models.onnx.table_model import behind, require_equal
 
 _ROUNDING = 1e-6
 """Rounding of the numbers, relative to the largest: a scaled number may be far from zero before."""

@@ -1,6 +1,6 @@
 """Backward linear bounds (CROWN) on many boxes of inputs at once, for branching on inputs.
 
-The mathematics is that of ``propagation.crown``. ``N`` boxes lie inside one *root*: a box, or
+The mathematics is that of ``crown``. ``N`` boxes lie inside one *root*: a box, or
 a norm ball in a box. Bounds of value ``v_k`` are a pair of arrays of shape (N, size of v_k). A
 bound on ``c·v_k`` over one box is a row ``c``; the rows of all boxes stand below each other, and
 ``owner`` tells the box of each row. An affine node is then one matrix product for all rows, and
@@ -36,17 +36,14 @@ from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.bounds.interval import Bounds, Late, Pair, Range, never
 from verix_encodings.bounds.lines import BatchRelaxation
+from verix_encodings.crown import left_open, readers_of
 from verix_encodings.kinds.node import Node
 from verix_encodings.network import Network
-from verix_encodings.propagation.crown import left_open, readers_of
 from verix_encodings.work import spend_calls
 
 
 def slope_ranges(network: Network, found: Sequence[Range], outputs: IntArray) -> Pair:
-    """Return the middle and half width of ``∂f_j/∂x`` over each box, j = ``outputs[n]``; (N, d).
-
-    ``found`` are bounds on all values but the last over each box.
-    """
+    """Return middles and half widths of ``∂f_j/∂x`` over boxes, j = ``outputs[n]``; (N, d)."""
     pending: dict[int, Range] = {}
     start = np.zeros((outputs.size, network.output_size))
     start[np.arange(outputs.size), outputs] = 1.0
@@ -78,10 +75,7 @@ class Forms:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Batch:
-    """Boxes, bounds of their values so far, and relaxations of activations made from these.
-
-    Rows that are not reached before ``late()`` have infinite bounds.
-    """
+    """Boxes, bounds of their values so far, and relaxations made from these, until ``late()``."""
 
     boxes: Boxes
     found: Sequence[Range]
@@ -89,30 +83,19 @@ class _Batch:
     relaxed: dict[tuple[int, bool], BatchRelaxation] = field(default_factory=dict)
 
     def relaxation(self, value: int, node: Node, *, flat: bool) -> BatchRelaxation:
-        """Return the relaxation of ``node``, which computes ``value``.
-
-        The lower line of an unstable ReLU has the slope zero if it is ``flat``.
-        """
+        """Return the forms around ``node``; lower lines of ReLUs are flat if ``flat``."""
         key = value, flat and node.flat
         if key not in self.relaxed:
             self.relaxed[key] = node.batch_relaxation(self.found.__getitem__, flat=flat)
         return self.relaxed[key]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class BatchCrown:
     """Bounds of ``network`` on boxes inside a root, where ``root`` are valid bounds."""
 
-    network: Network
-    root: Bounds
-    _errors: dict[int, FloatArray] = field(init=False)
-    _readers: dict[int, list[Node]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        values = range(1, len(self.network.nodes) + 1)
-        errors = {value: self._error(value) for value in values}
-        object.__setattr__(self, "_errors", errors)
-        object.__setattr__(self, "_readers", readers_of(self.network))
+    def __init__(self, network: Network, root: Bounds) -> None:
+        self.network, self.root, self._readers = network, root, readers_of(network)
+        self._errors = {value: self._error(value) for value in range(1, len(network.nodes) + 1)}
 
     @property
     def hidden(self) -> tuple[int, ...]:
@@ -153,10 +136,7 @@ class BatchCrown:
         margin: IntArray,
         late: Late = never,
     ) -> Forms:
-        """Bound output ``margin[r]`` over box ``owner[r]`` from above, given ``bounds``.
-
-        Infinite for what is not reached before ``late()``.
-        """
+        """Bound output ``margin[r]`` over box ``owner[r]`` from above; infinite once ``late()``."""
         batch, rows = _Batch(boxes, found, late), (owner, margin, np.ones(owner.size))
         kept = np.zeros((owner.size, self.network.input_size))
         return Forms(kept, self._upper(batch, len(self.network.nodes), rows, kept))
@@ -190,10 +170,7 @@ class BatchCrown:
         rows: tuple[IntArray, IntArray, FloatArray],
         kept: FloatArray | None = None,
     ) -> FloatArray:
-        """Bound ``sign · v`` of neurons of a value over their boxes: owner, neuron and sign.
-
-        Writes the coefficients of the forms to ``kept``, (R, d); of many rows they are large.
-        """
+        """Bound ``sign · v`` over boxes: owner, neuron, sign; put forms into ``kept``, (R, d)."""
         owner, neuron, sign = rows
         upper = np.full(owner.size, np.inf)
         at_once = max(_ROWS_AT_ONCE // max(self.network.sizes[: value + 1]), 1)

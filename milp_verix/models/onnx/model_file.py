@@ -1,12 +1,11 @@
-"""A model as the user gives it: its bytes, their fingerprint, and the ONNX graph in them.
+"""A model as the user gives it: its bytes, their fingerprint, the ONNX graph in them, its sessions.
 
-Facts on a model that its library knew and ONNX does not say, kept in the model's metadata.
+Its metadata keep facts that its library knew and ONNX does not say. Weights stored outside of the
+file are read into the model, from its own folder.
 
-Weights stored outside of a model file, read into the model from the model's own folder.
-
-A model with several inputs, as one of a single vector: the inputs one after the other. Slices and
-reshapes in front of the graph take the vector apart, so that whatever reads the model, or runs it,
-sees one input. They move numbers and round nothing.
+A model with several inputs is one of a single vector: slices and reshapes in front of the graph
+take it apart, so that whatever reads the model, or runs it, sees one input. They move numbers and
+round nothing.
 """
 
 import hashlib
@@ -16,9 +15,10 @@ from dataclasses import asdict, dataclass
 from math import prod
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import onnx
+import onnxruntime
 from google.protobuf.message import DecodeError, Message  # type: ignore[import-untyped]
 
 from milp_verix.base.errors import ModelError, first_line
@@ -34,10 +34,7 @@ def write_facts(model: onnx.ModelProto, facts: KnownFacts) -> None:
 
 
 def facts_of(model: onnx.ModelProto, classes: int) -> KnownFacts:
-    """Return the facts stored in ``model``; ``classes`` is their number if it is a classifier.
-
-    Raises ``ModelError`` for facts that :func:`write_facts` does not write.
-    """
+    """Return the facts in ``model``, of so many ``classes``; ``ModelError`` if they are damaged."""
     stored = {entry.key: entry.value for entry in model.metadata_props}.get(FACTS_KEY)
     if stored is None:
         return KnownFacts()
@@ -167,6 +164,29 @@ def serialised(model: onnx.ModelProto) -> bytes:
     except Exception as error:  # protobuf's implementations raise different errors
         raise ModelError(f"cannot serialise {IN_MEMORY}: {first_line(error)}") from error
     return data
+
+
+def opened(source: Path | bytes) -> Any:
+    """Return a session of onnxruntime, which raises errors of its own."""
+    options = onnxruntime.SessionOptions()
+    # One thread: single inputs are too small to share, and results must not depend on scheduling.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # errors are raised; fatal ones alone are worth a line
+    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
+def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:
+    """Return a session of onnxruntime for ``model``, or for the file at ``path`` if that is None.
+
+    Errors name ``path`` in either case. Raises ``ModelError`` where onnxruntime cannot load it.
+    """
+    source = path if model is None else serialised(model)
+    assert source is not None
+    try:
+        return opened(source)
+    except Exception as error:  # onnxruntime's exceptions share no base class but this
+        told = f"onnxruntime cannot load {path or IN_MEMORY}"
+        raise ModelError(f"{told}: {first_line(error)}") from error
 
 
 def _bytes_of(source: ModelSource) -> bytes:

@@ -5,13 +5,21 @@
     z = t / max(‖t‖, m)      m the least idf: a message without words has the norm 0, and z = 0
     scores             the linear model or network of z, of the columns of these words
 
-Trees in place of the last line are read by :mod:`.text_trees`. A binary vectorizer sees each word
-once. Other words are not in the message and stay out of it. All numbers are float64. At counts that
-are whole numbers, these are scikit-learn's own; between them, nothing is claimed.
+A binary vectorizer sees each word once. Other words are not in the message and stay out of it. All
+numbers are float64. At counts that are whole numbers, these are scikit-learn's own; between them,
+nothing is claimed.
+
+Trees may stand in place of the last line. Without a norm, the number ``z = idf c`` of a word
+depends on its own count alone: its conditions are asked at each whole number, and stand between
+these. Behind a norm, the trees read the ``z`` of all words, which a network computes;
+:class:`.PipelineRunner` runs the pipeline itself on messages. A word that is not in the message has
+``z = 0``, which XGBoost takes for a missing value where the matrix is sparse. The least ``z`` of a
+word that is there is known, and a condition below it is put halfway: no bound is so wide that it
+mistakes one for the other.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +30,12 @@ from onnx import helper, numpy_helper
 from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import LINEAR_CLASSIFIERS, name_of, not_fitted, without_search
 from milp_verix.models.loaded_model import KnownFacts
-from milp_verix.models.onnx.sources.model_file import serialised, write_facts
-from milp_verix.models.trees.registry import reader_of
+from milp_verix.models.onnx.model_file import opened, serialised, write_facts
+from milp_verix.models.onnx.onnx_network import load_network
+from milp_verix.models.trees.behind_table import PipelineRunner, Steps, goes_left
+from milp_verix.models.trees.branching import Branching, Sides, Words, as_thresholds, plain_sides
+from milp_verix.models.trees.readers import reader_of
+from milp_verix.models.trees.tree_network import TreeNetwork, tree_network
 from verix_encodings.arrays import FloatArray, IntArray
 
 _OPSET, _IR_VERSION = 17, 8
@@ -76,10 +88,8 @@ class TextPipeline:
             )
         if vectorizer.input != "content":
             raise InputError(f"the vectorizer reads a {vectorizer.input}, expected input='content'")
-        if (
-            name_of(estimator) not in LINEAR_CLASSIFIERS | {"MLPClassifier"}
-            and reader_of(estimator) is None
-        ):
+        network = name_of(estimator) in LINEAR_CLASSIFIERS | {"MLPClassifier"}
+        if not network and reader_of(estimator) is None:
             raise UnsupportedOperatorError(
                 f"the classifier {type(estimator).__name__} of a text pipeline cannot be read: use "
                 "a linear one, an MLPClassifier, or trees"
@@ -102,9 +112,8 @@ class TextPipeline:
     def scores(self, messages: Sequence[str]) -> FloatArray:
         """Return scikit-learn's own scores: of the decision function, or probabilities."""
         linear = name_of(self.estimator) in LINEAR_CLASSIFIERS
-        found = (self.pipeline.decision_function if linear else self.pipeline.predict_proba)(
-            list(messages)
-        )
+        way = self.pipeline.decision_function if linear else self.pipeline.predict_proba
+        found = way(list(messages))
         return np.asarray(found, dtype=np.float64).reshape(len(messages), -1)
 
 
@@ -184,9 +193,8 @@ def _classified(graph: _Graph, last: str, estimator: Any, columns: list[int]) ->
         shift = np.broadcast_to(estimator.intercept_, weights.shape[1])
         return graph.add("Gemm", last, graph.constant(weights), graph.constant(shift))
     layers = len(estimator.coefs_)
-    for place, (weights, shift) in enumerate(
-        zip(estimator.coefs_, estimator.intercepts_, strict=True)
-    ):
+    each = zip(estimator.coefs_, estimator.intercepts_, strict=True)
+    for place, (weights, shift) in enumerate(each):
         rows = weights[columns] if place == 0 else weights
         last = graph.add("Gemm", last, graph.constant(rows), graph.constant(shift))
         final = place == layers - 1
@@ -196,10 +204,7 @@ def _classified(graph: _Graph, last: str, estimator: Any, columns: list[int]) ->
 
 
 def _require_dense(step: Any, size: int) -> None:
-    """Raise ``InputError`` unless ``step`` does no more than to make a sparse matrix dense.
-
-    It is asked for random counts and random numbers between 0 and 1, a hundred words at a time.
-    """
+    """Raise ``InputError`` unless ``step`` only makes matrices dense, of random numbers."""
     rng = np.random.default_rng(0)
     for drawn in (rng.random, lambda count: rng.integers(1, 8, count)):
         numbers = np.zeros((COMPARED, size))
@@ -218,13 +223,11 @@ def _compare(
     parts: TextPipeline, model: onnx.ModelProto, words: Sequence[str], most: IntArray
 ) -> None:
     """Raise ``ModelError`` unless the model's scores are the pipeline's for some messages."""
-    import onnxruntime
-
     rng = np.random.default_rng(0)
     counts = rng.integers(0, most + 1, (COMPARED, most.size))
     counts[0], counts[1] = most, 0
     messages = [" ".join(np.repeat(words, row)) for row in counts]
-    session = onnxruntime.InferenceSession(serialised(model), providers=["CPUExecutionProvider"])
+    session = opened(serialised(model))
     found = np.concatenate(
         [session.run(None, {_Graph.input: row[None].astype(float)})[0] for row in counts]
     )
@@ -237,3 +240,99 @@ def _compare(
             f"the scores read from the text pipeline differ from its own by {off:.2g} for a "
             "message of some of the words: it may take words apart that stand alone, or stem them"
         )
+
+
+_BLUR = 1e-11
+"""The distance between numbers ``z`` of scikit-learn and ours, of messages of 10,000 words."""
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """The messages of counts of ``words``."""
+
+    words: tuple[str, ...]
+
+    def table(self, rows: FloatArray) -> list[str]:
+        """Return a message for each row, in which each word stands as often as the row says."""
+        counts = np.asarray(rows).astype(np.intp)
+        return [" ".join(np.repeat(self.words, row)) for row in counts]
+
+
+def text_trees(parts: TextPipeline, words: Sequence[str], most: IntArray) -> TreeNetwork:
+    """Return the trees at the end of a text pipeline, of the counts of ``words``.
+
+    Each of these stands ``most`` times at most. The trees are compared with the pipeline for
+    messages of some of the words. Raises as the reader of the trees does, and ``ModelError`` where
+    scores differ.
+    """
+    reader = reader_of(parts.estimator)
+    assert reader is not None
+    inner = reader(parts.estimator)
+    vocabulary = parts.vectorizer.vocabulary_
+    if inner.inputs != len(vocabulary):
+        raise InputError(f"the trees take {inner.inputs} numbers, not the {len(vocabulary)} words")
+    before = Steps(tuple(step for _, step in parts.pipeline.steps[:-1]))
+    numbers = before([words[0]])
+    if numbers.dtype.itemsize < 8 and (parts.norm or np.any(parts.idf != 1.0)):
+        raise InputError("the pipeline weighs its words in float32: fit it with dtype=np.float64")
+    missing = inner.sparse_zeros_missing and hasattr(numbers, "toarray")
+    place = {vocabulary[word]: number for number, word in enumerate(words)}
+    idf = parts.idf[[vocabulary[word] for word in words]]
+    pulled = _Pulled(place, idf, most, parts.norm, missing)
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, most + 1, (COMPARED, most.size)).astype(np.float64)
+    rows[0], rows[1] = most, 0
+    normed = parts.norm is not None
+    read = replace(
+        inner,
+        trees=tuple(as_thresholds(pulled.tree(tree)) for tree in inner.stored),
+        stored=(),
+        inputs=len(words),
+        runner=PipelineRunner(Messages(tuple(words)), before, inner.runner, parts.pipeline),
+        columns=tuple(words),
+        words={},
+        points=rows,
+        before=load_network(weighed_model(parts, words)) if normed else None,
+        blur=_BLUR if normed else 0.0,
+    )
+    return tree_network(read)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pulled:
+    """Conditions on ``z`` of words, by their columns' ``place``, as ones on counts, or ``z``."""
+
+    place: dict[int, int]
+    idf: FloatArray
+    most: IntArray
+    norm: str | None
+    missing: bool
+
+    def tree(self, tree: Branching) -> Branching:
+        """Return the tree with these conditions."""
+        feature = np.array(tree.feature)
+        sides: dict[int, Sides | Words] = {}
+        for node in np.flatnonzero(tree.feature >= 0).tolist():
+            number = self.place.get(int(tree.feature[node]))
+            feature[node] = 0 if number is None else number
+            sides[node] = self._sides(tree, node, number)
+        return replace(tree, feature=feature, sides=sides)
+
+    def _sides(self, tree: Branching, node: int, number: int | None) -> Sides:
+        old, threshold = tree.sides.get(node), float(tree.threshold[node])
+        assert not isinstance(old, Words)
+        counts = np.arange(1 if number is None else self.most[number] + 1)
+        z = counts * (1.0 if number is None else self.idf[number])
+        left = goes_left(z, threshold, old)
+        if self.missing:
+            left = np.append(tree.missing_left[node], left[1:])
+        if number is None or self.norm is None:
+            return Sides(counts[:-1] + 0.5, left)
+        others = self.idf * self.most
+        others[number] = self.idf[number]
+        least = others[number] / np.linalg.norm(others, ord={"l1": 1, "l2": 2}[self.norm])
+        there = old or plain_sides(threshold)
+        first = int(np.searchsorted(there.ends, least * (1 - _CLOSE)))
+        ends = np.concatenate([[least / 2], there.ends[first:]])
+        return Sides(ends, np.concatenate([left[:1], there.left[first:]]))

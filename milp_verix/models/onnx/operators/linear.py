@@ -6,9 +6,9 @@ from math import prod
 import numpy as np
 import scipy.sparse as sp
 
+from milp_verix.models.onnx.operators.pooling import WINDOW_ATTRIBUTES, positive, split, windows
 from milp_verix.models.onnx.operators.products import contracted, multiply, quotient
 from milp_verix.models.onnx.operators.tails import complement, gated
-from milp_verix.models.onnx.operators.windows import WINDOW_ATTRIBUTES, positive, split, windows
 from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import (
     Constant,
@@ -22,6 +22,7 @@ from milp_verix.models.onnx.symbol import (
     divide,
     dot,
     linear,
+    moved,
     rearrange,
     scale,
     times,
@@ -39,12 +40,6 @@ def add_(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
 def sub(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """``a - b``, broadcast."""
     return add(as_symbol(a), scale(as_symbol(b), -1.0))
-
-
-@operator("Neg")
-def neg(node: NodeContext, x: Tensor) -> Tensor:
-    """``-x``."""
-    return scale(as_symbol(x), -1.0)
 
 
 @operator("Mul", of_scores=gated)
@@ -88,8 +83,8 @@ def gemm(node: NodeContext, a: Tensor, b: Tensor, c: Tensor | None = None) -> Te
     """``alpha * A @ B + beta * C``, with A and B matrices, transposed on demand."""
     if a.ndim != 2 or b.ndim != 2:
         raise node.malformed(f"it multiplies tensors of shapes {a.shape} and {b.shape}")
-    a = _transposed(a) if node.integer("transA", 0) else a
-    b = _transposed(b) if node.integer("transB", 0) else b
+    a = moved(a, np.transpose) if node.integer("transA", 0) else a
+    b = moved(b, np.transpose) if node.integer("transB", 0) else b
     product = scale(as_symbol(matrix_product(node, a, b)), node.number("alpha", 1.0))
     if c is None:
         return product
@@ -121,24 +116,15 @@ def matrix_product(node: NodeContext, a: Tensor, b: Tensor) -> Symbol:
     return rearrange(product, lambda index: np.squeeze(index, promoted))
 
 
-def _transposed(x: Tensor) -> Tensor:
-    return rearrange(x, np.transpose) if isinstance(x, Symbol) else x.T
-
-
 @operator("Conv", attributes=(*WINDOW_ATTRIBUTES, "group"))
 def conv(node: NodeContext, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     """Cross-correlate ``x`` (N, C, *D) with ``w`` (M, C / group, *K) and add ``b`` (M,)."""
-    if not isinstance(x, Symbol) or isinstance(w, Symbol) or isinstance(b, Symbol):
-        raise node.unsupported("its weights are not constants")
+    x, w, b = _convolved(node, x, w, b)
     group, kernel, spatial = node.integer("group", 1), w.shape[2:], x.ndim - 2
-    if spatial < 1 or w.ndim != x.ndim:
-        raise node.malformed(f"weights of shape {w.shape} do not fit an input {x.shape}")
     if group < 1 or w.shape[0] % group or x.shape[1] != group * w.shape[1]:
         raise node.malformed(
             f"weights of shape {w.shape} in {group} groups do not fit an input {x.shape}"
         )
-    if tuple(node.integers("kernel_shape") or kernel) != kernel:
-        raise node.malformed(f"kernel_shape disagrees with weights of shape {w.shape}")
     columns = windows(node, x.indices, kernel)
     # To (N, group, 1, *output, C / group, *K) and (group, M / group, *1, C / group, *K).
     columns = columns.reshape(x.shape[0], group, w.shape[1], *columns.shape[2:])
@@ -154,21 +140,29 @@ def conv(node: NodeContext, x: Tensor, w: Tensor, b: Tensor | None = None) -> Te
 )
 def conv_transpose(node: NodeContext, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     """Spread ``x`` (N, C, *D) by ``w`` (C, M / group, *K) and add ``b`` (M,)."""
-    if not isinstance(x, Symbol) or isinstance(w, Symbol) or isinstance(b, Symbol):
-        raise node.unsupported("its weights are not constants")
-    group, kernel, spatial = node.integer("group", 1), w.shape[2:], x.ndim - 2
-    if spatial < 1 or w.ndim != x.ndim or w.shape[0] != x.shape[1]:
-        raise node.malformed(f"weights of shape {w.shape} do not fit an input {x.shape}")
+    x, w, b = _convolved(node, x, w, b, transposed=True)
+    group, kernel = node.integer("group", 1), w.shape[2:]
     if group < 1 or x.shape[1] % group:
         raise node.malformed(f"{group} groups do not fit an input {x.shape}")
-    if tuple(node.integers("kernel_shape") or kernel) != kernel:
-        raise node.malformed(f"kernel_shape disagrees with weights of shape {w.shape}")
     channels = w.shape[1] * group
     positions, sizes = _positions(node, x.shape[2:], kernel)
     shape = (x.shape[0], channels, *sizes)
     check_elements(shape)
     check_nonzeros(prod(x.shape) * w.shape[1] * prod(kernel))
     return _biased(node, linear(x, _matrix(x, w, group, positions, shape), shape), w, b)
+
+
+def _convolved(
+    node: NodeContext, x: Tensor, w: Tensor, b: Tensor | None, *, transposed: bool = False
+) -> tuple[Symbol, Constant, Constant | None]:
+    """Return the inputs of a convolution; raises where weights are computed, or do not fit."""
+    if not isinstance(x, Symbol) or isinstance(w, Symbol) or isinstance(b, Symbol):
+        raise node.unsupported("its weights are not constants")
+    if x.ndim < 3 or w.ndim != x.ndim or (transposed and w.shape[0] != x.shape[1]):
+        raise node.malformed(f"weights of shape {w.shape} do not fit an input {x.shape}")
+    if tuple(node.integers("kernel_shape") or w.shape[2:]) != w.shape[2:]:
+        raise node.malformed(f"kernel_shape disagrees with weights of shape {w.shape}")
+    return x, w, b
 
 
 def _biased(node: NodeContext, x: Symbol, w: Constant, b: Constant | None) -> Symbol:
@@ -201,10 +195,7 @@ def _matrix(
 
 
 def _positions(node: NodeContext, sizes: Shape, kernel: Shape) -> tuple[IntArray, Shape]:
-    """Return the target of each kernel entry from each position, -1 if it is cut, and the sizes.
-
-    The positions have shape (product of sizes, product of kernel), flat in the output.
-    """
+    """Return targets, flat, (product of sizes, of kernel), -1 where cut, and the output sizes."""
     count = len(kernel)
     strides, dilations = positive(node, "strides", count), positive(node, "dilations", count)
     extra = node.integers("output_padding") or [0] * count
@@ -228,9 +219,7 @@ def _positions(node: NodeContext, sizes: Shape, kernel: Shape) -> tuple[IntArray
                     f"onnxruntime and the specification disagree about an output of {output} where "
                     f"only {full} are computed; give pads instead of auto_pad or output_shape"
                 )
-            before, after = split(
-                full - output, "SAME_UPPER" if mode == "SAME_UPPER" else "SAME_LOWER"
-            )
+            before, after = split(full - output, mode)
         output = full - before - after
         if output < 1:
             raise node.malformed(f"pads {pads} leave nothing of an input {sizes}")

@@ -156,10 +156,7 @@ def is_missing(cell: Any) -> bool:
 
 
 def word_of(value: Any) -> str:
-    """Return the word for a value of a table: a whole number has no decimal point.
-
-    None and NaN are missing.
-    """
+    """Return a value's word: whole numbers have no decimal point, None and NaN are missing."""
     plain = value.item() if isinstance(value, np.generic) else value
     if is_missing(plain):
         return MISSING
@@ -280,8 +277,6 @@ def ordinal(
     A step leads from one value to the next. ``only`` is as for :func:`integer`.
     """
     words = _words(name, values)
-    if isinstance(first, bool) or not isinstance(first, (int, np.integer)):
-        raise InputError(f"{name}: the first code is a whole number, got {shown(first)}")
     found = _codes(name, range(first, first + len(words)), len(words))
     low, high = float(found[0]), float(found[-1])
     return Feature(name, "ordinal", low, high, values=words, codes=found, only=only)
@@ -294,12 +289,7 @@ def fixed(name: str, unit: str | None = None, *, missing: bool = False) -> Featu
 
 
 def _ends(name: str, lower: float, upper: float) -> tuple[float, float]:
-    try:
-        low, high = float(lower), float(upper)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{name}: lower and upper are numbers, got {lower!r}, {upper!r}"
-        ) from error
+    low, high = float(lower), float(upper)
     if not low <= high or low == np.inf or high == -np.inf:
         told = f"{exact(low)} must be at most the upper end {exact(high)}"
         raise InputError(f"{name}: the lower end {told}")

@@ -16,9 +16,9 @@ import numpy as np
 import onnx
 
 from milp_verix.base.errors import InputError, ModelError, first_line
-from milp_verix.models.onnx.sources.estimators import refuse_trees
-from milp_verix.models.onnx.sources.model_file import FACTS_KEY, ModelSource
-from milp_verix.models.onnx.sources.table_model import table_model
+from milp_verix.inputs.fitted import bases_of
+from milp_verix.models.onnx.model_file import FACTS_KEY, ModelSource
+from milp_verix.models.onnx.table_model import refuse_trees, table_model
 
 _ACCEPTED = (
     "the path of an ONNX file, its bytes, an onnx.ModelProto, a torch.nn.Module, a fitted "
@@ -47,8 +47,7 @@ def as_onnx(source: Any, example: Any = None) -> ModelSource:
     with tempfile.TemporaryDirectory() as folder, _quiet():
         file = Path(folder) / "model.onnx"
         try:
-            export(source, example, file)
-            model = onnx.load(file)
+            model = export(source, example, file)
         except (InputError, ModelError):
             raise
         except ImportError as error:
@@ -67,7 +66,7 @@ def _kind(source: Any) -> str | None:
     """Return the name of the library that ``source`` is a model of, None for any other object."""
     if isinstance(source, type):
         return None
-    bases = {(base.__module__.split(".")[0], base.__name__) for base in type(source).__mro__}
+    bases = bases_of(source)
     # a Keras model may be a PyTorch module, too
     for kind, base in (("keras", "Model"), ("torch", "Module"), ("sklearn", "BaseEstimator")):
         if (kind, base) in bases:
@@ -75,7 +74,7 @@ def _kind(source: Any) -> str | None:
     return None
 
 
-def _export_torch(module: Any, example: Any, file: Path) -> None:
+def _export_torch(module: Any, example: Any, file: Path) -> onnx.ModelProto:
     import torch
 
     if example is None:
@@ -98,21 +97,23 @@ def _export_torch(module: Any, example: Any, file: Path) -> None:
     finally:
         for part, training in modes.items():
             part.training = training
+    return onnx.load(file)
 
 
-def _export_sklearn(estimator: Any, example: Any, file: Path) -> None:
-    file.write_bytes(table_model(estimator, example).SerializeToString())
-
-
-def _export_keras(model: Any, _example: Any, file: Path) -> None:
+def _export_keras(model: Any, _example: Any, file: Path) -> onnx.ModelProto:
     # the exporter takes the shapes of the last call
     model(np.zeros([1 if size is None else size for size in model.input_shape], np.float32))
     model.export(str(file), format="onnx", verbose=False)
+    return onnx.load(file)
 
 
-_EXPORTERS: dict[str, tuple[str, str, Callable[[Any, Any, Path], None]]] = {
+_EXPORTERS: dict[str, tuple[str, str, Callable[[Any, Any, Path], onnx.ModelProto]]] = {
     "torch": ("PyTorch", "pip install 'milp-verix[torch]'", _export_torch),
-    "sklearn": ("scikit-learn", "pip install 'milp-verix[sklearn]'", _export_sklearn),
+    "sklearn": (
+        "scikit-learn",
+        "pip install 'milp-verix[sklearn]'",
+        lambda estimator, rows, _: table_model(estimator, rows),
+    ),
     "keras": ("Keras", "install the packages that its model.export asks for", _export_keras),
 }
 """For each library its name, the remedy for an exporter that is missing, and its exporter."""

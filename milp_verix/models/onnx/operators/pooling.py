@@ -39,20 +39,19 @@ def windows(node: NodeContext, indices: IntArray, kernel: Shape) -> IntArray:
     strides, dilations = positive(node, "strides", count), positive(node, "dilations", count)
     extents = tuple((k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True))
     pads = padding(node, sizes, extents, strides)
-    sides = [(0, 0), (0, 0), *pads]
-    check_elements(tuple(n + sum(side) for n, side in zip(indices.shape, sides, strict=True)))
-    padded = np.pad(indices, sides, constant_values=PADDING)
+    padded = _padded(indices, pads, PADDING)
     if node.integer("ceil_mode", 0):
-        beyond = [
-            _beyond(size, pad, extent, stride)
-            for size, pad, extent, stride in zip(sizes, pads, extents, strides, strict=True)
-        ]
-        sides = [(0, 0), (0, 0), *((0, extra) for extra in beyond)]
-        check_elements(tuple(n + after for n, (_, after) in zip(padded.shape, sides, strict=True)))
-        padded = np.pad(padded, sides, constant_values=BEYOND)
+        each = zip(sizes, pads, extents, strides, strict=True)
+        padded = _padded(padded, [(0, _beyond(*one)) for one in each], BEYOND)
     seen = sliding_window_view(padded, extents, axis=tuple(range(2, indices.ndim)))
     steps = (slice(None, None, step) for step in (*strides, *dilations))
     return seen[:, :, *steps]
+
+
+def _padded(indices: IntArray, pads: Sequence[tuple[int, int]], value: int) -> IntArray:
+    sides = [(0, 0), (0, 0), *pads]
+    check_elements(tuple(n + sum(side) for n, side in zip(indices.shape, sides, strict=True)))
+    return np.pad(indices, sides, constant_values=value)
 
 
 def _beyond(size: int, pad: tuple[int, int], extent: int, stride: int) -> int:

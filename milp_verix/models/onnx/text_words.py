@@ -26,10 +26,7 @@ _PLAIN = re.compile(
 
 
 class WordReader:
-    """Reads the words of messages that a fitted ``vectorizer`` knows.
-
-    ``notes`` tell readers of results if words might depend on their neighbours.
-    """
+    """Reads words that ``vectorizer`` knows; ``notes`` tell if they may depend on neighbours."""
 
     def __init__(self, vectorizer: Any) -> None:
         self._vectorizer, self._known = vectorizer, vectorizer.vocabulary_

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError, first_line
 from milp_verix.inputs.fitted import not_fitted
-from milp_verix.inputs.pipeline import fitted_class_names
-from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY, KnownFacts
+from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY
 from milp_verix.models.trees.branching import (
     Branching,
     Sides,
@@ -29,9 +28,8 @@ from milp_verix.models.trees.branching import (
     last_left,
     single_precision,
 )
-from milp_verix.models.trees.libraries.xgboost_files import refuse_vectors, whole
-from milp_verix.models.trees.model_files import content_of, path_of
-from milp_verix.models.trees.registry import Link, ReadTrees, one_row_each
+from milp_verix.models.trees.readers import Link, ReadTrees, content_of, facts_on, package, path_of
+from milp_verix.models.trees.xgboost_files import refuse_vectors, whole
 from verix_encodings.arrays import FloatArray, IntArray
 
 _LINKED = 1e-6
@@ -60,12 +58,7 @@ def read(source: Any) -> ReadTrees:
     for a wrapper in which a number other than NaN stands for missing values; ``InputError`` for a
     model that is not fitted, and if XGBoost is not installed; ``ModelError`` for a damaged file.
     """
-    try:
-        import xgboost
-    except ImportError as error:
-        raise InputError(
-            "a model of XGBoost needs XGBoost: pip install 'milp-verix[xgboost]'"
-        ) from error
+    xgboost = package("xgboost", "XGBoost")
     path, (content, sha256) = path_of(source), content_of(source)
     model = source if content is None else _loaded(content, path, xgboost)
     wrapped = not isinstance(model, xgboost.Booster)
@@ -83,6 +76,7 @@ def read(source: Any) -> ReadTrees:
     )
     read_trees = tuple(as_thresholds(tree) for tree in stored)
     base, words = _base(learner, size, outputs, xgboost), _words(learner)
+    untold = {_NO_WORDS for told in words.values() if not told}
     if not np.isfinite(base).all():
         raise ModelError(f"the XGBoost model's base_score is {base.tolist()}, no finite number")
     # DART may add the base to each tree's value and take it off again
@@ -93,11 +87,7 @@ def read(source: Any) -> ReadTrees:
         inputs=size,
         rounding=single_precision(count + 4) * (reach + runner.turn) + _LINKED,
         runner=runner,
-        facts=KnownFacts(
-            None if runner.classifies else type(model).__name__,
-            tuple(fitted_class_names(model)) if runner.classifies else (),
-            (*_notes(runner), *{_NO_WORDS for told in words.values() if not told}),
-        ),
+        facts=facts_on(model, runner.classifies, (*_notes(runner), *untold)),
         library=f"XGBoost {xgboost.__version__}",
         link=runner.link,
         columns=tuple(booster.feature_names) if booster.feature_names else None,
@@ -111,10 +101,7 @@ def read(source: Any) -> ReadTrees:
 
 @dataclass(frozen=True, slots=True)
 class XgboostRunner:
-    """A model of XGBoost, run by its own ``predict``.
-
-    ``turn`` is what a wrapper for classifiers compares a score with whose objective has no link.
-    """
+    """A model, run by its ``predict``; ``turn`` is what a classifier compares a bare score with."""
 
     model: Any
     objective: str
@@ -132,17 +119,17 @@ class XgboostRunner:
         scores = self.link == "identity"
         if self.wrapped and not scores:
             found = self.model.predict_proba(rows)
-            return one_row_each(found[:, 1] if self.link == "sigmoid" else found, rows.shape[0])
+            return np.asarray(found[:, 1] if self.link == "sigmoid" else found)
         if self.wrapped:
             found = self.model.predict(rows, output_margin=True)
         else:
             found = self.model.predict(self._matrix(rows), output_margin=scores)
-        return one_row_each(found, rows.shape[0]) - np.float32(self.turn)
+        return np.asarray(found - np.float32(self.turn))
 
     def sums(self, rows: FloatArray) -> NDArray[np.floating]:
         """Return margins, which XGBoost tells before each link."""
         given = rows if self.wrapped else self._matrix(rows)
-        return one_row_each(self.model.predict(given, output_margin=True), rows.shape[0])
+        return np.asarray(self.model.predict(given, output_margin=True))
 
     def classes(self, rows: FloatArray) -> IntArray | None:
         """Return the classes that ``predict`` gives; those of a ``Booster`` by its numbers."""
@@ -278,10 +265,7 @@ def _sides(tree: Mapping[str, Any]) -> dict[int, Sides]:
     """Return the nodes of ``tree`` that decide by categories."""
     codes, found = np.asarray(tree["categories"], dtype=np.int64), {}
     for node, start, size in zip(
-        tree["categories_nodes"],
-        tree["categories_segments"],
-        tree["categories_sizes"],
-        strict=True,
+        tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
     ):
         chosen = np.unique(codes[start : start + size])
         member = np.zeros(int(chosen[-1]) + 3 if size else 1, dtype=bool)

@@ -16,7 +16,7 @@ import numpy as np
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError
 from milp_verix.models.loaded_model import IN_MEMORY
 from milp_verix.models.trees.branching import reached
-from milp_verix.models.trees.model_files import MOST, damage_told, require, text_of
+from milp_verix.models.trees.readers import MOST, damage_told, require, text_of
 from verix_encodings.arrays import IntArray
 
 _JSON = re.compile(rb'\s*\{\s*"')

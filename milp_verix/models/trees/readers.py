@@ -1,13 +1,14 @@
-"""The readers of libraries: which of them takes a model.
+"""The readers of libraries: which of them takes a model, or its file, and what it must tell of it.
 
 No library is imported to find out whose a model is, and no reader either: the names of its classes
 tell, or the beginning of its file.
-
-The contract between the reader of a library and the core: what it must tell of a model.
 """
 
+import hashlib
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from os import PathLike
@@ -17,41 +18,90 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.models.loaded_model import KnownFacts, LoadedModel
-from milp_verix.models.trees.model_files import beginning_of
+from milp_verix.base.errors import InputError, ModelError, first_line
+from milp_verix.models.loaded_model import IN_MEMORY, KnownFacts, LoadedModel
 from verix_encodings.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from milp_verix.models.trees.branching import Branching
     from verix_encodings.kinds.tree import Tree
 
+MOST = 10**7
+"""More features, classes or codes than in any table; arrays of so many entries fit in memory."""
+_BEGINNING = 64
+
+
+def path_of(source: Any) -> Path | None:
+    """Return the path that ``source`` is, None for anything else."""
+    return Path(source) if isinstance(source, str | PathLike) else None
+
+
+def beginning_of(source: Any) -> bytes:
+    """Return the first bytes of a file, or of bytes; none for anything else."""
+    if isinstance(source, bytes):
+        return source[:_BEGINNING]
+    path = path_of(source)
+    try:
+        if path is None or not path.is_file():
+            return b""
+        with path.open("rb") as file:
+            return file.read(_BEGINNING)
+    except (OSError, ValueError):  # whoever reads it tells
+        return b""
+
+
+def text_of(content: bytes) -> str:
+    """Return text in UTF-8, 16 or 32, without a byte-order mark; ``ValueError`` for no text."""
+    return content.decode(json.detect_encoding(content)).removeprefix("\ufeff")
+
+
+def content_of(source: Any) -> tuple[bytes | None, str | None]:
+    """Return the bytes of a file, and their SHA-256; None for a model in memory."""
+    path = path_of(source)
+    content = source if isinstance(source, bytes) else None if path is None else path.read_bytes()
+    return content, None if content is None else hashlib.sha256(content).hexdigest()
+
+
+@contextmanager
+def damage_told(library: str, path: Path | None) -> Iterator[None]:
+    """Raise ``ModelError`` in place of what the reader of a damaged file meets."""
+    try:
+        yield
+        return
+    except KeyError as error:
+        told = f"it has no {error.args[0]!r}"
+    except RecursionError:
+        told = "its brackets are nested too deep"
+    except (ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
+        told = first_line(error)
+    told = f"it is truncated or damaged: {told}"
+    raise ModelError(f"{library} cannot read {path or IN_MEMORY}: {told}")
+
+
+def require(holds: bool, told: str) -> None:
+    """Raise ``ValueError``, which says what is ``told``, unless something holds of a file."""
+    if not holds:
+        raise ValueError(told)
+
+
 Link: TypeAlias = Literal["identity", "softmax", "sigmoid", "largest"]
 
 
 class Runner(Protocol):
-    """The model as its library runs it. It can be pickled if the model can.
-
-    Rows are float64, shape (n, d), finite.
-    """
+    """The model as its library runs it; it can be pickled if that can. Rows (n, d) are finite."""
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return the numbers that the library's ``predict`` decides on, shape (n, m).
+        """Return the numbers that the library's ``predict`` decides on, shape (n, m), or flat.
 
         These are scores, votes or probabilities; for a regressor, the predicted values. A
         classifier of two classes has one column or two.
         """
 
     def sums(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return the sums of trees that the library links to ``outputs``, shape (n, m).
-
-        Asked where there is a link.
-        """
+        """Return the sums of trees that are linked to ``outputs``, (n, m), if there is a link."""
 
     def classes(self, rows: FloatArray) -> IntArray | None:
-        """Return the number of the class that the library's own ``predict`` gives, shape (n,).
-
-        None for a regressor.
-        """
+        """Return the number of the class that ``predict`` gives, (n,); None for a regressor."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,6 +175,24 @@ def ranks_of(values: NDArray[np.floating]) -> FloatArray:
     return ranks
 
 
+def package(name: str, called: str) -> Any:
+    """Return the package ``name``; ``InputError`` where it is not installed."""
+    try:
+        return import_module(name)
+    except (ImportError, OSError) as error:  # OSError: the library does not find OpenMP
+        raise InputError(
+            f"a model of {called} needs {called}: pip install 'milp-verix[{name}]'"
+        ) from error
+
+
+def facts_on(model: Any, classifies: bool, notes: tuple[str, ...] = ()) -> KnownFacts:
+    """Return the class of a regressor or the names of a classifier's classes, and ``notes``."""
+    from milp_verix.inputs.pipeline import fitted_class_names
+
+    names = tuple(fitted_class_names(model)) if classifies else ()
+    return KnownFacts(None if classifies else type(model).__name__, names, notes)
+
+
 def one_row_each(values: Any, rows: int) -> NDArray[np.floating]:
     """Return ``values`` as floats of shape (rows, m)."""
     array = np.asarray(values)
@@ -138,7 +206,7 @@ SINGLE |= {"ExtraTreeClassifier", "ExtraTreeRegressor"}
 FORESTS = {"RandomForestClassifier", "RandomForestRegressor"}
 FORESTS |= {"ExtraTreesClassifier", "ExtraTreesRegressor"}
 BOOSTED = {"GradientBoostingClassifier", "GradientBoostingRegressor"}
-_HISTOGRAMS = {"HistGradientBoostingClassifier", "HistGradientBoostingRegressor"}
+HISTOGRAMS = {"HistGradientBoostingClassifier", "HistGradientBoostingRegressor"}
 # an ONNX model begins with neither; zeros are those of UTF-16 and UTF-32
 _MARK = rb"(?:\xef\xbb\xbf|\0\0\xfe\xff|\xfe\xff|\xff\xfe)?[\s\0]*"
 _XGBOOST = re.compile(_MARK + rb"\{")
@@ -150,28 +218,19 @@ def _of_sklearn(source: Any, names: set[str]) -> bool:
     return kind.__module__.startswith("sklearn.") and kind.__name__ in names
 
 
-def _of_xgboost(source: Any) -> bool:
-    start = beginning_of(source)
-    return _has_base(source, "xgboost", "Booster", "XGBModel") or _XGBOOST.match(start) is not None
-
-
-def _of_lightgbm(source: Any) -> bool:
-    start = beginning_of(source)
-    return _has_base(source, "lightgbm", "Booster", "LGBMModel") or bool(_LIGHTGBM.match(start))
-
-
-def _has_base(source: Any, library: str, *names: str) -> bool:
+def _is_of(source: Any, library: str, wrapper: str, mark: re.Pattern[bytes]) -> bool:
     bases = {(base.__module__.split(".")[0], base.__name__) for base in type(source).__mro__}
-    return any((library, name) in bases for name in names)
+    return bool(bases & {(library, "Booster"), (library, wrapper)}) or (
+        mark.match(beginning_of(source)) is not None
+    )
 
 
 READERS: dict[str, Callable[[Any], bool]] = {
-    "sklearn_trees": lambda source: _of_sklearn(source, SINGLE | FORESTS | BOOSTED),
-    "hist_boosting": lambda source: _of_sklearn(source, _HISTOGRAMS),
-    "xgboost_trees": _of_xgboost,
-    "lightgbm_trees": _of_lightgbm,
+    "sklearn_trees": lambda source: _of_sklearn(source, SINGLE | FORESTS | BOOSTED | HISTOGRAMS),
+    "xgboost_trees": lambda source: _is_of(source, "xgboost", "XGBModel", _XGBOOST),
+    "lightgbm_trees": lambda source: _is_of(source, "lightgbm", "LGBMModel", _LIGHTGBM),
 }
-"""For each module of ``libraries``, whether a model, or a file of one, is for its ``read``."""
+"""For the module of each library, whether a model, or a file of one, is for its ``read``."""
 
 
 def reader_of(source: Any) -> "Callable[[Any], ReadTrees] | None":
@@ -179,7 +238,7 @@ def reader_of(source: Any) -> "Callable[[Any], ReadTrees] | None":
     for name, takes in READERS.items():
         if takes(source):
             reader: Callable[[Any], ReadTrees]
-            reader = import_module(f"milp_verix.models.trees.libraries.{name}").read
+            reader = import_module(f"milp_verix.models.trees.{name}").read
             return reader
     return None
 

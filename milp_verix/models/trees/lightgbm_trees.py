@@ -17,24 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError, first_line
+from milp_verix.base.errors import ModelError, UnsupportedOperatorError, first_line
 from milp_verix.inputs.fitted import not_fitted
-from milp_verix.inputs.pipeline import fitted_class_names
-from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY, KnownFacts
-from milp_verix.models.trees.branching import (
-    Branching,
-    Sides,
-    as_thresholds,
-    largest_values,
-)
-from milp_verix.models.trees.libraries.lightgbm_files import (
+from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY
+from milp_verix.models.trees.branching import Branching, Sides, as_thresholds, largest_values
+from milp_verix.models.trees.lightgbm_files import (
     fields_of,
     numbers_of,
     require_constant_leaves,
     whole,
 )
-from milp_verix.models.trees.model_files import content_of, path_of
-from milp_verix.models.trees.registry import Link, ReadTrees, one_row_each
+from milp_verix.models.trees.readers import Link, ReadTrees, content_of, facts_on, package, path_of
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 
 _ZERO = float(np.float32(1e-35))
@@ -58,12 +51,7 @@ def read(source: Any) -> ReadTrees:
     Raises ``UnsupportedOperatorError`` for linear models in leaves; ``InputError`` for a model that
     is not fitted, and if LightGBM is not installed; ``ModelError`` for a damaged file.
     """
-    try:
-        import lightgbm
-    except (ImportError, OSError) as error:  # OSError: its library does not find OpenMP
-        raise InputError(
-            "a model of LightGBM needs LightGBM: pip install 'milp-verix[lightgbm]'"
-        ) from error
+    lightgbm = package("lightgbm", "LightGBM")
     path, (content, sha256) = path_of(source), content_of(source)
     model = source if content is None else _loaded(content, path, lightgbm)
     booster = model if isinstance(model, lightgbm.Booster) else _booster_of(model, lightgbm)
@@ -92,11 +80,7 @@ def read(source: Any) -> ReadTrees:
         rounding=relative_error(len(trees) + 4) * largest
         + _indistinct(name, slope, largest, rounds),
         runner=LightgbmRunner(model, _LINKS.get(name), rounds),
-        facts=KnownFacts(
-            None if classifies else type(model).__name__,
-            tuple(fitted_class_names(model)) if classifies else (),
-            (f"{BEFORE_LINK}{told}",) * raw,
-        ),
+        facts=facts_on(model, classifies, (f"{BEFORE_LINK}{told}",) * raw),
         library=f"LightGBM {lightgbm.__version__}",
         link=_LINKS.get(name, "identity"),
         divisor=divisor,
@@ -124,11 +108,11 @@ class LightgbmRunner:
         """Return probabilities, or scores if there are none."""
         if self.link in (None, "identity"):
             return self.sums(rows) / self.rounds
-        return one_row_each(self._booster.predict(rows), rows.shape[0])
+        return np.asarray(self._booster.predict(rows))
 
     def sums(self, rows: FloatArray) -> NDArray[np.floating]:
         """Return raw scores, those of a random forest summed over its rounds."""
-        return one_row_each(self._booster.predict(rows, raw_score=True), rows.shape[0])
+        return np.asarray(self._booster.predict(rows, raw_score=True))
 
     @property
     def _booster(self) -> Any:
@@ -179,10 +163,7 @@ def _booster_of(model: Any, lightgbm: Any) -> Any:
 
 
 def _indistinct(objective: str, slope: float, largest: FloatArray, rounds: int) -> FloatArray:
-    """Bound the distance of sums whose probabilities may be the same number.
-
-    Sigmoids of single classes are flat at large scores.
-    """
+    """Bound the distance of sums with one probability; single sigmoids are flat at large ones."""
     if objective not in _LINKS:
         return np.zeros(largest.size)
     apart = objective == "multiclassova"

@@ -6,20 +6,9 @@ Programs enclose them instead of computing them.
 import numpy as np
 
 from milp_verix.models.onnx.operators.activations import at_least, at_most
-from milp_verix.models.onnx.operators.norms import REDUCTION, reduced
-from milp_verix.models.onnx.operators.products import multiply, reciprocal
+from milp_verix.models.onnx.operators.products import reciprocal
 from milp_verix.models.onnx.registry import NodeContext, operator
-from milp_verix.models.onnx.symbol import (
-    Symbol,
-    Tensor,
-    add,
-    as_line,
-    as_symbol,
-    rearrange,
-    scale,
-    times,
-)
-from verix_encodings.arrays import IntArray
+from milp_verix.models.onnx.symbol import Symbol, Tensor, add, as_line, as_symbol, scale, times
 from verix_encodings.bounds.curves import (
     COS,
     ELU,
@@ -67,18 +56,6 @@ def log(node: NodeContext, x: Tensor) -> Tensor:
     return node.builder.smooth(x, LOG)
 
 
-@operator("Sqrt")
-def sqrt(node: NodeContext, x: Tensor) -> Tensor:
-    """The square root; of a mean of squares it is a norm."""
-    return node.builder.root(as_symbol(x))
-
-
-@operator("Reciprocal")
-def reciprocal_(node: NodeContext, x: Tensor) -> Tensor:
-    """``1 / x``."""
-    return reciprocal(node.builder, as_symbol(x))
-
-
 @operator("Pow")
 def pow_(node: NodeContext, x: Tensor, exponent: Tensor) -> Tensor:
     """``x`` to a constant power; another constant for each element is refused."""
@@ -112,24 +89,6 @@ def hard_swish(node: NodeContext, x: Tensor) -> Tensor:
     squared = node.builder.smooth(add(clipped, as_symbol(three / 2)), SQUARE)
     beyond = node.builder.relu(add(x, as_symbol(-three)))
     return add(times(add(squared, as_symbol(np.array(-2.25))), np.array(1.0 / 6.0)), beyond)
-
-
-@operator("ReduceProd", attributes=REDUCTION)
-def reduce_prod(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    """The product of the values over ``axes``, two by two."""
-
-    def of(x: Symbol, columns: IntArray) -> Symbol:
-        def factor(k: int) -> Symbol:
-            return rearrange(x, lambda _: columns[..., k])
-
-        parts = [factor(k) for k in range(columns.shape[-1])]
-        while len(parts) > 1:
-            pairs = zip(parts[::2], parts[1::2], strict=False)
-            left = parts[-1:] if len(parts) % 2 else []
-            parts = [multiply(node.builder, a, b) for a, b in pairs] + left
-        return parts[0]
-
-    return reduced(node, x, axes, of)
 
 
 @operator("Gelu", attributes=("approximate",))

@@ -42,9 +42,9 @@ from verix_encodings.arrays import (
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Region, never
 from verix_encodings.bounds.lines import ByValue, Relaxation
 from verix_encodings.bounds.rows import Coefficients, Rows, Splits, absolute, reached, total
+from verix_encodings.interval_bounds import forward_interval
 from verix_encodings.kinds.node import Node
 from verix_encodings.network import Network
-from verix_encodings.propagation.interval_bounds import forward_interval
 
 Relaxations: TypeAlias = dict[int, Relaxation]
 """The forms around each node, by the number of its value."""
@@ -52,10 +52,7 @@ Relaxations: TypeAlias = dict[int, Relaxation]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearForm:
-    """``C v ≤ A x + b + e`` for inputs ``x`` in the region: ``A`` is ``coefficients``.
-
-    ``constant`` is ``b``; ``error`` is ``e``, a bound on the rounding on the way.
-    """
+    """``C v ≤ A x + b + e``: ``coefficients``, ``constant``, and the rounding ``error``."""
 
     coefficients: Matrix
     constant: FloatArray
@@ -101,7 +98,8 @@ def upper_form(
     constant, error = np.zeros(rows), np.zeros(rows)
     splits = splits or Splits()
     pending: dict[int, Coefficients] = {value: coefficients, **splits.multipliers}
-    for current in range(value, 0, -1):
+    at_input: Coefficients = np.zeros((rows, network.input_size))
+    for current in range(value, -1, -1):
         c = pending.pop(current, None)
         if current in splits.parts:
             met_there = np.zeros((rows, network.sizes[current])) if c is None else dense(reached(c))
@@ -110,6 +108,9 @@ def upper_form(
             error += lost
         if c is None:
             continue
+        if not current:
+            at_input = c
+            break
         if met is not None:
             met[current] = reached(c)
         shift, lost, products = relaxation[current].replaced(
@@ -124,13 +125,6 @@ def upper_form(
             known, magnitude = reached(pending[source]), bounds[source].magnitude
             pending[source] = total(known, more)
             error += relative_error(1) * (absolute(known) @ magnitude + absolute(more) @ magnitude)
-    at_input = pending.get(0)
-    if at_input is None:
-        at_input = np.zeros((rows, network.input_size))
-    if 0 in splits.parts:
-        at_input, shift, lost = splits.parts[0].left(dense(at_input))
-        constant += shift
-        error += lost
     if met is not None:
         met[0] = reached(at_input)
     return LinearForm(dense(at_input), constant, error)
@@ -139,10 +133,7 @@ def upper_form(
 def extend_relaxation(
     found: Relaxations, network: Network, bounds: Bounds, value: int
 ) -> Relaxations:
-    """Add the nodes up to ``value`` that ``found`` for the first nodes does not hold; return it.
-
-    ``bounds`` hold before ``value``, and are those that the nodes were added with.
-    """
+    """Add to ``found`` the forms of nodes up to ``value``, by the same ``bounds``; return it."""
     for i in range(len(found) + 1, value + 1):
         found[i] = network.nodes[i - 1].relaxation(bounds)
     return found
@@ -181,10 +172,7 @@ def layer_by_layer(
     late: Late = never,
     within: Bounds = (),
 ) -> Bounds:
-    """Return interval bounds, those of undecided neurons and of the output tightened on the way.
-
-    The other arguments and the errors are those of :func:`crown_bounds`.
-    """
+    """Return interval bounds, tightened on the way; arguments as in :func:`crown_bounds`."""
     readers = readers_of(network)
     last = len(network.nodes)
     bounds: list[Interval] = list(known) or [region.box]
@@ -274,10 +262,7 @@ def _tightened(
 
 
 def inside(known: Interval, rows: IntArray, extremes: FloatArray) -> Interval:
-    """Return ``known`` with ``extremes``: upper bounds of ``rows``, then those of their negatives.
-
-    Bounds that are wider than the known ones have no effect.
-    """
+    """Return ``known`` cut by ``extremes``: upper bounds of ``rows``, then of their negatives."""
     lower, upper = known.lower.copy(), known.upper.copy()
     # a NaN, from coefficients that overflowed, is no bound: the known one stays
     upper[rows] = np.fmin(upper[rows], extremes[: rows.size])

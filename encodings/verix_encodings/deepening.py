@@ -1,7 +1,7 @@
 """Bounds over one region that become tighter in stages: slopes, then trees of phases, in turns.
 
     depth 0      the bounds given, such as CROWN's
-    depth 1      each undecided neuron's bounds have slopes of their own (``propagation.alpha``)
+    depth 1      each undecided neuron's bounds have slopes of their own (``alpha``)
     depth 2, …   each undecided neuron's bounds have trees of 16, 32, … leaves, layer after layer;
                  then bounds of outputs are computed again
 
@@ -14,7 +14,7 @@ A bound of a neuron is that of a row ``± v_i`` of the network up to it, where o
 phases. Its tree begins with one leaf. In each round the worst leaf of every row is split at the
 undecided neuron ``j`` with the largest ``c⁺ t`` (``c`` the coefficient that the leaf's bound met
 there, ``t`` the intercept of the upper line), and the children take a few steps on slopes and
-multipliers (:mod:`~verix_encodings.propagation.row_slopes`):
+multipliers (:mod:`~verix_encodings.row_slopes`):
 
     leaf with z_j ≥ 0,  leaf with z_j ≤ 0        one of them holds for every input of the region
     bound of the row = the worst of its leaves
@@ -24,20 +24,19 @@ and gets no further leaves. (Branch and bound on bounds: Bunel et al., JMLR 2020
 by branching: Henriksen, Lomuscio, IJCAI 2021; Zhou et al., NeurIPS 2024.)
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from verix_encodings.alpha import alpha_bounds, lowered
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Bounds, Late, Region, never
+from verix_encodings.crown import crown_bounds, inside, neurons_to_tighten, readers_of
+from verix_encodings.interval_bounds import cone, suppose_both
 from verix_encodings.network import Network
-from verix_encodings.propagation.alpha import alpha_bounds, lowered
-from verix_encodings.propagation.crown import crown_bounds, inside, neurons_to_tighten, readers_of
-from verix_encodings.propagation.interval_bounds import cone, suppose_both
-from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
+from verix_encodings.row_slopes import Relaxed, RowSlopes
 
 # numbers of the steps for the first leaves, and for children, whose steps are smaller
 _FIRST_STEPS = tuple(range(6))
@@ -45,12 +44,11 @@ _STEPS = (3, 4)  # on a 4×256 and a 6×256 network, 16 leaves by these beat 8 b
 _MOST_VALUES = 2**20  # of a batch: 8 MB
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Leaves:
+class Leaves(NamedTuple):
     """Leaves of the rows ``row``, (L,): bounds ``upper``, (L,), and the place to ``split``, (L,).
 
     The place is -1 where no neuron is left; ``point``, (L,), says where its range is split. The
-    others are those of :class:`~verix_encodings.propagation.row_slopes.RowSlopes` in few bytes: any
+    others are those of :class:`~verix_encodings.row_slopes.RowSlopes` in few bytes: any
     dials are valid.
     """
 
@@ -62,25 +60,14 @@ class Leaves:
     dials: np.ndarray
     ends: np.ndarray
 
-    def __getitem__(self, chosen: IntArray | BoolArray) -> "Leaves":
-        return Leaves(*(part[chosen] for part in self._parts))
-
-    @property
-    def _parts(self) -> list[NDArray[Any]]:
-        return [getattr(self, one.name) for one in fields(self)]
-
-    @classmethod
-    def joined(cls, groups: "Sequence[Leaves]") -> "Leaves":
-        """Return the leaves of all ``groups``."""
-        return cls(*map(np.concatenate, zip(*(one._parts for one in groups), strict=True)))
+    def at(self, chosen: IntArray | BoolArray) -> "Leaves":
+        """Return the leaves at these places, or marks."""
+        return Leaves._make(part[chosen] for part in self)
 
 
 @dataclass(slots=True, eq=False)
 class NeuronTrees:
-    """Trees for upper bounds of the rows ``coefficients``, (R, outputs), over ``region``.
-
-    ``known`` are bounds proven before, (R,). ``nodes`` counts the leaves bounded so far.
-    """
+    """Trees for bounds of rows, (R, outputs), ``known`` before; ``nodes`` counts their leaves."""
 
     relaxed: Relaxed
     region: Region
@@ -130,7 +117,7 @@ class NeuronTrees:
         return np.asarray(worst[(leaves.upper[worst] >= 0) & (leaves.split[worst] >= 0)])
 
     def _children(self, parents: IntArray) -> Leaves:
-        children = self._leaves[np.tile(parents, 2)]
+        children = self._leaves.at(np.tile(parents, 2))
         split = self._leaves.split[parents], self._leaves.point[parents]
         suppose_both(children.signs, children.dials, children.ends, split)
         return children
@@ -149,10 +136,11 @@ class NeuronTrees:
             done = min(first + max(at_once // pairs, 1), parents.size)
             some = np.arange(first, done)
             both = np.concatenate([some + k * parents.size for k in range(pairs)])
-            bounded.append(self._bounded(children[both], steps))
+            bounded.append(self._bounded(children.at(both), steps))
         kept = np.ones(self._leaves.row.size, dtype=bool)
         kept[parents[:done]] = False
-        self._leaves = Leaves.joined([self._leaves[kept], *bounded])
+        groups = zip(self._leaves.at(kept), *bounded, strict=True)
+        self._leaves = Leaves._make(map(np.concatenate, groups))
         return done == parents.size
 
     def _bounded(self, leaves: Leaves, steps: tuple[int, ...]) -> Leaves:
