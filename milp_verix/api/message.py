@@ -26,7 +26,7 @@ from milp_verix.models.onnx.sources.text_trees import text_trees
 from milp_verix.models.onnx.sources.text_words import Place, WordReader
 from milp_verix.models.trees.registry import reader_of
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.words.labels import marked_words
+from milp_verix.views.labels import marked_words
 from verix_encodings.arrays import IntArray
 
 

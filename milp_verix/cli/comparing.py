@@ -39,8 +39,8 @@ from milp_verix.results.comparison import Comparison
 from milp_verix.study.parts import part_of
 from milp_verix.study.solver_study import read_solver_study
 from milp_verix.study.study_inputs import stored_inputs
-from milp_verix.views.figures.plot import plot_format
-from milp_verix.views.words.text_tables import remarks
+from milp_verix.views.plot import plot_format
+from milp_verix.views.text_tables import remarks
 
 _UNLIMITED = 1000
 _OF_PAIRS = ("solvers", "formulations", "most_checks", "rounds")

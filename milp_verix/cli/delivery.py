@@ -20,7 +20,7 @@ from milp_verix.cli.parameters import File, JsonPath, PlotPath, Quiet, output_op
 from milp_verix.cli.startup import INTERRUPTED, UNUSABLE
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.shown import Certified, Told
-from milp_verix.views.figures.plot import plot_format
+from milp_verix.views.plot import plot_format
 
 SECONDS = 60.0
 """Time for a certificate that an option of another command asks for."""

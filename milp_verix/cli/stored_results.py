@@ -130,8 +130,8 @@ def columns(
     """Show for each column how often the decisions of a study need it, and its typical values."""
     with loading():
         from milp_verix.study.table import use_of_columns
-        from milp_verix.views.figures.plot import plot_format
-        from milp_verix.views.words.text_tables import columns_sentence, columns_table
+        from milp_verix.views.plot import plot_format
+        from milp_verix.views.text_tables import columns_sentence, columns_table
 
     with refusals() as errors:
         check_folder(plot_path)
@@ -145,7 +145,7 @@ def columns(
             console.print(columns_sentence(use), markup=False)
             console.print(columns_table(use))
         if plot_path is not None:
-            from milp_verix.views.figures.plot import plot_columns
+            from milp_verix.views.plot import plot_columns
 
             plot_columns(use, plot_path)
 

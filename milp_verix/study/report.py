@@ -21,8 +21,8 @@ from milp_verix.results.ranges import Ranges
 from milp_verix.study.journal import best_records
 from milp_verix.study.solver_study import SolverStudy, study_of
 from milp_verix.study.study_page import study_page
-from milp_verix.views.pages.result_page import notice_page, result_page
-from milp_verix.views.pages.solver_pages import (
+from milp_verix.views.result_page import notice_page, result_page
+from milp_verix.views.solver_pages import (
     StoredComparison,
     comparison_page,
     from_csv,

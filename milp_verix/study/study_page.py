@@ -32,14 +32,14 @@ from milp_verix.study.study_summary import (
     totals,
 )
 from milp_verix.study.table import use_in
-from milp_verix.views.figures.image_view import image_view
-from milp_verix.views.figures.style import typeset
-from milp_verix.views.figures.tabular_plot import class_colour
-from milp_verix.views.pages.rendering import Cell, PageTable, View, rendered
-from milp_verix.views.pages.result_page import view
-from milp_verix.views.words.any_result import outcome, sentence
-from milp_verix.views.words.text_tables import columns_sentence, share_text
-from milp_verix.views.words.wording import named_prediction, prediction_text, seconds_text
+from milp_verix.views.image_view import image_view
+from milp_verix.views.rendering import Cell, PageTable, View, rendered
+from milp_verix.views.result_page import view
+from milp_verix.views.result_words import outcome, sentence
+from milp_verix.views.style import typeset
+from milp_verix.views.tabular_plot import class_colour
+from milp_verix.views.text_tables import columns_sentence, share_text
+from milp_verix.views.wording import named_prediction, prediction_text, seconds_text
 
 FEW = 4
 """Counterfactuals of an image on a card, if no other number is asked for."""

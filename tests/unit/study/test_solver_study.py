@@ -165,7 +165,7 @@ def test_the_picture_and_the_report(journal: Path, tmp_path: Path) -> None:
 
 
 def test_a_study_without_answers_has_no_picture() -> None:
-    from milp_verix.views.figures.plot import plot_solver_study
+    from milp_verix.views.plot import plot_solver_study
 
     with pytest.raises(InputError, match="no check has an answer"):
         plot_solver_study(_times([[INF, INF]]))

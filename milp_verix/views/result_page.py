@@ -13,14 +13,9 @@ from milp_verix.results.explanation import EpsilonSweep, Explanation
 from milp_verix.results.importance import Importance, Relevance
 from milp_verix.results.json_format import StoredResult
 from milp_verix.results.ranges import Ranges, RobustnessRadii
-from milp_verix.views.figures.plot import figure_of
-from milp_verix.views.figures.style import Drawing
-from milp_verix.views.pages.feature_rows import feature_view
-from milp_verix.views.pages.pictures import pictures
-from milp_verix.views.pages.rendering import View, drawn, png, rendered
-from milp_verix.views.words.any_result import facts_of, outcome, title
-from milp_verix.views.words.labels import marked_words
-from milp_verix.views.words.notice import (
+from milp_verix.views.feature_rows import feature_view
+from milp_verix.views.labels import marked_words
+from milp_verix.views.notice import (
     LIMITS,
     MOST_REASONS,
     changes_of,
@@ -30,8 +25,13 @@ from milp_verix.views.words.notice import (
     reason_text,
     reasons_of,
 )
-from milp_verix.views.words.text_tables import TEXTS, comparison_heads, comparison_rows, remarks
-from milp_verix.views.words.wording import compared, decided
+from milp_verix.views.pictures import pictures
+from milp_verix.views.plot import figure_of
+from milp_verix.views.rendering import View, drawn, png, rendered
+from milp_verix.views.result_words import facts_of, outcome, title
+from milp_verix.views.style import Drawing
+from milp_verix.views.text_tables import TEXTS, comparison_heads, comparison_rows, remarks
+from milp_verix.views.wording import compared, decided
 
 _TASKS = {
     Enumeration: "enumeration",

@@ -2,11 +2,11 @@
 
 from milp_verix.base.number_text import counted, down, nearest, up
 from milp_verix.results.importance import Importance, Relevance
-from milp_verix.views.words import sentences, wording
-from milp_verix.views.words.facts import Facts, axes_facts, change_facts, to_try
-from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
-from milp_verix.views.words.sentences import held_told, scope_sentences
-from milp_verix.views.words.wording import (
+from milp_verix.views import sentences, wording
+from milp_verix.views.facts import Facts, axes_facts, change_facts, to_try
+from milp_verix.views.labels import SHOWN, change_texts, labels_of
+from milp_verix.views.sentences import held_told, scope_sentences
+from milp_verix.views.wording import (
     compared,
     decided,
     joined,

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from milp_verix.base import version
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted, exact, nearest
-from milp_verix.views.figures.feature_status import FREED, Status
-from milp_verix.views.figures.image_view import MARK
-from milp_verix.views.figures.style import INK, MUTED, Drawing, typeset
+from milp_verix.views.feature_status import FREED, Status
+from milp_verix.views.image_view import MARK
+from milp_verix.views.style import INK, MUTED, Drawing, typeset
 
 if TYPE_CHECKING:
     from jinja2 import Environment

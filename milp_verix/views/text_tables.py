@@ -12,7 +12,7 @@ from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.oracle.verdict import Answer
 from milp_verix.results.comparison import Comparison, Run
 from milp_verix.results.solver_study import SHIFT, SolverTimes
-from milp_verix.views.words.wording import joined, listed_texts
+from milp_verix.views.wording import joined, listed_texts
 
 TEXTS = 2
 """So many columns of pairs of a solver and a formulation hold no numbers."""

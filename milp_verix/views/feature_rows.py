@@ -11,13 +11,13 @@ from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.explanation import Explanation
 from milp_verix.results.importance import Relevance
-from milp_verix.views.figures.feature_status import Status, chosen
-from milp_verix.views.figures.style import typeset
-from milp_verix.views.figures.tabular_plot import rows
-from milp_verix.views.pages.rendering import Cell, PageTable, View
-from milp_verix.views.words.labels import labels_of
-from milp_verix.views.words.sentences import changes_listed
-from milp_verix.views.words.wording import becomes_text, kept_text, named_prediction
+from milp_verix.views.feature_status import Status, chosen
+from milp_verix.views.labels import labels_of
+from milp_verix.views.rendering import Cell, PageTable, View
+from milp_verix.views.sentences import changes_listed
+from milp_verix.views.style import typeset
+from milp_verix.views.tabular_plot import rows
+from milp_verix.views.wording import becomes_text, kept_text, named_prediction
 
 _LONGEST_GROUP = 4
 _ROLES = {Status.EXPLANATION: "protected", Status.IRRELEVANT: "other"}

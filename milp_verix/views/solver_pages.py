@@ -13,11 +13,11 @@ from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.comparison_files import COLUMNS, CSV_COLUMNS, told
 from milp_verix.results.solver_study import SolverTimes
-from milp_verix.views.figures.plot import plot_solver_study
-from milp_verix.views.figures.style import typeset
-from milp_verix.views.pages.rendering import PageTable, drawn, rendered
-from milp_verix.views.words.text_tables import STUDY_HEADS, TEXTS, meaning, narrowed, study_rows
-from milp_verix.views.words.wording import norm_text
+from milp_verix.views.plot import plot_solver_study
+from milp_verix.views.rendering import PageTable, drawn, rendered
+from milp_verix.views.style import typeset
+from milp_verix.views.text_tables import STUDY_HEADS, TEXTS, meaning, narrowed, study_rows
+from milp_verix.views.wording import norm_text
 
 _TEXTS = 3
 _MOST_DIFFERENCES, _MOST_CHECKS = 100, 2000

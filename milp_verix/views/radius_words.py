@@ -8,10 +8,10 @@ from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share
 from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.results.ranges import RadiusBracket, RobustnessRadii
-from milp_verix.views.words.explanation_words import outcome_text
-from milp_verix.views.words.facts import Facts, axes_facts, change_facts, still_facts, to_try
-from milp_verix.views.words.labels import SHOWN, labels_of
-from milp_verix.views.words.sentences import (
+from milp_verix.views.explanation_words import outcome_text
+from milp_verix.views.facts import Facts, axes_facts, change_facts, still_facts, to_try
+from milp_verix.views.labels import SHOWN, labels_of
+from milp_verix.views.sentences import (
     bounds_told,
     change_told,
     claim_text,
@@ -20,7 +20,7 @@ from milp_verix.views.words.sentences import (
     room_parts,
     rules_told,
 )
-from milp_verix.views.words.wording import (
+from milp_verix.views.wording import (
     compared,
     decided,
     kept_text,

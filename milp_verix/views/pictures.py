@@ -13,8 +13,8 @@ from milp_verix.results.audit import Audit
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.contrast import ContrastiveExplanation, Enumeration
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.figures.feature_status import Status, chosen, sensitivity_label
-from milp_verix.views.figures.image_view import (
+from milp_verix.views.feature_status import Status, chosen, sensitivity_label
+from milp_verix.views.image_view import (
     ImageView,
     greys,
     image_view,
@@ -23,10 +23,10 @@ from milp_verix.views.figures.image_view import (
     sensitivity_map,
     status_masks,
 )
-from milp_verix.views.figures.style import colour_scale, typeset
-from milp_verix.views.pages.rendering import Picture, png
-from milp_verix.views.words.labels import labels_of
-from milp_verix.views.words.wording import changed_text, prediction_text
+from milp_verix.views.labels import labels_of
+from milp_verix.views.rendering import Picture, png
+from milp_verix.views.style import colour_scale, typeset
+from milp_verix.views.wording import changed_text, prediction_text
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _GREYS = 64

@@ -7,8 +7,8 @@ from milp_verix.base.number_text import counted, exact
 from milp_verix.base.stored_kinds import DomainEnd
 from milp_verix.oracle.verdict import BOUNDS_ALONE, INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT
 from milp_verix.results.base import Counterfactual, Result
-from milp_verix.views.words import wording
-from milp_verix.views.words.labels import change_texts, labels_of
+from milp_verix.views import wording
+from milp_verix.views.labels import change_texts, labels_of
 
 Facts = list[tuple[str, str]]
 

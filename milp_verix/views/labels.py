@@ -10,7 +10,7 @@ from milp_verix.base.image_shape import image_layout
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.words.wording import joined, listed_texts, shortened
+from milp_verix.views.wording import joined, listed_texts, shortened
 
 SHOWN = 12
 """Number of features that a list shows; it counts the remaining ones."""

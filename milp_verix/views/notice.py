@@ -9,11 +9,11 @@ from milp_verix.inputs.labelled import Labels, values_by_label
 from milp_verix.results.base import Counterfactual
 from milp_verix.results.contrast import NEAREST_GAP, ContrastiveExplanation
 from milp_verix.results.ranges import FeatureRange, Ranges
-from milp_verix.views.words.contrast_words import at_costs, contrast_sentence, limits_told
-from milp_verix.views.words.labels import change_texts, labels_of
-from milp_verix.views.words.ranges_words import condition_text, is_whole, ranges_sentence
-from milp_verix.views.words.sentences import claim_text, room_parts, rules_told
-from milp_verix.views.words.wording import becomes_told, change_text, joined, stays_text
+from milp_verix.views.contrast_words import at_costs, contrast_sentence, limits_told
+from milp_verix.views.labels import change_texts, labels_of
+from milp_verix.views.ranges_words import condition_text, is_whole, ranges_sentence
+from milp_verix.views.sentences import claim_text, room_parts, rules_told
+from milp_verix.views.wording import becomes_told, change_text, joined, stays_text
 
 MOST_REASONS = 4
 """Reasons that a notice gives: more than four are seldom understood (12 CFR 1002.9, comment)."""

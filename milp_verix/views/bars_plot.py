@@ -11,14 +11,20 @@ from milp_verix.results.base import Counterfactual
 from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.importance import Importance
 from milp_verix.results.ranges import FeatureRange, RadiusBracket, Ranges, RobustnessRadii
-from milp_verix.views.figures.feature_status import (
+from milp_verix.views.facts import domain_parts
+from milp_verix.views.feature_status import (
     AuditStatus,
     Status,
     audit_statuses,
     status_keys,
 )
-from milp_verix.views.figures.image_view import MARK
-from milp_verix.views.figures.style import (
+from milp_verix.views.image_view import MARK
+from milp_verix.views.importance_words import NAMES, bracket_of
+from milp_verix.views.labels import labels_of
+from milp_verix.views.radius_words import bracket_text, feature_ends, single_feature, unit_of
+from milp_verix.views.ranges_words import range_text
+from milp_verix.views.result_words import words_of
+from milp_verix.views.style import (
     HEADER,
     INK,
     LABEL,
@@ -38,13 +44,7 @@ from milp_verix.views.figures.style import (
     typeset,
     width_of,
 )
-from milp_verix.views.words.any_result import words_of
-from milp_verix.views.words.facts import domain_parts
-from milp_verix.views.words.importance_words import NAMES, bracket_of
-from milp_verix.views.words.labels import labels_of
-from milp_verix.views.words.radius_words import bracket_text, feature_ends, single_feature, unit_of
-from milp_verix.views.words.ranges_words import range_text
-from milp_verix.views.words.wording import (
+from milp_verix.views.wording import (
     change_text,
     changed_text,
     kept_text,

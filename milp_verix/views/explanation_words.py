@@ -3,10 +3,10 @@
 from milp_verix.base.number_text import counted, down, nearest, up
 from milp_verix.oracle.verdict import Statistics
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.words.facts import Facts, features_facts, to_try
-from milp_verix.views.words.labels import SHOWN, change_texts, labels_of, message_claim
-from milp_verix.views.words.sentences import open_told, rules_told, set_claim
-from milp_verix.views.words.wording import (
+from milp_verix.views.facts import Facts, features_facts, to_try
+from milp_verix.views.labels import SHOWN, change_texts, labels_of, message_claim
+from milp_verix.views.sentences import open_told, rules_told, set_claim
+from milp_verix.views.wording import (
     change_text,
     changed_text,
     joined,

@@ -11,7 +11,7 @@ from milp_verix.results.explanation import EpsilonSweep, Explanation
 from milp_verix.results.importance import Importance, Relevance
 from milp_verix.results.json_format import StoredResult
 from milp_verix.results.ranges import Ranges, RobustnessRadii
-from milp_verix.views.words import (
+from milp_verix.views import (
     audit_words as audit,
     contrast_words as contrast,
     explanation_words as explanation,
@@ -19,7 +19,7 @@ from milp_verix.views.words import (
     radius_words as radius,
     ranges_words as ranges,
 )
-from milp_verix.views.words.facts import Facts, about_facts, effort_facts, question_facts
+from milp_verix.views.facts import Facts, about_facts, effort_facts, question_facts
 
 
 class Words(NamedTuple):

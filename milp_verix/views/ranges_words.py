@@ -7,10 +7,10 @@ from math import inf
 from milp_verix.base.number_text import counted, exact, percent_of, range_end
 from milp_verix.inputs.features import Feature
 from milp_verix.results.ranges import FeatureRange, Ranges
-from milp_verix.views.words import wording
-from milp_verix.views.words.facts import Facts
-from milp_verix.views.words.labels import SHOWN, FeatureLabels, labels_of
-from milp_verix.views.words.sentences import (
+from milp_verix.views import wording
+from milp_verix.views.facts import Facts
+from milp_verix.views.labels import SHOWN, FeatureLabels, labels_of
+from milp_verix.views.sentences import (
     bounds_told,
     claim_text,
     kept_parts,
