@@ -12,11 +12,11 @@ from importlib import resources
 from inspect import Parameter, signature
 from typing import Any, Literal, NotRequired, TypedDict
 
+from milp_verix.comparison.compare import ChecksFile
 from milp_verix.comparison.self_test import SolverReport
-from milp_verix.comparison.stored_checks import ChecksFile
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.stored import MAKERS
-from milp_verix.results.comparison_file import ComparisonFile
+from milp_verix.results.comparison_files import ComparisonFile
 from milp_verix.results.json_format import KINDS
 from milp_verix.results.json_schema import (
     Schema,

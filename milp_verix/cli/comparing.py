@@ -32,8 +32,7 @@ from milp_verix.cli.parameters import (
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.startup import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.studying import studied
-from milp_verix.comparison.compare import compare_solvers
-from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
+from milp_verix.comparison.compare import checks_of, compare_solvers, read_checks, write_checks
 from milp_verix.problem.search import fitting
 from milp_verix.results.comparison import Comparison
 from milp_verix.study.parts import part_of

@@ -11,8 +11,7 @@ from milp_verix.base.files import written
 from milp_verix.base.stored_numbers import json_in, parsed
 from milp_verix.results.base import Result, difference_of
 from milp_verix.results.comparison import Comparison
-from milp_verix.results.comparison_file import ComparisonFile
-from milp_verix.results.comparison_files import write_json
+from milp_verix.results.comparison_files import ComparisonFile, write_json
 from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.conversion import converted
 from milp_verix.results.explanation import EpsilonSweep
@@ -21,7 +20,8 @@ from milp_verix.results.ranges import Ranges
 from milp_verix.study.journal import best_records
 from milp_verix.study.solver_study import SolverStudy, study_of
 from milp_verix.study.study_page import study_page
-from milp_verix.views.result_page import notice_page, result_page
+from milp_verix.views.notice import notice_page
+from milp_verix.views.result_page import result_page
 from milp_verix.views.solver_pages import (
     StoredComparison,
     comparison_page,

@@ -23,7 +23,7 @@ from milp_verix.base.files import replacing, write_atomically
 from milp_verix.base.stored_numbers import array_in, json_in
 from milp_verix.cli import solving
 from milp_verix.cli.call_options import numbers_in
-from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
+from milp_verix.comparison.compare import checks_of, read_checks, write_checks
 from milp_verix.inputs.input_files import read_input, read_texts
 from milp_verix.views.plot import write_figure
 from tests.support.command_line import ENVIRONMENT, SEVEN, command, run, run_here

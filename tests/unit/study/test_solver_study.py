@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import milp_verix
 from milp_verix import InputError, explain_many, read_solver_study, write_report
 from milp_verix.cli.app import app
-from milp_verix.comparison.stored_checks import checks_of, hard_checks
+from milp_verix.comparison.compare import checks_of, hard_checks
 from milp_verix.problem.search import Search
 from milp_verix.results.comparison import Pair
 from milp_verix.results.solver_study import SHIFT, SolverTimes
