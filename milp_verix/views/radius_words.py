@@ -8,18 +8,10 @@ from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share
 from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.results.ranges import RadiusBracket, RobustnessRadii
+from milp_verix.views import sentences
 from milp_verix.views.explanation_words import outcome_text
 from milp_verix.views.facts import Facts, axes_facts, change_facts, still_facts, to_try
 from milp_verix.views.labels import SHOWN, labels_of
-from milp_verix.views.sentences import (
-    bounds_told,
-    change_told,
-    claim_text,
-    held_told,
-    limit_parts,
-    room_parts,
-    rules_told,
-)
 from milp_verix.views.wording import (
     compared,
     decided,
@@ -60,7 +52,7 @@ def sweep_sentence(sweep: EpsilonSweep) -> str:
     kept = f"{decided(first)}{compared(first)}"
     sizes = [
         # radii of features' own are told with the values they are around
-        f"{level.size}, {', '.join(room_parts(level, range(len(level.groups)), False))}"
+        f"{level.size}, {', '.join(sentences.room_parts(level, range(len(level.groups)), False))}"
         if own_radii(level)
         else f"{level.size} at {radius_text(level)}{norm_told(level)}"
         for level in sweep.levels
@@ -71,8 +63,8 @@ def sweep_sentence(sweep: EpsilonSweep) -> str:
     elif unknown := [len(level.unknown) for level in sweep.levels if level.unknown]:
         told.append(f"At some radii up to {counted(max(unknown), 'feature')} may not be needed.")
     if not any(map(own_radii, sweep.levels)):  # else each level tells what stays as it is
-        told += [f"This holds {part}." for part in limit_parts(first, first.still)]
-    return " ".join([*told, *bounds_told(first)])
+        told += [f"This holds {part}." for part in sentences.limit_parts(first, first.still)]
+    return " ".join([*told, *sentences.bounds_told(first)])
 
 
 def sweep_facts(sweep: EpsilonSweep) -> Facts:
@@ -199,7 +191,7 @@ def radii_outcome(found: RobustnessRadii) -> str:
 def radii_sentence(found: RobustnessRadii) -> str:
     """Return how far features may move in words, and what a farther change does."""
     if found.each:
-        return " ".join([*_alone(found), *bounds_told(found)])
+        return " ".join([*_alone(found), *sentences.bounds_told(found)])
     bracket, told = found.bracket, [f"No radius is proven at which {stays_text(found)}."]
     others = len(bracket.features) < len(found.groups)
     if bracket.lower > 0 or bracket.irrelevant:
@@ -207,14 +199,14 @@ def radii_sentence(found: RobustnessRadii) -> str:
         if found.inputs is not None and found.scale is not None:
             radii = tuple(bracket.lower * scale for scale in found.scale)
         near = replace(found, epsilon=bracket.lower if radii is None else max(radii), radii=radii)
-        parts = [stays_text(found), *room_parts(near, bracket.features, others)]
+        parts = [stays_text(found), *sentences.room_parts(near, bracket.features, others)]
         parts += ["as long as the other features keep their values"] if others else []
-        told = [claim_text(parts)]
+        told = [sentences.claim_text(parts)]
     if bracket.counterfactual is not None:
-        told.append(change_told(found, bracket.counterfactual))
+        told.append(sentences.change_told(found, bracket.counterfactual))
     elif not bracket.irrelevant:
         told.append(f"Larger radii are open: {bracket.unknown_reason}.")
-    return " ".join([*told, *rules_told(found)])
+    return " ".join([*told, *sentences.rules_told(found)])
 
 
 def _alone(found: RobustnessRadii) -> list[str]:
@@ -222,7 +214,11 @@ def _alone(found: RobustnessRadii) -> list[str]:
     labels = labels_of(found)
     still = {*found.still}
     every = [b for b in found.brackets if b.features[0] not in still]
-    whole = {b.features[0] for b in every if b.irrelevant and not limit_parts(found, b.features)}
+    whole = {
+        b.features[0]
+        for b in every
+        if b.irrelevant and not sentences.limit_parts(found, b.features)
+    }
     parts = []
     if whole:
         parts.append(f"whatever {labels.named(sorted(whole))} {'is' if len(whole) == 1 else 'are'}")
@@ -242,7 +238,7 @@ def _alone(found: RobustnessRadii) -> list[str]:
         weakest = labels.named([one.features[0] for one in weak])
         told.append(f"A change of {weakest} alone is enough for another prediction.")
     if not every:
-        return [f"{held_told(found, found.still)}."]
+        return [f"{sentences.held_told(found, found.still)}."]
     return told or [f"No radius is proven at which {stays_text(found)}."]
 
 
