@@ -148,7 +148,8 @@ def compare_embedded(
             except InputError as error:
                 if formulation == formulations[0] and method == bounds[0]:
                     raise
-                runs.append(_refused(formulation, method, str(error)))
+                which = "–", formulation, method
+                runs.append(EmbeddedRun(*which, 0, 0, 0.0, False, None, 0.0, None, str(error)))
                 continue
             names = inside[0].solvers() if solvers is None else solvers
             runs += [
@@ -200,21 +201,5 @@ def _run(
         objective=objective,
         seconds=taken,
         difference=difference,
-        status=status,
-    )
-
-
-def _refused(formulation: str, bounds: str, status: str) -> EmbeddedRun:
-    return EmbeddedRun(
-        "–",
-        formulation,
-        bounds,
-        rows=0,
-        binaries=0,
-        largest_big_m=0.0,
-        optimal=False,
-        objective=None,
-        seconds=0.0,
-        difference=None,
         status=status,
     )

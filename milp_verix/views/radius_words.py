@@ -99,16 +99,21 @@ def bracket_text(found: RobustnessRadii, bracket: RadiusBracket) -> str:
     """
     if {*bracket.features} <= {*found.still}:
         return "stays as it is" if len(bracket.features) == 1 else "stay as they are"
-    feature = single_feature(found, bracket)
-    if feature is not None:
-        return _feature_text(found, bracket, feature)
-    factor, unit = unit_of(found)
-    lower, reach = down(factor * bracket.lower), down(factor * bracket.reach)
+    feature, (lower, upper, reach, unit) = single_feature(found, bracket), ends_told(found, bracket)
+    # other values of a category are all as far away
+    choice = feature is not None and (feature.unordered or len(feature.values) == 2)
     if bracket.irrelevant:
-        return f"irrelevant up to {reach}{unit}"
-    if bracket.upper is None:
-        return f"at least {lower}{unit}"
-    return f"{lower} to {up(factor * bracket.upper)}{unit}"
+        limited = feature is None or not (choice or not reach)
+        return f"irrelevant{f' up to {down(reach)}{unit}' * limited}"
+    if choice:
+        return "not decided" if upper is None else "another value changes the prediction"
+    if upper is None:
+        return f"at least {down(lower)}{unit}"
+    if feature is None or not feature.whole:
+        return f"{down(lower)} to {up(upper)}{unit}"
+    return (
+        f"by {down(lower)}{unit}, not by {up(upper)}" if lower else f"not even by {up(upper)}{unit}"
+    )
 
 
 def unit_of(found: RobustnessRadii) -> tuple[float, str]:
@@ -132,41 +137,21 @@ def single_feature(found: RobustnessRadii, bracket: RadiusBracket) -> Feature | 
     return found.inputs.features[bracket.features[0]]
 
 
-def feature_ends(
+def ends_told(
     found: RobustnessRadii, bracket: RadiusBracket
-) -> tuple[float, float | None, float]:
-    """Return the ends of a bracket of one described feature, and its reach, in its own unit.
+) -> tuple[float, float | None, float, str]:
+    """Return the ends of a bracket and its reach in the unit that they are told in, and this unit.
 
     A feature of whole numbers has proven all steps below the next one.
     """
-    feature = single_feature(found, bracket)
-    assert feature is not None
-    assert found.scale is not None
-    scale = found.scale[bracket.features[0]]
-    lower, upper = bracket.lower * scale, bracket.upper
-    high = None if upper is None else upper * scale
-    if feature.whole:
-        lower, high = floor(lower), None if high is None else round(high)
-    return lower, high, bracket.reach * scale
-
-
-def _feature_text(found: RobustnessRadii, bracket: RadiusBracket, feature: Feature) -> str:
-    lower, upper, reach = feature_ends(found, bracket)
-    unit = f" {feature.unit}" if feature.unit else ""
-    if bracket.irrelevant:
-        # other values of a category are all as far away
-        alike = feature.unordered or len(feature.values) == 2 or not reach
-        limit = "" if alike else f" up to {down(reach)}{unit}"
-        return f"irrelevant{limit}"
-    if feature.unordered or len(feature.values) == 2:
-        return "not decided" if upper is None else "another value changes the prediction"
-    if upper is None:
-        return f"at least {down(lower)}{unit}"
-    if feature.whole and not lower:
-        return f"not even by {up(upper)}{unit}"
-    if feature.whole:
-        return f"by {down(lower)}{unit}, not by {up(upper)}"
-    return f"{down(lower)} to {up(upper)}{unit}"
+    feature, (scale, unit) = single_feature(found, bracket), unit_of(found)
+    if feature is not None and found.scale is not None:
+        scale = found.scale[bracket.features[0]]
+        unit = f" {feature.unit}" if feature.unit else ""
+    lower, upper = bracket.lower * scale, None if bracket.upper is None else bracket.upper * scale
+    if feature is not None and feature.whole:
+        lower, upper = floor(lower), None if upper is None else round(upper)
+    return lower, upper, bracket.reach * scale, unit
 
 
 def radii_headline(found: RobustnessRadii) -> str:
@@ -244,12 +229,9 @@ def _alone(found: RobustnessRadii) -> list[str]:
 
 def _proven_told(found: RobustnessRadii, bracket: RadiusBracket) -> str:
     """Return the proven radius of one feature in its unit, rounded down; empty for none."""
-    feature = single_feature(found, bracket)
-    if feature is None:
-        return f"{down(bracket.lower)}{norm_told(found)}" if bracket.lower else ""
-    lower = feature_ends(found, bracket)[0]
-    unit = f" {feature.unit}" if feature.unit else ""
-    return f"{down(lower)}{unit}" if lower and not feature.unordered else ""
+    feature, (lower, _, _, unit) = single_feature(found, bracket), ends_told(found, bracket)
+    ordered = feature is None or not feature.unordered
+    return f"{down(lower)}{unit}" if lower and ordered else ""
 
 
 def radii_facts(found: RobustnessRadii) -> Facts:

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.results.audit import Audit
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.comparison import Comparison
-from milp_verix.results.contrast import ContrastiveExplanation, Enumeration
+from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.explanation import EpsilonSweep, Explanation
 from milp_verix.results.importance import Importance, Relevance
 from milp_verix.results.json_format import StoredResult
@@ -176,16 +175,6 @@ def _signed(change: float) -> Cell:
     return Cell(text, f"number {'rise' if change > 0 else 'fall'} freed")
 
 
-_TASKS = {
-    Enumeration: "enumeration",
-    Audit: "audit",
-    RobustnessRadii: "radius",
-    Ranges: "ranges",
-    Relevance: "relevance",
-    Importance: "importance",
-}
-
-
 def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> View:
     """Return the pictures of ``result``, or the table of its features, called ``name``.
 
@@ -235,7 +224,7 @@ def _tasks(result: Result) -> list[str]:
         return ["contrastive" if result.scales is None else "nearest"]
     if isinstance(result, Explanation):
         return ["explain", "minimum"] if result.lower_bound is not None else ["explain"]
-    return [name for kind, name in _TASKS.items() if isinstance(result, kind)]
+    return [result.kind]
 
 
 def result_html(result: StoredResult, figure: Drawing) -> str:
