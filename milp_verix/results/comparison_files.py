@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
@@ -218,11 +218,7 @@ def each_line(comparison: Comparison) -> list[dict[str, Any]]:
     if comparison.checks is None:
         raise InputError("explanations ask checks of their own: records of each need task='check'")
     about = {name: getattr(comparison, name) for name in _ABOUT}
-    return [
-        {**about, **_pair(run.pair), "version": run.version, **_flat(check)}
-        for run in comparison.runs
-        for check in run.each
-    ]
+    return [{**about, **row} for row in _each(comparison)]
 
 
 def compared_checks(comparison: Comparison) -> ComparedChecks:
@@ -234,18 +230,16 @@ def compared_checks(comparison: Comparison) -> ComparedChecks:
         "checks": len(comparison.checks or ()),
         "skipped": tuple(map(_skipped, comparison.skipped)),
         "disagreements": tuple(map(str, comparison.disagreements)),
-        "each": tuple(
-            cast(CheckRow, {**_pair(run.pair), "version": run.version, **_flat(check)})
-            for run in comparison.runs
-            for check in run.each
-        ),
+        "each": tuple(_each(comparison)),
     }
 
 
-def _flat(check: CheckRecord) -> dict[str, Any]:
-    own = asdict(check)
-    size = own.pop("size") or dict.fromkeys(_SIZES)
-    return {**own, **size, "answer": check.answer.value}
+def _each(comparison: Comparison) -> Iterator[CheckRow]:
+    for run in comparison.runs:
+        for check in run.each:
+            own = {**_pair(run.pair), "version": run.version, **asdict(check)}
+            size = own.pop("size") or dict.fromkeys(_SIZES)
+            yield cast(CheckRow, {**own, **size, "answer": check.answer.value})
 
 
 def written_as_csv(

@@ -103,10 +103,6 @@ def drawn(figure: Drawing, alt: str) -> View:
     return View(drawing=Picture(png(figure.render()), alt))
 
 
-def _shown(value: Any) -> Any:
-    return printable(value) if type(value) is str else value
-
-
 def _with_lines(text: str) -> Any:
     from markupsafe import Markup, escape
 
@@ -129,7 +125,7 @@ def environment() -> "Environment":
     found = Environment(
         loader=PackageLoader(__package__),
         autoescape=True,
-        finalize=_shown,
+        finalize=lambda value: printable(value) if type(value) is str else value,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
