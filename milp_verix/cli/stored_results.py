@@ -30,8 +30,7 @@ _Proven: TypeAlias = Explanation | Audit | Ranges | RobustnessRadii | Relevance 
 _KINDS: dict[object, type[_Proven]] = {kind.kind: kind for kind in get_args(_Proven)}
 
 ResultsFolder: TypeAlias = Annotated[
-    File,
-    output_option("FOLDER", "Whole results of the study, where they are not beside it."),
+    File, output_option("FOLDER", "Whole results of the study, where they are not beside it.")
 ]
 
 

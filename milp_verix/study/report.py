@@ -22,11 +22,7 @@ from milp_verix.study.solver_study import SolverStudy, study_of
 from milp_verix.study.study_page import study_page
 from milp_verix.views.notice import notice_page
 from milp_verix.views.result_page import result_page
-from milp_verix.views.solver_pages import (
-    comparison_page,
-    runs_in_csv,
-    solver_study_page,
-)
+from milp_verix.views.solver_pages import comparison_page, runs_in_csv, solver_study_page
 
 FORMS = (
     "the journal of a study (.jsonl, or a folder), a result's JSON (.json, .json.gz), or the JSON "

@@ -55,10 +55,7 @@ def names_of(network: LoadedModel, options: Mapping[str, Any]) -> Sequence[str] 
 
 
 def inputs_of(
-    source: Any,
-    size: int,
-    columns: Sequence[str] | None = None,
-    names: Sequence[str] | None = None,
+    source: Any, size: int, columns: Sequence[str] | None = None, names: Sequence[str] | None = None
 ) -> Inputs:
     """Return the inputs in ``source``: an array, a sequence, a DataFrame, or the path of a file.
 

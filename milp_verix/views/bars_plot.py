@@ -12,12 +12,7 @@ from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.importance import Importance
 from milp_verix.results.ranges import FeatureRange, RadiusBracket, Ranges, RobustnessRadii
 from milp_verix.views.facts import domain_parts
-from milp_verix.views.feature_status import (
-    AuditStatus,
-    Status,
-    audit_statuses,
-    status_keys,
-)
+from milp_verix.views.feature_status import AuditStatus, Status, audit_statuses, status_keys
 from milp_verix.views.image_view import MARK
 from milp_verix.views.importance_words import NAMES, bracket_of
 from milp_verix.views.labels import labels_of
@@ -44,13 +39,7 @@ from milp_verix.views.style import (
     typeset,
     width_of,
 )
-from milp_verix.views.wording import (
-    change_text,
-    changed_text,
-    kept_text,
-    norm_text,
-    shortened,
-)
+from milp_verix.views.wording import change_text, changed_text, kept_text, norm_text, shortened
 
 NEVER = "#d9d9d9"
 _CAPTION = 0.3

@@ -16,20 +16,8 @@ from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.explanation import Explanation
 from milp_verix.views import style
 from milp_verix.views.bars_plot import flip_of
-from milp_verix.views.described_rows import (
-    LINE,
-    DescribedRow,
-    described_row,
-    lines_of,
-    write_lines,
-)
-from milp_verix.views.feature_status import (
-    AuditStatus,
-    Coloured,
-    Status,
-    audit_statuses,
-    statuses,
-)
+from milp_verix.views.described_rows import LINE, DescribedRow, described_row, lines_of, write_lines
+from milp_verix.views.feature_status import AuditStatus, Coloured, Status, audit_statuses, statuses
 from milp_verix.views.image_view import MARK
 from milp_verix.views.labels import change_texts, labels_of, marked_words
 from milp_verix.views.result_words import words_of

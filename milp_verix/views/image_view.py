@@ -162,10 +162,7 @@ def masks_of(
 
 
 def overlay(
-    colours: FloatArray,
-    explained: BoolArray,
-    undecided: BoolArray,
-    still: BoolArray | None = None,
+    colours: FloatArray, explained: BoolArray, undecided: BoolArray, still: BoolArray | None = None
 ) -> FloatArray:
     """Return an image in greys with the ``explained`` pixels tinted green, ``undecided`` orange.
 

@@ -39,10 +39,7 @@ LIMITS = (
 
 
 def notice_page(
-    found: Ranges,
-    contrast: ContrastiveExplanation | None,
-    importance: Any,
-    proof: str | None,
+    found: Ranges, contrast: ContrastiveExplanation | None, importance: Any, proof: str | None
 ) -> str:
     """Return the notice of a decision as HTML; ``proof`` are words on the file with the proof."""
     ranked = reasons_of(found, importance)

@@ -10,13 +10,7 @@ from milp_verix.results.ranges import FeatureRange, Ranges
 from milp_verix.views import wording
 from milp_verix.views.facts import Facts
 from milp_verix.views.labels import SHOWN, FeatureLabels, labels_of
-from milp_verix.views.sentences import (
-    bounds_told,
-    claim_text,
-    kept_parts,
-    room_parts,
-    rules_told,
-)
+from milp_verix.views.sentences import bounds_told, claim_text, kept_parts, room_parts, rules_told
 
 _WORDS = 6
 """So many words are listed; of a range with more those that it lacks, if these are fewer."""

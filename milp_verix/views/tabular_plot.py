@@ -11,12 +11,7 @@ from milp_verix.results.explanation import Explanation
 from milp_verix.views import feature_status, style
 from milp_verix.views.image_view import mark
 from milp_verix.views.labels import labels_of
-from milp_verix.views.text_tables import (
-    TableUse,
-    columns_headline,
-    columns_sentence,
-    share_text,
-)
+from milp_verix.views.text_tables import TableUse, columns_headline, columns_sentence, share_text
 from milp_verix.views.wording import changed_text, shortened
 from verix_encodings.arrays import FloatArray
 
@@ -124,11 +119,7 @@ def _columns(explanation: Explanation, shown: tuple[Row, ...]) -> dict[int, str]
 
 
 def _cells(
-    axes: Axes,
-    bar: Axes,
-    explanation: Explanation,
-    columns: dict[int, str],
-    shown: tuple[Row, ...],
+    axes: Axes, bar: Axes, explanation: Explanation, columns: dict[int, str], shown: tuple[Row, ...]
 ) -> None:
     table = np.stack([changes(explanation, feature, shown) for feature in columns], axis=1)
     colours, norm = style.colour_scale(table)
