@@ -25,7 +25,7 @@ from milp_verix.models.onnx.text_model import TextPipeline, text_model, text_tre
 from milp_verix.models.onnx.text_words import Place, WordReader
 from milp_verix.models.trees.readers import reader_of
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.words.labels import marked_words
+from milp_verix.views.labels import marked_words
 from verix_encodings.arrays import IntArray
 
 

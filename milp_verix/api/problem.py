@@ -469,6 +469,6 @@ class Problem(PosedProblem):
 
     def __str__(self) -> str:
         """The question in words: the prediction, and the changes under which it is to stay."""
-        from milp_verix.views.words.wording import question_text
+        from milp_verix.views.wording import question_text
 
         return question_text(self)

@@ -20,53 +20,29 @@ from milp_verix.base.errors import printable
 from milp_verix.cli.parameters import SectionedCommand, with_groups_expanded
 from milp_verix.cli.startup import INTERRUPTED, UNUSABLE, loading
 
-COMMANDS = {
-    "explain": (
-        "Find features that, when fixed, keep the prediction while all other features may change."
-    ),
-    "minimum": ("Find the explanation with the fewest features, and prove that none has fewer."),
-    "contrastive": (
-        "Find the fewest features whose change changes the prediction, and an input that shows it."
-    ),
-    "inflate": (
-        "Find the widest ranges of kept features within which the prediction provably stays."
-    ),
-    "enumerate": (
-        "List the minimal explanations: sets that keep the prediction, and sets that change it."
-    ),
-    "relevance": (
-        "Tell if protected features are in every explanation of a decision, in some, or in none."
-    ),
-    "importance": (
-        "Weigh the features by a power index of the sets that keep the prediction, with brackets."
-    ),
-    "radius": (
-        "Bracket the largest radius up to which features may change, and the prediction stays."
-    ),
-    "sweep": (
-        "Explain at several radii: features irrelevant at one are irrelevant at all smaller ones."
-    ),
-    "audit": (
-        "Judge an explanation by any tool: sound or not, minimal or not, proofs and witnesses."
-    ),
-    "batch": (
-        "Explain many inputs, at several radii, and write a journal from which a study goes on."
-    ),
-    "columns": (
-        "Show for each column how often the decisions of a study need it, and its typical values."
-    ),
-    "report": ("Write a page with tables, distributions and a gallery that needs no network."),
-    "certify": (
-        "Write a proof of a stored explanation that is checked without a solver and without trust."
-    ),
-    "compare": (
-        "Run the same checks, or the same explanation, on solvers and formulations side by side."
-    ),
-    "export": ("Write the program of one check: its least cost gives the highest margin."),
-    "solvers": (
-        "Show the solvers: installed or not, version, licence, abilities, and a self-test."
-    ),
-}
+COMMANDS = dict(
+    line.split(": ", 1)
+    for line in """\
+explain: Find features that, when fixed, keep the prediction while all other features may change.
+minimum: Find the explanation with the fewest features, and prove that none has fewer.
+contrastive: Find the fewest features whose change changes the prediction, and an input that \
+shows it.
+inflate: Find the widest ranges of kept features within which the prediction provably stays.
+enumerate: List the minimal explanations: sets that keep the prediction, and sets that change it.
+relevance: Tell if protected features are in every explanation of a decision, in some, or in none.
+importance: Weigh the features by a power index of the sets that keep the prediction, with brackets.
+radius: Bracket the largest radius up to which features may change, and the prediction stays.
+sweep: Explain at several radii: features irrelevant at one are irrelevant at all smaller ones.
+audit: Judge an explanation by any tool: sound or not, minimal or not, proofs and witnesses.
+batch: Explain many inputs, at several radii, and write a journal from which a study goes on.
+columns: Show for each column how often the decisions of a study need it, and its typical values.
+report: Write a page with tables, distributions and a gallery that needs no network.
+certify: Write a proof of a stored explanation that is checked without a solver and without trust.
+compare: Run the same checks, or the same explanation, on solvers and formulations side by side.
+export: Write the program of one check: its least cost gives the highest margin.
+solvers: Show the solvers: installed or not, version, licence, abilities, and a self-test.
+""".splitlines()
+)
 """The first line of each command's help."""
 
 _ELSEWHERE = {

@@ -87,7 +87,7 @@ class Delivery:
         for place, path in enumerate(outputs):
             check_folder(path, *inputs, *outputs[:place])
         if (picture := vars(self).get("plot_path")) is not None:
-            from milp_verix.views.figures.plot import plot_format
+            from milp_verix.views.plot import plot_format
 
             plot_format(picture)
 

@@ -13,13 +13,7 @@ from milp_verix.base.errors import InputError, ModelError, refusing
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.cli.call_options import GivenOptions, shape_in
 from milp_verix.cli.parameters import Case, Reading
-from milp_verix.inputs.input_files import (
-    decoded_note,
-    file_of,
-    read_input,
-    scale_bytes,
-    scaled_note,
-)
+from milp_verix.inputs import input_files
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import features_among, refuse_arrays, row_of
 from milp_verix.models.loaded_model import LoadedModel
@@ -92,10 +86,10 @@ def question_of(case: Case, options: GivenOptions) -> Question:
         reordered = placed.places != inputs.places
         x, notes = _described(case.specification, network, placed, reordered)
     else:
-        read = read_input(case.specification, network.input_shape, given["image_shape"])
-        x = scale_bytes(read, given["domain"], network.dtype)
-        scaled = None if x is read else scaled_note(given["domain"])
-        told = (decoded_note(case.specification), scaled)
+        read = input_files.read_input(case.specification, network.input_shape, given["image_shape"])
+        x = input_files.scale_bytes(read, given["domain"], network.dtype)
+        scaled = None if x is read else input_files.scaled_note(given["domain"])
+        told = (input_files.decoded_note(case.specification), scaled)
         notes = tuple(note for note in told if note is not None)
     return Question(Problem(network, x, **given), notes, own)
 
@@ -108,7 +102,7 @@ def _described(
         return _row_of_table(Path(table["path"]), table["row"], inputs)
     if not source.lower().endswith(".json"):
         refuse_arrays(reordered)
-        return read_input(source, network.input_shape), ()
+        return input_files.read_input(source, network.input_shape), ()
     with refusing(f"cannot read {source}"), refusing(f"{source} is no JSON", ValueError):
         row = json_in(Path(source))
     with refusing(source, InputError):
@@ -137,7 +131,7 @@ def _row_of_table(
 def files_of(case: Case, options: GivenOptions) -> list[Path]:
     """Return the files that options name: no output replaces one."""
     values = [*vars(case).values(), *options.inputs]
-    named = [file_of(str(one)) for one in values if isinstance(one, str | Path)]
+    named = [input_files.file_of(str(one)) for one in values if isinstance(one, str | Path)]
     return [path for path in named if path.is_file()]
 
 

@@ -99,7 +99,7 @@ def _minimum(state: "MinimumProgress") -> str:
 
 
 def _trace(found: Any) -> list[str]:
-    from milp_verix.views.words.explanation_words import trace_lines
+    from milp_verix.views.explanation_words import trace_lines
 
     return trace_lines(found.statistics)
 

@@ -36,7 +36,7 @@ from milp_verix.study.study_file import OVERRIDES, study_in
 from milp_verix.study.study_inputs import stored_inputs
 from milp_verix.study.study_run import Tally, run_parts
 from milp_verix.study.tasks import FUNCTIONS as TASKS, LIMITS
-from milp_verix.views.words.text_tables import meaning
+from milp_verix.views.text_tables import meaning
 
 _SAID = ("epsilon", "task", "order")
 """Options that a study takes several values of."""

@@ -43,7 +43,7 @@ from milp_verix.searches.explain.explain import ExplainSearch, Progress
 from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.searches.explain.strategies import resolve_strategy
 from milp_verix.searches.explain.traversal import Traversal
-from milp_verix.views.words.wording import radius_text
+from milp_verix.views.wording import radius_text
 
 Radius: TypeAlias = float | tuple[float, ...]
 """The radius of a ball; one for each feature of a described input."""

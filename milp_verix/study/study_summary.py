@@ -18,8 +18,8 @@ from milp_verix.base.number_text import counted, nearest
 from milp_verix.study.journal import DONE, FAILED, STATUSES
 from milp_verix.study.study_rows import Settings, TaskRow, order_of
 from milp_verix.study.tasks import FUNCTIONS, settings_of
-from milp_verix.views.pages.rendering import Histogram, PageTable, histogram
-from milp_verix.views.words.wording import seconds_text
+from milp_verix.views.rendering import Histogram, PageTable, histogram
+from milp_verix.views.wording import seconds_text
 
 
 def command(

@@ -11,7 +11,7 @@ from milp_verix.results.ranges import Beyond, FeatureRange, Ranges
 from milp_verix.searches.ranges.axes import Axis, Span, WordAxis
 from milp_verix.searches.ranges.checks import BoxChecks
 from milp_verix.searches.ranges.regions import Regions, State
-from milp_verix.views.words.ranges_words import ends_told
+from milp_verix.views.ranges_words import ends_told
 from verix_encodings.arrays import BoolArray, FloatArray
 
 End = tuple[int, int]

@@ -13,7 +13,7 @@ import pytest
 import milp_verix
 from milp_verix import Answer, InputError, compare
 from milp_verix.base.errors import LicenceLimitError
-from milp_verix.comparison.stored_checks import checks_of
+from milp_verix.comparison.compare import checks_of
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.results.base import array_hash
 from milp_verix.results.comparison import Pair

@@ -11,14 +11,15 @@ from milp_verix.results.base import Counterfactual
 from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.importance import Importance
 from milp_verix.results.ranges import FeatureRange, RadiusBracket, Ranges, RobustnessRadii
-from milp_verix.views.figures.feature_status import (
-    AuditStatus,
-    Status,
-    audit_statuses,
-    status_keys,
-)
-from milp_verix.views.figures.image_view import MARK
-from milp_verix.views.figures.style import (
+from milp_verix.views.facts import domain_parts
+from milp_verix.views.feature_status import AuditStatus, Status, audit_statuses, status_keys
+from milp_verix.views.image_view import MARK
+from milp_verix.views.importance_words import NAMES, bracket_of
+from milp_verix.views.labels import labels_of
+from milp_verix.views.radius_words import bracket_text, ends_told, single_feature, unit_of
+from milp_verix.views.ranges_words import range_text
+from milp_verix.views.result_words import words_of
+from milp_verix.views.style import (
     HEADER,
     INK,
     LABEL,
@@ -38,19 +39,7 @@ from milp_verix.views.figures.style import (
     typeset,
     width_of,
 )
-from milp_verix.views.words.any_result import words_of
-from milp_verix.views.words.facts import domain_parts
-from milp_verix.views.words.importance_words import NAMES, bracket_of
-from milp_verix.views.words.labels import labels_of
-from milp_verix.views.words.radius_words import bracket_text, feature_ends, single_feature, unit_of
-from milp_verix.views.words.ranges_words import range_text
-from milp_verix.views.words.wording import (
-    change_text,
-    changed_text,
-    kept_text,
-    norm_text,
-    shortened,
-)
+from milp_verix.views.wording import change_text, changed_text, kept_text, norm_text, shortened
 
 NEVER = "#d9d9d9"
 _CAPTION = 0.3
@@ -239,18 +228,12 @@ def radii_bars(found: RobustnessRadii) -> Drawing:
 
 def _ends(found: RobustnessRadii, bracket: RadiusBracket) -> tuple[float, float]:
     """Return the ends of the open part of a bar; features of different units as shares."""
-    lower, upper, reach = bracket.lower, bracket.upper, bracket.reach
-    feature = single_feature(found, bracket)
+    feature, (lower, upper, reach, _) = single_feature(found, bracket), ends_told(found, bracket)
     if feature is not None:
-        lower, upper, reach = feature_ends(found, bracket)
         if feature.whole and bracket.settled:
             upper = lower  # there is nothing between two steps
         scale = reach or 1.0
         lower, upper, reach = lower / scale, None if upper is None else upper / scale, 1.0
-    elif found.inputs is not None:
-        factor, _ = unit_of(found)
-        upper = None if upper is None else factor * upper
-        lower, reach = factor * lower, factor * reach
     if bracket.irrelevant:
         return reach, reach
     return lower, reach if upper is None else upper

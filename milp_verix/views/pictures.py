@@ -1,7 +1,6 @@
 """The pictures of a result whose input is an image, as small PNG files with a palette."""
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from io import BytesIO
 
 import numpy as np
@@ -13,8 +12,8 @@ from milp_verix.results.audit import Audit
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.contrast import ContrastiveExplanation, Enumeration
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.figures.feature_status import Status, chosen, sensitivity_label
-from milp_verix.views.figures.image_view import (
+from milp_verix.views.feature_status import Status, chosen, sensitivity_label
+from milp_verix.views.image_view import (
     ImageView,
     greys,
     image_view,
@@ -23,10 +22,10 @@ from milp_verix.views.figures.image_view import (
     sensitivity_map,
     status_masks,
 )
-from milp_verix.views.figures.style import colour_scale, typeset
-from milp_verix.views.pages.rendering import Picture, png
-from milp_verix.views.words.labels import labels_of
-from milp_verix.views.words.wording import changed_text, prediction_text
+from milp_verix.views.labels import labels_of
+from milp_verix.views.rendering import Picture, png
+from milp_verix.views.style import colour_scale, typeset
+from milp_verix.views.wording import changed_text, prediction_text
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _GREYS = 64
@@ -39,7 +38,7 @@ _STEPS = 7
 def picture(colours: FloatArray) -> str:
     """Return an image of shape (height, width, 3), between 0 and 1, as the address of a PNG."""
     if np.array_equal(colours, np.repeat(colours[..., :1], 3, axis=2)):
-        return _address(_levels(colours[..., 0], _GREYS), _greys())
+        return _address(_levels(colours[..., 0], _GREYS), np.repeat(np.linspace(0, 1, _GREYS), 3))
     whole = Image.fromarray(np.rint(colours * 255).astype(np.uint8))
     return _saved(whole.quantize(_COLOURS))
 
@@ -47,8 +46,11 @@ def picture(colours: FloatArray) -> str:
 def overlaid(colours: FloatArray, explained: BoolArray, undecided: BoolArray) -> str:
     """Return :func:`.image_view.overlay` as the address of a PNG."""
     status = explained + 2 * undecided.astype(np.uint8)
-    levels = _levels(greys(colours)[..., 0], _OVERLAY_GREYS)
-    return _address(levels + _OVERLAY_GREYS * status, _overlay_palette())
+    levels = _levels(greys(colours)[..., 0], _OVERLAY_GREYS) + _OVERLAY_GREYS * status
+    # the greys, then the tints of explained pixels, then those of undecided ones
+    shades = np.tile(np.linspace(0, 1, _OVERLAY_GREYS)[None, :, None], (3, 1, 3))
+    masks = np.repeat(np.eye(3, dtype=bool)[:, :, None], _OVERLAY_GREYS, axis=2)
+    return _address(levels, overlay(shades, masks[1], masks[2]))
 
 
 def difference(change: FloatArray) -> str:
@@ -58,41 +60,19 @@ def difference(change: FloatArray) -> str:
     least change has a colour.
     """
     limit = float(np.abs(change).max(initial=0.0)) or 1.0
-    steps = np.sign(change) * np.ceil(np.abs(change) / limit * _STEPS)
-    return _address((steps + _STEPS).astype(np.uint8), _signed_palette())
+    steps = np.sign(change) * np.ceil(np.abs(change) / limit * _STEPS) + _STEPS
+    shades = np.linspace(-1, 1, 2 * _STEPS + 1)
+    colours, scale = colour_scale(shades)
+    return _address(steps.astype(np.uint8), colours(scale(shades))[:, :3])
 
 
 def _levels(values: FloatArray, count: int) -> NDArray[np.uint8]:
     return np.rint(values * (count - 1)).clip(0, count - 1).astype(np.uint8)
 
 
-@cache
-def _greys() -> bytes:
-    return _bytes(np.repeat(np.linspace(0, 1, _GREYS)[:, None], 3, axis=1))
-
-
-@cache
-def _overlay_palette() -> bytes:
-    """Return the greys, then the tints of explained pixels, then those of undecided ones."""
-    greys = np.repeat(np.linspace(0, 1, _OVERLAY_GREYS)[None, :, None], 3, axis=2)
-    masks = np.repeat(np.eye(3, dtype=bool)[:, :, None], _OVERLAY_GREYS, axis=2)
-    return _bytes(overlay(np.repeat(greys, 3, axis=0), masks[1], masks[2]).reshape(-1, 3))
-
-
-@cache
-def _signed_palette() -> bytes:
-    shades = np.linspace(-1, 1, 2 * _STEPS + 1)
-    colours, scale = colour_scale(shades)
-    return _bytes(colours(scale(shades))[:, :3])
-
-
-def _bytes(colours: NDArray[np.float64]) -> bytes:
-    return np.rint(colours * 255).astype(np.uint8).tobytes()
-
-
-def _address(indices: NDArray[np.uint8], palette: bytes) -> str:
+def _address(indices: NDArray[np.uint8], palette: NDArray[np.float64]) -> str:
     image = Image.fromarray(np.ascontiguousarray(indices))
-    image.putpalette(palette)
+    image.putpalette(np.rint(palette * 255).astype(np.uint8).tobytes())
     return _saved(image)
 
 

@@ -8,8 +8,9 @@ from milp_verix.base.number_text import counted, exact
 from milp_verix.base.stored_kinds import DomainEnd
 from milp_verix.oracle.verdict import BOUNDS_ALONE, INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT
 from milp_verix.results.base import Counterfactual, Result
-from milp_verix.views.words import wording
-from milp_verix.views.words.labels import change_texts, labels_of
+from milp_verix.views import wording
+from milp_verix.views.labels import change_texts, labels_of
+from milp_verix.views.wording import named_prediction
 
 Facts = list[tuple[str, str]]
 
@@ -41,10 +42,7 @@ def question_facts(result: Result) -> Facts:
 
 def _subject(result: Result) -> Facts:
     if isinstance(result.prediction, int):
-        told, number = (
-            wording.named_prediction(result, result.prediction),
-            f"class {result.prediction}",
-        )
+        told, number = named_prediction(result, result.prediction), f"class {result.prediction}"
         told = number if told == number else f"{told} ({number})"
     else:
         told = wording.prediction_text(result.prediction)

@@ -9,9 +9,9 @@ from milp_verix.base.number_text import exact, nearest
 from milp_verix.inputs.feature import Feature
 from milp_verix.inputs.radii import radii_of_coordinates
 from milp_verix.results.base import Counterfactual, Result
-from milp_verix.views.figures.feature_status import Status
-from milp_verix.views.figures.style import INK, MARGIN, Sheet, typeset
-from milp_verix.views.words.wording import shortened
+from milp_verix.views.feature_status import Status
+from milp_verix.views.style import INK, MARGIN, Sheet, typeset
+from milp_verix.views.wording import shortened
 from verix_encodings.arrays import FloatArray
 
 LINE = 0.21

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from milp_verix.base import version
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted, exact, nearest
-from milp_verix.views.figures.feature_status import FREED, Status
-from milp_verix.views.figures.image_view import MARK
-from milp_verix.views.figures.style import INK, MUTED, Drawing, typeset
+from milp_verix.views.feature_status import FREED, Status
+from milp_verix.views.image_view import MARK
+from milp_verix.views.style import INK, MUTED, Drawing, typeset
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -103,10 +103,6 @@ def drawn(figure: Drawing, alt: str) -> View:
     return View(drawing=Picture(png(figure.render()), alt))
 
 
-def _shown(value: Any) -> Any:
-    return printable(value) if type(value) is str else value
-
-
 def _with_lines(text: str) -> Any:
     from markupsafe import Markup, escape
 
@@ -129,7 +125,7 @@ def environment() -> "Environment":
     found = Environment(
         loader=PackageLoader(__package__),
         autoescape=True,
-        finalize=_shown,
+        finalize=lambda value: printable(value) if type(value) is str else value,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -15,8 +15,8 @@ from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
 from milp_verix.models.loaded_model import BEFORE_LINK
 from milp_verix.results.base import Counterfactual, Result
-from milp_verix.views.words import wording
-from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
+from milp_verix.views import wording
+from milp_verix.views.labels import SHOWN, change_texts, labels_of
 
 _NAMED = 3
 """So many free features are called by their names, more are counted."""

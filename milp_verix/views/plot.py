@@ -11,8 +11,8 @@ if TYPE_CHECKING:  # Matplotlib takes longer to load than a path to be refused
     from milp_verix.results.comparison import Comparison
     from milp_verix.results.json_format import StoredResult
     from milp_verix.results.solver_study import SolverTimes
-    from milp_verix.views.figures.style import Drawing
-    from milp_verix.views.words.text_tables import TableUse
+    from milp_verix.views.style import Drawing
+    from milp_verix.views.text_tables import TableUse
 
 FORMATS = ("jpeg", "jpg", "pdf", "png", "svg", "tif", "tiff", "webp")
 
@@ -39,14 +39,14 @@ def figure_of(result: "StoredResult", image_shape: ImageShape = None) -> "Drawin
     from milp_verix.results.ranges import Ranges, RobustnessRadii
 
     # Matplotlib takes longer to load than most pictures to draw, and many results are not drawn
-    from milp_verix.views.figures import (
+    from milp_verix.views import (
         bars_plot as bars,
         described_plot as described,
         image_plot as image,
         sweep_plot as sweep,
         tabular_plot as tabular,
     )
-    from milp_verix.views.figures.image_view import image_view
+    from milp_verix.views.image_view import image_view
 
     # of an image, of another input, and of a described one if that is drawn otherwise
     known: dict[type, tuple[Any, Any, Any]] = {
@@ -82,7 +82,7 @@ def figure_of(result: "StoredResult", image_shape: ImageShape = None) -> "Drawin
 
 def plot_columns(use: "TableUse", path: str | Path | None = None) -> "Drawing":
     """Draw how often decisions need each column, by class; write it to ``path`` if given."""
-    from milp_verix.views.figures.tabular_plot import columns_figure
+    from milp_verix.views.tabular_plot import columns_figure
 
     return drawn(lambda: columns_figure(use), path)
 
@@ -93,7 +93,7 @@ def plot_comparison(comparison: "Comparison", path: str | Path | None = None) ->
     Raises ``InputError`` where there are no runs, and for a ``path`` that is no picture's or cannot
     be written.
     """
-    from milp_verix.views.figures.solver_plots import gaps_figure, times_figure
+    from milp_verix.views.solver_plots import gaps_figure, times_figure
 
     if not comparison.runs:
         raise InputError("there is nothing to draw: no pair has a result")
@@ -107,7 +107,7 @@ def plot_solver_study(times: "SolverTimes", path: str | Path | None = None) -> "
     Raises ``InputError`` where no check was solved, and for a ``path`` that is no picture's or
     cannot be written.
     """
-    from milp_verix.views.figures.solver_plots import study_figure
+    from milp_verix.views.solver_plots import study_figure
 
     if not any(one.solved for one in times.summary()):
         raise InputError("there is nothing to draw: no check has an answer")

@@ -7,7 +7,7 @@ from typing import Self
 from milp_verix.base.number_text import counted
 from milp_verix.results.audit import Audit
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.words.wording import rivals_text
+from milp_verix.views.wording import rivals_text
 
 FREED = "the feature taken out of the explanation"
 """The meaning of outlines, in pictures and pages."""

@@ -5,9 +5,9 @@ from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.audit import Audit, Minimum
 from milp_verix.results.base import Counterfactual, Result
-from milp_verix.views.words import facts, sentences
-from milp_verix.views.words.labels import labels_of
-from milp_verix.views.words.wording import becomes_text, predicted_text
+from milp_verix.views import facts, sentences
+from milp_verix.views.labels import labels_of
+from milp_verix.views.wording import becomes_text, predicted_text
 
 
 def audit_headline(audit: Audit) -> str:

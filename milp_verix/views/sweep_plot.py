@@ -9,13 +9,13 @@ from matplotlib.colors import ListedColormap, to_rgb
 
 from milp_verix.base.number_text import counted
 from milp_verix.results.explanation import EpsilonSweep
-from milp_verix.views.figures import style
-from milp_verix.views.figures.feature_status import Status
-from milp_verix.views.figures.image_view import GAP, ImageView, PictureRow, greys
-from milp_verix.views.words.any_result import words_of
-from milp_verix.views.words.facts import domain_parts
-from milp_verix.views.words.labels import labels_of
-from milp_verix.views.words.wording import norm_text, one_radius, radius_text, shortened
+from milp_verix.views import style
+from milp_verix.views.facts import domain_parts
+from milp_verix.views.feature_status import Status
+from milp_verix.views.image_view import GAP, ImageView, PictureRow, greys
+from milp_verix.views.labels import labels_of
+from milp_verix.views.result_words import words_of
+from milp_verix.views.wording import norm_text, one_radius, radius_text, shortened
 from verix_encodings.arrays import FloatArray
 
 _LEGEND, _LINE, _CAPTION = 2.6, 0.24, 0.3

@@ -8,19 +8,11 @@ from milp_verix.inputs.feature import Feature
 from milp_verix.inputs.radii import common_share
 from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.results.ranges import RadiusBracket, RobustnessRadii
-from milp_verix.views.words.explanation_words import outcome_text
-from milp_verix.views.words.facts import Facts, Words, axes_facts, change_facts, still_facts, to_try
-from milp_verix.views.words.labels import SHOWN, labels_of
-from milp_verix.views.words.sentences import (
-    bounds_told,
-    change_told,
-    claim_text,
-    held_told,
-    limit_parts,
-    room_parts,
-    rules_told,
-)
-from milp_verix.views.words.wording import (
+from milp_verix.views import sentences
+from milp_verix.views.explanation_words import outcome_text
+from milp_verix.views.facts import Facts, Words, axes_facts, change_facts, still_facts, to_try
+from milp_verix.views.labels import SHOWN, labels_of
+from milp_verix.views.wording import (
     compared,
     decided,
     kept_text,
@@ -60,7 +52,7 @@ def sweep_sentence(sweep: EpsilonSweep) -> str:
     kept = f"{decided(first)}{compared(first)}"
     sizes = [
         # radii of features' own are told with the values they are around
-        f"{level.size}, {', '.join(room_parts(level, range(len(level.groups)), False))}"
+        f"{level.size}, {', '.join(sentences.room_parts(level, range(len(level.groups)), False))}"
         if own_radii(level)
         else f"{level.size} at {radius_text(level)}{norm_told(level)}"
         for level in sweep.levels
@@ -71,8 +63,8 @@ def sweep_sentence(sweep: EpsilonSweep) -> str:
     elif unknown := [len(level.unknown) for level in sweep.levels if level.unknown]:
         told.append(f"At some radii up to {counted(max(unknown), 'feature')} may not be needed.")
     if not any(map(own_radii, sweep.levels)):  # else each level tells what stays as it is
-        told += [f"This holds {part}." for part in limit_parts(first, first.still)]
-    return " ".join([*told, *bounds_told(first)])
+        told += [f"This holds {part}." for part in sentences.limit_parts(first, first.still)]
+    return " ".join([*told, *sentences.bounds_told(first)])
 
 
 def sweep_facts(sweep: EpsilonSweep) -> Facts:
@@ -107,16 +99,21 @@ def bracket_text(found: RobustnessRadii, bracket: RadiusBracket) -> str:
     """
     if {*bracket.features} <= {*found.still}:
         return "stays as it is" if len(bracket.features) == 1 else "stay as they are"
-    feature = single_feature(found, bracket)
-    if feature is not None:
-        return _feature_text(found, bracket, feature)
-    factor, unit = unit_of(found)
-    lower, reach = down(factor * bracket.lower), down(factor * bracket.reach)
+    feature, (lower, upper, reach, unit) = single_feature(found, bracket), ends_told(found, bracket)
+    # other values of a category are all as far away
+    choice = feature is not None and (feature.unordered or len(feature.values) == 2)
     if bracket.irrelevant:
-        return f"irrelevant up to {reach}{unit}"
-    if bracket.upper is None:
-        return f"at least {lower}{unit}"
-    return f"{lower} to {up(factor * bracket.upper)}{unit}"
+        limited = feature is None or not (choice or not reach)
+        return f"irrelevant{f' up to {down(reach)}{unit}' * limited}"
+    if choice:
+        return "not decided" if upper is None else "another value changes the prediction"
+    if upper is None:
+        return f"at least {down(lower)}{unit}"
+    if feature is None or not feature.whole:
+        return f"{down(lower)} to {up(upper)}{unit}"
+    return (
+        f"by {down(lower)}{unit}, not by {up(upper)}" if lower else f"not even by {up(upper)}{unit}"
+    )
 
 
 def unit_of(found: RobustnessRadii) -> tuple[float, str]:
@@ -140,41 +137,21 @@ def single_feature(found: RobustnessRadii, bracket: RadiusBracket) -> Feature | 
     return found.inputs.features[bracket.features[0]]
 
 
-def feature_ends(
+def ends_told(
     found: RobustnessRadii, bracket: RadiusBracket
-) -> tuple[float, float | None, float]:
-    """Return the ends of a bracket of one described feature, and its reach, in its own unit.
+) -> tuple[float, float | None, float, str]:
+    """Return the ends of a bracket and its reach in the unit that they are told in, and this unit.
 
     A feature of whole numbers has proven all steps below the next one.
     """
-    feature = single_feature(found, bracket)
-    assert feature is not None
-    assert found.scale is not None
-    scale = found.scale[bracket.features[0]]
-    lower, upper = bracket.lower * scale, bracket.upper
-    high = None if upper is None else upper * scale
-    if feature.whole:
-        lower, high = floor(lower), None if high is None else round(high)
-    return lower, high, bracket.reach * scale
-
-
-def _feature_text(found: RobustnessRadii, bracket: RadiusBracket, feature: Feature) -> str:
-    lower, upper, reach = feature_ends(found, bracket)
-    unit = f" {feature.unit}" if feature.unit else ""
-    if bracket.irrelevant:
-        # other values of a category are all as far away
-        alike = feature.unordered or len(feature.values) == 2 or not reach
-        limit = "" if alike else f" up to {down(reach)}{unit}"
-        return f"irrelevant{limit}"
-    if feature.unordered or len(feature.values) == 2:
-        return "not decided" if upper is None else "another value changes the prediction"
-    if upper is None:
-        return f"at least {down(lower)}{unit}"
-    if feature.whole and not lower:
-        return f"not even by {up(upper)}{unit}"
-    if feature.whole:
-        return f"by {down(lower)}{unit}, not by {up(upper)}"
-    return f"{down(lower)} to {up(upper)}{unit}"
+    feature, (scale, unit) = single_feature(found, bracket), unit_of(found)
+    if feature is not None and found.scale is not None:
+        scale = found.scale[bracket.features[0]]
+        unit = f" {feature.unit}" if feature.unit else ""
+    lower, upper = bracket.lower * scale, None if bracket.upper is None else bracket.upper * scale
+    if feature is not None and feature.whole:
+        lower, upper = floor(lower), None if upper is None else round(upper)
+    return lower, upper, bracket.reach * scale, unit
 
 
 def radii_headline(found: RobustnessRadii) -> str:
@@ -199,7 +176,7 @@ def radii_outcome(found: RobustnessRadii) -> str:
 def radii_sentence(found: RobustnessRadii) -> str:
     """Return how far features may move in words, and what a farther change does."""
     if found.each:
-        return " ".join([*_alone(found), *bounds_told(found)])
+        return " ".join([*_alone(found), *sentences.bounds_told(found)])
     bracket, told = found.bracket, [f"No radius is proven at which {stays_text(found)}."]
     others = len(bracket.features) < len(found.groups)
     if bracket.lower > 0 or bracket.irrelevant:
@@ -207,14 +184,14 @@ def radii_sentence(found: RobustnessRadii) -> str:
         if found.inputs is not None and found.scale is not None:
             radii = tuple(bracket.lower * scale for scale in found.scale)
         near = replace(found, epsilon=bracket.lower if radii is None else max(radii), radii=radii)
-        parts = [stays_text(found), *room_parts(near, bracket.features, others)]
+        parts = [stays_text(found), *sentences.room_parts(near, bracket.features, others)]
         parts += ["as long as the other features keep their values"] if others else []
-        told = [claim_text(parts)]
+        told = [sentences.claim_text(parts)]
     if bracket.counterfactual is not None:
-        told.append(change_told(found, bracket.counterfactual))
+        told.append(sentences.change_told(found, bracket.counterfactual))
     elif not bracket.irrelevant:
         told.append(f"Larger radii are open: {bracket.unknown_reason}.")
-    return " ".join([*told, *rules_told(found)])
+    return " ".join([*told, *sentences.rules_told(found)])
 
 
 def _alone(found: RobustnessRadii) -> list[str]:
@@ -222,7 +199,11 @@ def _alone(found: RobustnessRadii) -> list[str]:
     labels = labels_of(found)
     still = {*found.still}
     every = [b for b in found.brackets if b.features[0] not in still]
-    whole = {b.features[0] for b in every if b.irrelevant and not limit_parts(found, b.features)}
+    whole = {
+        b.features[0]
+        for b in every
+        if b.irrelevant and not sentences.limit_parts(found, b.features)
+    }
     parts = []
     if whole:
         parts.append(f"whatever {labels.named(sorted(whole))} {'is' if len(whole) == 1 else 'are'}")
@@ -242,18 +223,15 @@ def _alone(found: RobustnessRadii) -> list[str]:
         weakest = labels.named([one.features[0] for one in weak])
         told.append(f"A change of {weakest} alone is enough for another prediction.")
     if not every:
-        return [f"{held_told(found, found.still)}."]
+        return [f"{sentences.held_told(found, found.still)}."]
     return told or [f"No radius is proven at which {stays_text(found)}."]
 
 
 def _proven_told(found: RobustnessRadii, bracket: RadiusBracket) -> str:
     """Return the proven radius of one feature in its unit, rounded down; empty for none."""
-    feature = single_feature(found, bracket)
-    if feature is None:
-        return f"{down(bracket.lower)}{norm_told(found)}" if bracket.lower else ""
-    lower = feature_ends(found, bracket)[0]
-    unit = f" {feature.unit}" if feature.unit else ""
-    return f"{down(lower)}{unit}" if lower and not feature.unordered else ""
+    feature, (lower, _, _, unit) = single_feature(found, bracket), ends_told(found, bracket)
+    ordered = feature is None or not feature.unordered
+    return f"{down(lower)}{unit}" if lower and ordered else ""
 
 
 def radii_facts(found: RobustnessRadii) -> Facts:

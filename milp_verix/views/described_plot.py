@@ -14,26 +14,14 @@ from milp_verix.results.audit import Audit
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.figures import style
-from milp_verix.views.figures.bars_plot import flip_of
-from milp_verix.views.figures.described_rows import (
-    LINE,
-    DescribedRow,
-    described_row,
-    lines_of,
-    write_lines,
-)
-from milp_verix.views.figures.feature_status import (
-    AuditStatus,
-    Coloured,
-    Status,
-    audit_statuses,
-    statuses,
-)
-from milp_verix.views.figures.image_view import MARK
-from milp_verix.views.words.any_result import words_of
-from milp_verix.views.words.labels import change_texts, labels_of, marked_words
-from milp_verix.views.words.wording import named_prediction, shortened
+from milp_verix.views import style
+from milp_verix.views.bars_plot import flip_of
+from milp_verix.views.described_rows import LINE, DescribedRow, described_row, lines_of, write_lines
+from milp_verix.views.feature_status import AuditStatus, Coloured, Status, audit_statuses, statuses
+from milp_verix.views.image_view import MARK
+from milp_verix.views.labels import change_texts, labels_of, marked_words
+from milp_verix.views.result_words import words_of
+from milp_verix.views.wording import named_prediction, shortened
 
 _MOST = 24
 _ROW, _LINE, _HEADING = 0.27, 0.2, 0.36

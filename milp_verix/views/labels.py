@@ -9,7 +9,7 @@ import numpy as np
 from milp_verix.base.image_shape import image_layout
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.words.wording import joined, listed_texts, shortened
+from milp_verix.views.wording import joined, listed_texts, shortened
 
 SHOWN = 12
 """Number of features that a list shows; it counts the remaining ones."""
@@ -73,16 +73,13 @@ class FeatureLabels:
     @property
     def axes(self) -> str:
         """Meaning of the numbers, ``"(row,column)"`` or with the channel; empty for no pixels."""
-        if self.names is not None or not self.places:
-            return ""
-        return _AXES[len(self.places[0])]
+        return "" if self.names is not None or not self.places else _AXES[len(self.places[0])]
 
     @property
     def unit(self) -> str:
         """The kind of the features: ``"pixels"``, ``"pixel values"`` or ``"features"``."""
-        if self.names is not None or not self.places:
-            return "features"
-        return _UNITS[len(self.places[0])]
+        pixels = self.names is None and self.places
+        return _UNITS[len(pixels[0])] if pixels else "features"
 
 
 def labels_of(result: Result, image_shape: tuple[int, ...] | None = None) -> FeatureLabels:

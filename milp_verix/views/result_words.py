@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted
 from milp_verix.results.explanation import EpsilonSweep, Explanation
-from milp_verix.views.words.facts import Facts, Words, about_facts, effort_facts, question_facts
+from milp_verix.views.facts import Facts, Words, about_facts, effort_facts, question_facts
 
 if TYPE_CHECKING:
     from milp_verix.results.json_format import StoredResult

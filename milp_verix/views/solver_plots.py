@@ -9,7 +9,7 @@ from milp_verix.base.number_text import counted, exact
 from milp_verix.oracle.verdict import Answer
 from milp_verix.results.comparison import Comparison, Pair, Run
 from milp_verix.results.solver_study import SolverTimes
-from milp_verix.views.figures.style import (
+from milp_verix.views.style import (
     FRAME,
     GRID,
     INK,
@@ -21,7 +21,7 @@ from milp_verix.views.figures.style import (
     bar_rows,
     key_above,
 )
-from milp_verix.views.words.wording import norm_text, seconds_text, shortened
+from milp_verix.views.wording import norm_text, seconds_text, shortened
 from verix_encodings.arrays import FloatArray
 
 _CUT = "#b3261e"

@@ -4,16 +4,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from milp_verix.base.errors import InputError, refusing
-from milp_verix.base.number_text import percent
+from milp_verix.base.number_text import counted, percent
 from milp_verix.inputs.radii import Labels, values_by_label
 from milp_verix.results.base import Counterfactual
 from milp_verix.results.contrast import NEAREST_GAP, ContrastiveExplanation
 from milp_verix.results.ranges import FeatureRange, Ranges
-from milp_verix.views.words.contrast_words import at_costs, contrast_sentence, limits_told
-from milp_verix.views.words.labels import change_texts, labels_of
-from milp_verix.views.words.ranges_words import condition_text, is_whole, ranges_sentence
-from milp_verix.views.words.sentences import claim_text, room_parts, rules_told
-from milp_verix.views.words.wording import becomes_told, change_text, joined, stays_text
+from milp_verix.views.contrast_words import at_costs, contrast_sentence, limits_told
+from milp_verix.views.labels import change_texts, labels_of
+from milp_verix.views.plot import figure_of
+from milp_verix.views.ranges_words import condition_text, is_whole, ranges_sentence
+from milp_verix.views.rendering import drawn, rendered
+from milp_verix.views.sentences import claim_text, room_parts, rules_told
+from milp_verix.views.wording import (
+    becomes_told,
+    change_text,
+    compared,
+    decided,
+    joined,
+    stays_text,
+)
 
 MOST_REASONS = 4
 """Reasons that a notice gives: more than four are seldom understood (12 CFR 1002.9, comment)."""
@@ -27,6 +36,40 @@ LIMITS = (
     "Claims are about the model named here and inputs within its description. Data that were wrong "
     "or left out are not seen by any proof.",
 )
+
+
+def notice_page(
+    found: Ranges, contrast: ContrastiveExplanation | None, importance: Any, proof: str | None
+) -> str:
+    """Return the notice of a decision as HTML; ``proof`` are words on the file with the proof."""
+    ranked = reasons_of(found, importance)
+    shown = ranked[:MOST_REASONS]
+    decision = f"{decided(found)}{compared(found)}"
+    order = "in the order of the importance given"
+    order = "the one with the least room first" if importance is None else order
+    count = counted(len(shown), "reason") if len(shown) == len(ranked) else "main reasons"
+    versions = [f"{name} {version}" for name, version in sorted(found.versions.items())]
+    return rendered(
+        "notice.html",
+        title=f"{decision[0].upper()}{decision[1:]}, and what decided",
+        lead="Made by a model, explained with a proof",
+        introduction=f"The {count} for {decision}, {order}:"
+        if shown
+        else f"No reason is listed for {decision}.",
+        reasons=[reason_text(found, one) for one in shown],
+        others=others_text(found, ranked, len(shown)),
+        drawing=drawn(figure_of(found), "The ranges of what decided").drawing,
+        changes=[] if contrast is None else changes_of(contrast),
+        least=least_text(contrast),
+        proven=proven_texts(found, contrast, proof),
+        about=[
+            ("model", found.model.file),
+            ("SHA-256 of the model", found.model.sha256),
+            ("SHA-256 of the input", found.input_sha256),
+            ("written with", ", ".join(versions)),
+        ],
+        limits=LIMITS,
+    )
 
 
 def reasons_of(found: Ranges, importance: Any) -> list[FeatureRange]:

@@ -2,8 +2,8 @@
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,31 +13,19 @@ from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.comparison_files import COLUMNS, CSV_COLUMNS, told
 from milp_verix.results.solver_study import SolverTimes
-from milp_verix.views.figures.plot import plot_solver_study
-from milp_verix.views.figures.style import typeset
-from milp_verix.views.pages.rendering import PageTable, drawn, rendered
-from milp_verix.views.words.text_tables import STUDY_HEADS, TEXTS, meaning, narrowed, study_rows
-from milp_verix.views.words.wording import norm_text
+from milp_verix.views.plot import plot_solver_study
+from milp_verix.views.rendering import PageTable, drawn, rendered
+from milp_verix.views.style import typeset
+from milp_verix.views.text_tables import STUDY_HEADS, TEXTS, meaning, narrowed, study_rows
+from milp_verix.views.wording import norm_text
 
 _TEXTS = 3
 _MOST_DIFFERENCES, _MOST_CHECKS = 100, 2000
 _DAMAGED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredComparison:
-    """The content of a comparison's file: ``runs`` by the names of ``COLUMNS``, and facts if any.
-
-    ``data`` is the whole JSON, or empty for a CSV file.
-    """
-
-    name: str
-    runs: Sequence[Mapping[str, Any]]
-    data: Mapping[str, Any]
-
-
-def from_csv(path: Path) -> StoredComparison:
-    """Read the CSV file of a comparison; ``InputError`` for any other file."""
+def runs_in_csv(path: Path) -> list[dict[str, Any]]:
+    """Return the runs in the CSV file of a comparison; ``InputError`` for any other file."""
     with (
         refusing(f"cannot read {path}"),
         refusing(f"{path} is not CSV", UnicodeDecodeError, csv.Error),
@@ -46,22 +34,24 @@ def from_csv(path: Path) -> StoredComparison:
         lines = csv.DictReader(file)
         if tuple(lines.fieldnames or ()) != CSV_COLUMNS:
             raise InputError(f"{path} is no comparison: its columns are not those of compare")
-        runs = [
+        return [
             {name: told(text) if text else None for name, text in line.items()}
             for line in lines
             if not line["skipped"]
         ]
-    return StoredComparison(path.name, runs, {})
 
 
-def comparison_page(found: StoredComparison) -> str:
-    """Return the report of a comparison as HTML; ``InputError`` where parts of it are missing."""
+def comparison_page(
+    name: str, runs: Sequence[Mapping[str, Any]], data: Mapping[str, Any] = MappingProxyType({})
+) -> str:
+    """Return the report of a comparison as HTML: its ``runs`` by the names of ``COLUMNS``.
+
+    ``data`` is the whole JSON, if there is some. Raises ``InputError`` where parts are missing.
+    """
     try:
-        return _comparison(found.name, found.runs, found.data)
+        return _comparison(name, runs, data)
     except _DAMAGED as error:
-        raise InputError(
-            f"{found.name} is not a comparison that compare wrote: {error!r}"
-        ) from error
+        raise InputError(f"{name} is not a comparison that compare wrote: {error!r}") from error
 
 
 def _comparison(name: str, runs: Sequence[Mapping[str, Any]], data: Mapping[str, Any]) -> str:

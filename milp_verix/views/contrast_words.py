@@ -11,18 +11,11 @@ from milp_verix.results.contrast import (
     ContrastiveExplanation,
     Enumeration,
 )
-from milp_verix.views.words import sentences, wording
-from milp_verix.views.words.facts import (
-    Facts,
-    Words,
-    axes_facts,
-    change_facts,
-    features_facts,
-    to_try,
-)
-from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
-from milp_verix.views.words.sentences import limit_parts, room_parts, rules_told, scope_sentences
-from milp_verix.views.words.wording import change_text, joined
+from milp_verix.views import sentences, wording
+from milp_verix.views.facts import Facts, Words, axes_facts, change_facts, features_facts, to_try
+from milp_verix.views.labels import SHOWN, change_texts, labels_of
+from milp_verix.views.sentences import limit_parts, room_parts, rules_told, scope_sentences
+from milp_verix.views.wording import change_text, joined
 
 _SETS, _NAMED = 3, 3
 """So many sets of each kind, and so many held features, are told in a sentence."""

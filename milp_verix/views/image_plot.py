@@ -14,9 +14,9 @@ from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.explanation import Explanation
 from milp_verix.results.importance import Importance
 from milp_verix.results.ranges import Ranges, RobustnessRadii
-from milp_verix.views.figures import image_view, style
-from milp_verix.views.figures.bars_plot import NEVER, flip_of, radii_titled, ranges_titled
-from milp_verix.views.figures.feature_status import (
+from milp_verix.views import image_view, style
+from milp_verix.views.bars_plot import NEVER, flip_of, radii_titled, ranges_titled
+from milp_verix.views.feature_status import (
     AuditStatus,
     Status,
     audit_statuses,
@@ -25,9 +25,9 @@ from milp_verix.views.figures.feature_status import (
     sensitivity_label,
     status_keys,
 )
-from milp_verix.views.words.importance_words import NAMES
-from milp_verix.views.words.labels import FeatureLabels, labels_of
-from milp_verix.views.words.wording import changed_text, prediction_text
+from milp_verix.views.importance_words import NAMES
+from milp_verix.views.labels import FeatureLabels, labels_of
+from milp_verix.views.wording import changed_text, prediction_text
 
 _TILES = 8
 _TILE_TITLE, _TILE_LINE, _TILE_GAP = 7.5, 0.15, 0.12

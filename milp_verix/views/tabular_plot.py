@@ -8,16 +8,11 @@ from matplotlib.axes import Axes
 
 from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.figures import feature_status, style
-from milp_verix.views.figures.image_view import mark
-from milp_verix.views.words.labels import labels_of
-from milp_verix.views.words.text_tables import (
-    TableUse,
-    columns_headline,
-    columns_sentence,
-    share_text,
-)
-from milp_verix.views.words.wording import changed_text, shortened
+from milp_verix.views import feature_status, style
+from milp_verix.views.image_view import mark
+from milp_verix.views.labels import labels_of
+from milp_verix.views.text_tables import TableUse, columns_headline, columns_sentence, share_text
+from milp_verix.views.wording import changed_text, shortened
 from verix_encodings.arrays import FloatArray
 
 _MOST, _COLUMNS, _LONGEST_CAPTION = 40, 8, 14
@@ -124,11 +119,7 @@ def _columns(explanation: Explanation, shown: tuple[Row, ...]) -> dict[int, str]
 
 
 def _cells(
-    axes: Axes,
-    bar: Axes,
-    explanation: Explanation,
-    columns: dict[int, str],
-    shown: tuple[Row, ...],
+    axes: Axes, bar: Axes, explanation: Explanation, columns: dict[int, str], shown: tuple[Row, ...]
 ) -> None:
     table = np.stack([changes(explanation, feature, shown) for feature in columns], axis=1)
     colours, norm = style.colour_scale(table)

@@ -2,19 +2,10 @@
 
 from milp_verix.base.number_text import counted, down, nearest, up
 from milp_verix.results.importance import Importance, Relevance
-from milp_verix.views.words import sentences, wording
-from milp_verix.views.words.facts import Facts, Words, axes_facts, change_facts, to_try
-from milp_verix.views.words.labels import SHOWN, change_texts, labels_of
-from milp_verix.views.words.sentences import held_told, scope_sentences
-from milp_verix.views.words.wording import (
-    compared,
-    decided,
-    joined,
-    kept_text,
-    listed_texts,
-    named_prediction,
-    predicted_text,
-)
+from milp_verix.views import sentences, wording
+from milp_verix.views.facts import Facts, Words, axes_facts, change_facts, to_try
+from milp_verix.views.labels import SHOWN, change_texts, labels_of
+from milp_verix.views.sentences import held_told, scope_sentences
 
 NAMES = {
     "shapley": "Shapley value",
@@ -38,7 +29,7 @@ def importance_headline(found: Importance) -> str:
     """Return the result in a line: ``"Decision “no”: importance of 13 features, exact"``."""
     count = counted(len(found.ranking), "feature")
     how = "exact" if found.exact else "in proven brackets"
-    return f"{predicted_text(found)}: importance of {count} ({NAMES[found.index]}), {how}"
+    return f"{wording.predicted_text(found)}: importance of {count} ({NAMES[found.index]}), {how}"
 
 
 def importance_outcome(found: Importance) -> str:
@@ -66,7 +57,7 @@ def importance_sentence(found: Importance) -> str:
     if not told:
         return " ".join([f"{_begun(found)} is 0: none is needed.", *scope_sentences(found)])
     named = told if len(told) == _TOLD + 1 else told[:_TOLD]
-    parts = [joined([f"{bracket_of(found, one)} for {labels[one]}" for one in named])]
+    parts = [wording.joined([f"{bracket_of(found, one)} for {labels[one]}" for one in named])]
     if rest := told[len(named) :]:
         most = up(max(upper[feature] for feature in rest), _DIGITS)
         each = "each of " * (len(rest) > 1)
@@ -81,7 +72,7 @@ def importance_sentence(found: Importance) -> str:
 
 
 def _begun(found: Importance) -> str:
-    asked = f"{decided(found)}{compared(found)}"
+    asked = f"{wording.decided(found)}{wording.compared(found)}"
     return f"The importance of features for {asked} ({NAMES[found.index]})"
 
 
@@ -90,13 +81,14 @@ def _misordered(found: Importance) -> list[str]:
     if found.beside is None:
         return []
     pairs, labels, lower, upper = found.misordered, labels_of(found), found.lower, found.upper
-    told = f"{counted(len(pairs), 'pair') if pairs else 'no pair'} of features otherwise than"
-    told = f"The given scores order {told} proven of the {NAMES[found.index]} for {decided(found)}"
+    asked = f"{NAMES[found.index]} for {wording.decided(found)}{wording.compared(found)}"
+    order = f"{counted(len(pairs), 'pair') if pairs else 'no pair'} of features otherwise"
+    told = f"The given scores order {order} than proven of the {asked}"
     if not pairs:
-        return [f"{told}{compared(found)}."]
+        return [f"{told}."]
     first, second = max(pairs, key=lambda pair: lower[pair[1]] - upper[pair[0]])
     such = "" if len(pairs) == 1 else "such as "
-    return [f"{told}{compared(found)}: {such}{labels[first]} before {labels[second]}."]
+    return [f"{told}: {such}{labels[first]} before {labels[second]}."]
 
 
 def importance_facts(found: Importance) -> Facts:
@@ -111,7 +103,7 @@ def importance_facts(found: Importance) -> Facts:
         told.append(("", f"{counted(len(rest), 'other feature')}: {most} at most"))
     if found.beside is not None:
         pairs = [f"{labels[a]} before {labels[b]}" for a, b in found.misordered]
-        listed = listed_texts(pairs, "other pair", SHOWN) if pairs else "none"
+        listed = wording.listed_texts(pairs, "other pair", SHOWN) if pairs else "none"
         told.append(("ordered otherwise", f"by the given scores than proven: {listed}"))
     kept, changed = (counted(len(some), "set") for some in (found.sufficient, found.contrasts))
     told.append(("known", f"sufficient for the prediction: {kept}; able to change it: {changed}"))
@@ -137,10 +129,10 @@ _PARTS = {
 def relevance_headline(found: Relevance) -> str:
     """Return the result in a line: ``"Prediction 1: sex is necessary: in every explanation"``."""
     if not (moving := _moving(found)):
-        return f"{predicted_text(found)}: {held_told(found, found.features)}"
+        return f"{wording.predicted_text(found)}: {held_told(found, found.features)}"
     names = ", ".join(labels_of(found)[feature] for feature in moving)
     verb = "are" if len(moving) > 1 else "is"
-    return f"{predicted_text(found)}: {names} {verb} {_PARTS[found.role]}"
+    return f"{wording.predicted_text(found)}: {names} {verb} {_PARTS[found.role]}"
 
 
 def relevance_sentence(found: Relevance) -> str:
@@ -155,7 +147,7 @@ def _moving(found: Relevance) -> list[int]:
 
 def _part(found: Relevance) -> str:
     keeping = "keeping " if found.delta is not None else ""
-    where = f"In {keeping}{decided(found)}{compared(found)}"
+    where = f"In {keeping}{wording.decided(found)}{wording.compared(found)}"
     if not (moving := _moving(found)):
         return f"{where}, {held_told(found, found.features)}."
     names = labels_of(found).named(moving, len(moving))
@@ -164,7 +156,7 @@ def _part(found: Relevance) -> str:
     point = found.counterfactual
     if point is None or found.free is None:
         if found.relevant is None:
-            where = f"{names} {play} a part in {decided(found)}{compared(found)}"
+            where = f"{names} {play} a part in {wording.decided(found)}{wording.compared(found)}"
             return f"It is open if {where}: {found.unknown_reason}."
         return f"{where}, {names} {play} no part: no minimal explanation contains {them}."
     if found.necessary:
@@ -180,7 +172,8 @@ def _part(found: Relevance) -> str:
         [text for name, text in pairs if (name in protected) is kind] for kind in (False, True)
     )
     with_others = f"With {sentences.changes_listed(others)}, {wording.stays_text(found)}."
-    return f"{told}{with_others} With {joined(own)} as well, {wording.becomes_told(found, point)}."
+    becomes = wording.becomes_told(found, point)
+    return f"{told}{with_others} With {wording.joined(own)} as well, {becomes}."
 
 
 def relevance_outcome(found: Relevance) -> str:
@@ -203,10 +196,10 @@ def relevance_facts(found: Relevance) -> Facts:
         told += to_try([found.statistics.stopped, found.unknown_reason])
     if found.free:
         free = labels.listed(found.free)
-        told.append(("others that may change", f"{free}: proven that {kept_text(found)}"))
+        told.append(("others that may change", f"{free}: proven that {wording.kept_text(found)}"))
     if found.counterfactual is not None:
         told += change_facts(found, found.counterfactual)
-        after = named_prediction(found, found.counterfactual.prediction)
+        after = wording.named_prediction(found, found.counterfactual.prediction)
         told.append(("counterfactual", f"{after}, run by the model itself"))
     return told
 

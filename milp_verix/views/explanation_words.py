@@ -3,18 +3,10 @@
 from milp_verix.base.number_text import counted, down, nearest, up
 from milp_verix.oracle.verdict import Statistics
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.words.facts import Facts, Words, features_facts, to_try
-from milp_verix.views.words.labels import SHOWN, change_texts, labels_of, message_claim
-from milp_verix.views.words.sentences import open_told, rules_told, set_claim
-from milp_verix.views.words.wording import (
-    change_text,
-    changed_text,
-    joined,
-    named_prediction,
-    predicted_text,
-    seconds_text,
-    tally,
-)
+from milp_verix.views import wording
+from milp_verix.views.facts import Facts, Words, features_facts, to_try
+from milp_verix.views.labels import SHOWN, change_texts, labels_of, message_claim
+from milp_verix.views.sentences import open_told, rules_told, set_claim
 
 _NAMED, _CHANGES = 3, 4
 _MASTERS = {
@@ -27,7 +19,7 @@ _MASTERS = {
 def headline(explanation: Explanation) -> str:
     """Return the result in a line: ``"Prediction 7, explained by 191 of 784 features"``."""
     size = f"{explanation.size} of {counted(len(explanation.groups), 'feature')}"
-    return f"{predicted_text(explanation)}, explained by {size}"
+    return f"{wording.predicted_text(explanation)}, explained by {size}"
 
 
 def outcome_text(explanation: Explanation) -> str:
@@ -39,7 +31,7 @@ def outcome_text(explanation: Explanation) -> str:
     """
     gap, asked = explanation.gap, _asked_text(explanation)
     if not explanation.explanation:
-        return f"robust: no input in the ball {change_text(explanation)}"
+        return f"robust: no input in the ball {wording.change_text(explanation)}"
     if explanation.proven:
         which = " in cost" if explanation.costs is not None else ""
         return f"globally minimum{which}{asked}, proven"
@@ -83,7 +75,7 @@ def explanation_sentence(explanation: Explanation) -> str:
         for word, features in (("with", explanation.must), ("without", explanation.must_not))
         if features
     ]
-    told += [f"Only explanations {joined(asked)} were sought."] if asked else []
+    told += [f"Only explanations {wording.joined(asked)} were sought."] if asked else []
     return " ".join([*told, *rules_told(explanation)])
 
 
@@ -92,8 +84,8 @@ def explanation_facts(explanation: Explanation) -> Facts:
     count, statistics = len(explanation.groups), explanation.statistics
     share = f" ({100 * explanation.size / count:.0f} %)" if count else ""
     reasons = explanation.unknown_reasons
-    undecided = f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
-    spent = f"{seconds_text(statistics.seconds)}, {seconds_text(statistics.check_seconds)} of it"
+    undecided = f"{counted(len(reasons), 'feature')}: {wording.tally(list(reasons.values()))}"
+    spent = map(wording.seconds_text, (statistics.seconds, statistics.check_seconds))
     stopped = f"; stopped: {statistics.stopped}" if statistics.stopped else ""
     options = ("traversal", "bounds", "formulation")
     traversal, bounds, formulation = (
@@ -117,7 +109,7 @@ def explanation_facts(explanation: Explanation) -> Facts:
         *bounds,
         *formulation,
         *_effort(statistics),
-        ("time", f"{spent} in checks{stopped}"),
+        ("time", f"{', '.join(spent)} of it in checks{stopped}"),
         *(("note", note) for note in explanation.notes),
     ]
 
@@ -174,7 +166,8 @@ def _counterfactuals(explanation: Explanation) -> str:
     if not found:
         return "none"
     if isinstance(original, int):
-        return f"{len(found)}, to {tally([named_prediction(explanation, one) for one in found])}"
+        named = [wording.named_prediction(explanation, one) for one in found]
+        return f"{len(found)}, to {wording.tally(named)}"
     moves = [
         max(abs(after - before) for before, after in zip(original, changed, strict=True))
         for changed in found
@@ -189,9 +182,9 @@ def _changes(explanation: Explanation) -> Facts:
     for feature, found in [*explanation.counterfactuals.items()][:SHOWN]:
         if changes := change_texts(explanation, found, labels[feature]):
             more = f", … and {len(changes) - _CHANGES} more" if len(changes) > _CHANGES else ""
-            outcome = changed_text(explanation, found)
+            outcome = wording.changed_text(explanation, found)
             if isinstance(found.prediction, int):
-                outcome = named_prediction(explanation, found.prediction)
+                outcome = wording.named_prediction(explanation, found.prediction)
             text = f"{', '.join(changes[:_CHANGES])}{more}: {outcome}"
             told.append((f"if {labels[feature]} is free", text))
     return told
@@ -207,7 +200,7 @@ def _effort(statistics: Statistics) -> Facts:
     search = statistics.search
     if search is None:
         decided = ", ".join(
-            f"{stage.features} by {stage.stage} ({seconds_text(stage.seconds)})"
+            f"{stage.features} by {stage.stage} ({wording.seconds_text(stage.seconds)})"
             for stage in statistics.stages
             if stage.features or stage.seconds >= 0.005  # else it says 0 twice
         )
@@ -222,14 +215,16 @@ def _effort(statistics: Statistics) -> Facts:
             (search.programs, program),
             (search.iterations, "simplex iteration"),
         )
-        stages = ", ".join(f"{stage} {seconds_text(seconds)}" for stage, seconds in search.stages)
+        stages = ", ".join(
+            f"{stage} {wording.seconds_text(seconds)}" for stage, seconds in search.stages
+        )
         told = [("master", _MASTERS[search.master]), ("search", sought)]
         told += [("checks", checks), ("stages", stages)]
-    solvers = ", ".join(
-        f"{counted(solver.checks, 'check')} by {solver.solver} ({seconds_text(solver.seconds)})"
-        for solver in statistics.solvers
-    )
-    return [*told, *([("solvers", solvers)] if len(statistics.solvers) > 1 else [])]
+    solvers = [
+        f"{counted(one.checks, 'check')} by {one.solver} ({wording.seconds_text(one.seconds)})"
+        for one in statistics.solvers
+    ]
+    return [*told, *([("solvers", ", ".join(solvers))] if len(solvers) > 1 else [])]
 
 
 def _counts(*counts: tuple[int, str]) -> str:

@@ -19,9 +19,9 @@ from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.base.errors import printable
 from milp_verix.results.base import Result
-from milp_verix.views.words.any_result import words_of
-from milp_verix.views.words.facts import ball_text
-from milp_verix.views.words.wording import seconds_text, shortened
+from milp_verix.views.facts import ball_text
+from milp_verix.views.result_words import words_of
+from milp_verix.views.wording import seconds_text, shortened
 from verix_encodings.arrays import FloatArray
 
 # in front of a number or in its exponent, not inside a name such as capital-gain

@@ -11,7 +11,7 @@ from rich.text import Text
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.oracle.verdict import Answer
-from milp_verix.views.words.wording import joined, listed_texts
+from milp_verix.views.wording import joined, listed_texts
 
 if TYPE_CHECKING:
     from milp_verix.results.comparison import Comparison, Run

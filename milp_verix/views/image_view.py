@@ -14,8 +14,8 @@ from milp_verix.base.errors import InputError
 from milp_verix.base.image_shape import image_layout
 from milp_verix.results.base import Result
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.figures import style
-from milp_verix.views.figures.feature_status import Coloured, Status, statuses
+from milp_verix.views import style
+from milp_verix.views.feature_status import Coloured, Status, statuses
 from verix_encodings.arrays import BoolArray, FloatArray
 
 Scale: TypeAlias = tuple[Colormap, Normalize]
@@ -162,10 +162,7 @@ def masks_of(
 
 
 def overlay(
-    colours: FloatArray,
-    explained: BoolArray,
-    undecided: BoolArray,
-    still: BoolArray | None = None,
+    colours: FloatArray, explained: BoolArray, undecided: BoolArray, still: BoolArray | None = None
 ) -> FloatArray:
     """Return an image in greys with the ``explained`` pixels tinted green, ``undecided`` orange.
 

@@ -7,16 +7,10 @@ from math import inf
 from milp_verix.base.number_text import counted, exact, percent_of, range_end
 from milp_verix.inputs.feature import Feature
 from milp_verix.results.ranges import FeatureRange, Ranges
-from milp_verix.views.words import wording
-from milp_verix.views.words.facts import Facts, Words
-from milp_verix.views.words.labels import SHOWN, FeatureLabels, labels_of
-from milp_verix.views.words.sentences import (
-    bounds_told,
-    claim_text,
-    kept_parts,
-    room_parts,
-    rules_told,
-)
+from milp_verix.views import wording
+from milp_verix.views.facts import Facts, Words
+from milp_verix.views.labels import SHOWN, FeatureLabels, labels_of
+from milp_verix.views.sentences import bounds_told, claim_text, kept_parts, room_parts, rules_told
 
 _WORDS = 6
 """So many words are listed; of a range with more those that it lacks, if these are fewer."""

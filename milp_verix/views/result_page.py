@@ -1,4 +1,4 @@
-"""A result whose input is no image as a table: a row for each feature, signed differences."""
+"""The page of a result, with its pictures or its features as a table; HTML for notebooks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,18 +6,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted, exact, nearest
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.base import Counterfactual, Result
+from milp_verix.results.comparison import Comparison
 from milp_verix.results.contrast import ContrastiveExplanation
-from milp_verix.results.explanation import Explanation
-from milp_verix.results.importance import Relevance
-from milp_verix.views.figures.feature_status import Status, chosen
-from milp_verix.views.figures.style import typeset
-from milp_verix.views.figures.tabular_plot import rows
-from milp_verix.views.pages.rendering import Cell, PageTable, View
-from milp_verix.views.words.labels import labels_of
-from milp_verix.views.words.sentences import changes_listed
-from milp_verix.views.words.wording import becomes_text, kept_text, named_prediction
+from milp_verix.results.explanation import EpsilonSweep, Explanation
+from milp_verix.results.importance import Importance, Relevance
+from milp_verix.results.json_format import StoredResult
+from milp_verix.results.ranges import Ranges, RobustnessRadii
+from milp_verix.views.feature_status import Status, chosen
+from milp_verix.views.labels import labels_of, marked_words
+from milp_verix.views.pictures import pictures
+from milp_verix.views.plot import figure_of
+from milp_verix.views.rendering import Cell, PageTable, View, drawn, png, rendered
+from milp_verix.views.result_words import facts_of, outcome, title
+from milp_verix.views.sentences import changes_listed
+from milp_verix.views.style import Drawing, typeset
+from milp_verix.views.tabular_plot import rows
+from milp_verix.views.text_tables import TEXTS, comparison_heads, comparison_rows, remarks
+from milp_verix.views.wording import becomes_text, kept_text, named_prediction
 
 _LONGEST_GROUP = 4
 _ROLES = {Status.EXPLANATION: "protected", Status.IRRELEVANT: "other"}
@@ -164,3 +173,77 @@ def _signed(change: float) -> Cell:
         return Cell("0", "number same freed")
     text = typeset(f"{'+' * (change > 0)}{nearest(change, 3)}")
     return Cell(text, f"number {'rise' if change > 0 else 'fall'} freed")
+
+
+def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> View:
+    """Return the pictures of ``result``, or the table of its features, called ``name``.
+
+    ``most`` counterfactuals at the most, and the ``sensitivity`` of pixels on request. A result
+    whose numbers are damaged is told in words.
+    """
+    if isinstance(result, RobustnessRadii | Ranges | Importance):
+        return drawn(figure_of(result), f"{title(result)}; {outcome(result)}")
+    try:
+        shown = pictures(result, most, sensitivity=sensitivity)
+        return View(pictures=shown) if shown else feature_view(result, most, name)
+    except InputError as error:
+        return View(note=f"It cannot be drawn: {error}")
+
+
+def result_page(result: StoredResult, *, counterfactuals: int) -> str:
+    """Return the report of a result or sweep as HTML, with so many ``counterfactuals`` at most."""
+    facts = facts_of(result)
+    if isinstance(result, EpsilonSweep):
+        first: Result = result.levels[0]
+        heading, grounds = "The radii", "What the answers rest on"
+        lead, tasks = "; ".join(map(outcome, result.levels)), ["explain"]
+        shown = drawn(figure_of(result), title(result))
+    else:
+        first, heading, grounds = result, "The explanation", "What the answer rests on"
+        lead, tasks = outcome(result), _tasks(result)
+        shown = view(result, counterfactuals, "Features", sensitivity=True)
+    return rendered(
+        "result.html",
+        title=title(result),
+        lead=lead,
+        heading=heading,
+        sentence=dict(facts).get("in words"),
+        message=marked_words(first),
+        shown=shown,
+        told=facts,
+        grounds=grounds,
+        tasks=tasks,
+        tolerances=Tolerances(),
+        versions=[*sorted(first.versions.items()), ("SHA-256 of the network", first.model.sha256)],
+    )
+
+
+def _tasks(result: Result) -> list[str]:
+    """Return the kinds of claims that the page of ``result`` explains."""
+    if isinstance(result, ContrastiveExplanation):
+        return ["contrastive" if result.scales is None else "nearest"]
+    if isinstance(result, Explanation):
+        return ["explain", "minimum"] if result.lower_bound is not None else ["explain"]
+    return [result.kind]
+
+
+def result_html(result: StoredResult, figure: Drawing) -> str:
+    """Return the headline of ``result``, its ``figure`` and its facts."""
+    return rendered(
+        "notebook.html",
+        title=title(result),
+        address=png(figure.render()),
+        width=figure.css_width,
+        facts=facts_of(result),
+    )
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """Return a row for each run of ``comparison``, and the remarks."""
+    return rendered(
+        "notebook_comparison.html",
+        heads=comparison_heads(comparison),
+        rows=comparison_rows(comparison),
+        texts=TEXTS,
+        remarks=remarks(comparison),
+    )
