@@ -142,17 +142,21 @@ class Operator:
 
 
 operators: dict[str, Operator] = {}
-"""The operators that are loaded: :func:`operator_named` loads those of the modules ``RARER``."""
+"""The operators that are loaded: :func:`every_operator` loads those of the modules ``RARER``."""
 
 RARER = ("attention", "smooth_functions")
 
 
+def every_operator() -> dict[str, Operator]:
+    """Return all operators by their names."""
+    for module in RARER:
+        import_module(f"milp_verix.models.onnx.operators.{module}")
+    return operators
+
+
 def operator_named(name: str) -> Operator | None:
     """Return the operator called ``name``, None if it is not known."""
-    if name not in operators:
-        for module in RARER:
-            import_module(f"milp_verix.models.onnx.operators.{module}")
-    return operators.get(name)
+    return operators.get(name) or every_operator().get(name)
 
 
 def operator(
