@@ -2,7 +2,8 @@
 
 ``python docs/write_calls.py`` writes ``milp_verix/api/calls.py``, ``milp_verix/api/problem.py``,
 ``milp_verix/study/calls.py`` and the arguments of ``Search``; a test compares them with the table.
-What a call does, and its errors, stand in the docstring of the function that answers it.
+What a call does, and its errors, stand in these files alone: the docstring of a call is kept up to
+its arguments, and from its errors on.
 """
 
 import ast
@@ -57,12 +58,12 @@ class Call:
 
     @property
     def text(self) -> str:
-        """The docstring of the function that answers; its module is not imported."""
-        path = (ROOT / self.module.replace(".", "/")).with_suffix(".py")
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        """The docstring of the call as it stands."""
+        room = "study" if self.method == "many" else "api"
+        tree = ast.parse((ROOT / "milp_verix" / room / "calls.py").read_text(encoding="utf-8"))
         functions = [one for one in tree.body if isinstance(one, ast.FunctionDef)]
-        found = next(one for one in functions if one.name == self.function)
-        return ast.get_docstring(found) or ""
+        found = next((one for one in functions if one.name == self.name), None)
+        return "" if found is None else ast.get_docstring(found) or ""
 
 
 _SEARCHES = "searches.{}.{}".format
@@ -255,7 +256,8 @@ All options of the calls that ask about a prediction, in the order of their sign
 _MODULE = """\
 \"""{about}
 
-Written by ``python docs/write_calls.py`` from the table of options: change that instead.
+Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
+options: change that instead.
 \"""
 
 # fmt: off
@@ -352,7 +354,7 @@ def _one_liner(call: Call) -> str:
 def _call(call: Call, lead: Sequence[str], body: str) -> str:
     """Return the source of a call that takes a network first."""
     rows = rows_of(call.method)
-    head, _, errors = call.text.partition("\n\nRaises:\n")
+    head, errors = call.text.partition("\n\nArgs:\n")[0], call.text.partition("\n\nRaises:\n")[2]
     told = _arguments(lead, rows, WIDTH, brief={*QUESTION, *SEARCH})
     doc = f"{head}\n\n{told}\n\n{_MORE}\n\nRaises:\n{errors or _ERRORS}"
     first = [f"{name}: {LEAD[name][0]}" for name in lead]

@@ -1,6 +1,7 @@
 """The questions about a prediction, each in one call.
 
-Written by ``python docs/write_calls.py`` from the table of options: change that instead.
+Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
+options: change that instead.
 """
 
 # fmt: off

@@ -1,6 +1,7 @@
 """``Problem``: a question about one prediction, with methods that answer it.
 
-Written by ``python docs/write_calls.py`` from the table of options: change that instead.
+Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
+options: change that instead.
 """
 
 # fmt: off

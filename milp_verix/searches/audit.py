@@ -229,15 +229,7 @@ def audit_of(
     progress: Callable[[AuditProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Audit]], None] | None = None,
 ) -> Audit:
-    """Judge an explanation by any tool: is it sound, is it minimal, and if not, what would be.
-
-    Sound: with the features in ``explanation`` fixed, no change of the others in the ball changes
-    the prediction; this is proven, or refuted by an input run in onnxruntime. Of a sound set the
-    result has the features that can be left out, all together, and a counterfactual for each other
-    feature. To another set it adds features that make it sound, as few as the order finds. Ctrl-C
-    and the time limit return the result so far; "not known" is an answer, too. The check of
-    soundness may take half of a limited time.
-    """
+    """Answer :func:`milp_verix.audit`, which describes the arguments."""
     request = Request.now(problem, search)
     audited = feature_set(explanation, problem)
     strategy = resolve_strategy(traversal)

@@ -65,12 +65,7 @@ def enumerate_problem(
     progress: Callable[[EnumerationProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Enumeration]], None] | None = None,
 ) -> Enumeration:
-    """Find the minimal abductive and contrastive explanations of the prediction at ``x``.
-
-    There may be exponentially many: ``limit`` stops once so many were found, of both kinds
-    together; the time limit and Ctrl-C return those found so far. A set whose check is UNKNOWN
-    is listed on neither side, and the enumeration is then not complete.
-    """
+    """Answer :func:`milp_verix.enumerate_explanations`, which describes the arguments."""
     most = np.inf if limit is None else integer_of(limit, "limit")
     search.require_only("enumerate", "the enumeration")
     request = Request.now(problem, search)
@@ -181,23 +176,7 @@ def importance_of(
     snapshots: Callable[[Callable[[], Importance]], None] | None = None,
     resume: EarlierImportance | None = None,
 ) -> Importance:
-    """Weigh the features of the prediction at ``x`` by a power index, with proven brackets.
-
-    A set of features is worth 1 if fixing it keeps the prediction, else 0. The index says how much
-    each feature has to do with that:
-
-    - ``"shapley"``: over all orders of the features, how often a feature turns a set into one that
-      keeps the prediction (Shapley, Shubik); the values sum up to 1;
-    - ``"holler-packel"``: the share of minimal explanations that contain a feature, its formal
-      feature attribution (Yu, Ignatiev, Stuckey, 2023);
-    - ``"deegan-packel"``: the same, with each explanation shared out among its features;
-    - ``"responsibility"``: 1 / k for a feature whose smallest minimal explanation has k features
-      (Biradar, Izza, Lobo, Viswanathan, Zick, AAAI 2024).
-
-    The result has a bracket for each feature at any time: the time limit and Ctrl-C return the one
-    so far. Values are exact once all sets are decided, which takes seconds for some twenty features
-    and may take too long for many. ``result.under(index)`` has another index without a search.
-    """
+    """Answer :func:`milp_verix.importance`, which describes the arguments."""
     chosen, scores = index_named(index), _scores(beside, problem)
     search.require_only("importance", "the importance")
     request = Request.now(problem, search)

@@ -175,17 +175,7 @@ def radius_of(
     progress: Callable[[RadiusProgress], None] | None = None,
     snapshots: Callable[[Callable[[], RobustnessRadii]], None] | None = None,
 ) -> RobustnessRadii:
-    """Bracket the largest radius at which features are irrelevant together.
-
-    The radius is the supremum of all ``ε`` for which no change of the features ``free`` by at most
-    ``ε`` in ``norm``, inside the domain, changes the prediction while all other features stay. With
-    all features free it is the robustness radius of the input. The bracket has a proof at its lower
-    end and a counterfactual at its upper end. Ctrl-C and the time limit return the bracket so far.
-
-    Of described ``inputs``, the radius ``ε`` stands for the radii ``ε · scale`` of the features.
-    Whole numbers and values of categories only move in steps, so the supremum is where the next
-    step comes within reach.
-    """
+    """Answer :func:`milp_verix.robustness_radius`, which describes the arguments."""
     search.require_only("radius", "the search for radii")
     if not 0 < tolerance < 1:
         raise InputError(

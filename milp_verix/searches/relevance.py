@@ -60,17 +60,7 @@ def relevance_of(
     progress: Callable[[RelevanceProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Relevance]], None] | None = None,
 ) -> Relevance:
-    """Decide whether a protected feature is necessary, relevant or irrelevant for the decision.
-
-    ``feature`` is a name, an index, or several of these, which count as one feature: *necessary*
-    if every explanation of the prediction at ``x`` contains one of them, that is, if changing them
-    alone can change the prediction; *relevant* if some minimal explanation does; *irrelevant* if
-    none does. The result has the proof of a difference: two inputs that differ in these features
-    alone and are decided differently.
-
-    The number of checks may grow exponentially with that of the other features; at the time limit
-    and after Ctrl-C the answers proven by then come back, None for an open one.
-    """
+    """Answer :func:`milp_verix.relevance`, which describes the arguments."""
     search.require_only("relevance", "the decision on relevance")
     request = Request.now(problem, search)
     protected = _chosen(feature, problem.features)

@@ -63,14 +63,7 @@ def sweep_of(
     progress: Callable[[Progress], None] | None = None,
     snapshots: Snapshots | None = None,
 ) -> EpsilonSweep:
-    """Find a locally minimal explanation at each of several radii, the largest first.
-
-    Features that are irrelevant together at a radius are irrelevant together at every smaller one,
-    so each radius begins with those of the radius before (Wu, Wu, Barrett, NeurIPS 2023, Figure 6).
-    Ctrl-C and the time limit return sound explanations at all radii; features not decided yet are
-    in ``unknown``. Radii share a time limit: each may take an equal part of the time that is left.
-    The radius of the problem itself is not used.
-    """
+    """Answer :func:`milp_verix.epsilon_sweep`, which describes the arguments."""
     inputs = problem.inputs
     radii = _numbers(epsilons) if inputs is None else _vectors(epsilons, inputs)
     request = Request.now(problem.at(radii[0]), search)

@@ -50,33 +50,7 @@ def contrastive_of(
     snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None = None,
     resume: EarlierContrast | None = None,
 ) -> ContrastiveExplanation:
-    """Find the fewest features whose change inside the ball changes the prediction.
-
-    The result has a counterfactual that differs from ``x`` in these features alone, and a proven
-    lower bound: Ctrl-C and the time limit return the best contrast so far with it. Of a described
-    input its values are near those of ``x``. ``robust`` says
-    that no change of any features does it, which is a proof as well.
-
-    ``must_not`` lists features, by names or indices, that a counterfactual must not change, such as
-    an age; ``robust`` is then about changes of the other features.
-
-    Described features with a direction (``integer("age", 17, 90, only="up")``) change that way
-    alone; ``robust`` and the lower bound are about such changes.
-
-    With ``count`` the result has further changes in ``alternatives``, the least first: each is the
-    least among those that do not change all features of a set shown before, with a proven bound.
-
-    ``minimise="distance"`` asks for the nearest counterfactual instead. Its distance is Gower's::
-
-        Σ_f c_f Σ_{i ∈ f} |x'_i − x_i| / s_i,   s_i = min(ε_i, u_i − l_i)
-
-    over the features ``f`` with their coordinates ``i``: each change counts as a share of the
-    radius, or of the length of the domain where that is smaller. Whole numbers change by whole
-    steps, ordinal values by places, with the radius rounded down. A category counts ``c_f`` if it
-    changes, and nothing if not; so does a number that becomes missing, or a missing value that
-    becomes a number. ``result.distance`` has it. A prediction changes just beyond a tie, so a
-    result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
-    """
+    """Answer :func:`milp_verix.contrastive`, which describes the arguments."""
     require_one_of(MEASURES, minimise, "minimise")
     search.require_only("contrastive", "the search for contrasts")
     request = Request.now(problem, search)

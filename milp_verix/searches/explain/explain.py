@@ -184,17 +184,7 @@ def explain_problem(
     snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
     resume: EarlierResult | None = None,
 ) -> Explanation:
-    """Find a locally minimal set of features that, when fixed, keeps the prediction at ``x``.
-
-    The VeriX method (Wu, Wu, Barrett, NeurIPS 2023, Algorithm 1): features are freed one by one in
-    a traversal order, each for good if the prediction provably survives. Ctrl-C and the time limit
-    return the sound explanation so far, with the features not yet decided in ``unknown``.
-
-    Raises:
-        InputError: an argument does not fit; ``resume`` is about another question.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
-    """
+    """Answer :func:`milp_verix.explain`, which describes the arguments."""
     resolve_strategy(traversal)  # an unknown one is refused before a solver is opened
     request = Request.now(problem, search)
     earlier = None if resume is None else earlier_explanation(resume, problem)
@@ -285,12 +275,7 @@ def _checked_again(
 def check_problem(
     problem: PosedProblem, free: Sequence[int | str], *, search: Search = USUAL
 ) -> Check:
-    """Decide whether the prediction survives every perturbation of the features ``free``.
-
-    The claim: for every ``x'`` in ``domain`` that equals ``x`` outside ``free`` and has
-    ``‖x' − x‖ ≤ epsilon`` in ``norm``, the predicted class is the same, or, if ``delta`` is given,
-    every output (or the one numbered ``output``) moves by at most ``delta``.
-    """
+    """Answer :func:`milp_verix.check`, which describes the arguments."""
     search.require_only("check", "a check")
     request = Request.now(problem, search)
     chosen = sorted(problem.features.indices(free, "free"))

@@ -47,17 +47,7 @@ def minimum_of(
     snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
     resume: EarlierResult | None = None,
 ) -> Explanation:
-    """Find an explanation with the fewest features, and prove that none has fewer.
-
-    There is always an answer: Ctrl-C and the time limit return the best explanation so far with its
-    proven ``lower_bound``; ``proven`` says whether the two meet. If time allows, the explanation is
-    locally minimal too, with a counterfactual for each feature.
-
-    Raises:
-        InputError: an argument does not fit; ``resume`` is about another question.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
-    """
+    """Answer :func:`milp_verix.minimum`, which describes the arguments."""
     search.require_only("minimum", "the search for a minimum")
     request = Request.now(problem, search)
     earlier = None if resume is None else earlier_explanation(resume, problem)
