@@ -68,18 +68,18 @@ class Call:
 
 _SEARCHES = "searches.{}.{}".format
 CALLS = (
-    Call("explain", "explain", _SEARCHES("explain.explain", "explain_problem"), "Explanation"),
-    Call("minimum", "minimum", _SEARCHES("minimum.minimum", "minimum_of"), "Explanation"),
+    Call("explain", "explain", _SEARCHES("explain_search", "explain_problem"), "Explanation"),
+    Call("minimum", "minimum", _SEARCHES("minimum.smallest", "minimum_of"), "Explanation"),
     Call(
         "contrastive",
         "contrastive",
-        _SEARCHES("contrast.contrastive", "contrastive_of"),
+        _SEARCHES("contrastive", "contrastive_of"),
         "ContrastiveExplanation",
     ),
     Call(
         "enumerate",
         "enumerate_explanations",
-        _SEARCHES("importance", "enumerate_problem"),
+        _SEARCHES("importance_search", "enumerate_problem"),
         "Enumeration",
     ),
     Call(
@@ -89,12 +89,12 @@ CALLS = (
         "Ranges",
         ("explanation",),
     ),
-    Call("check", "check", _SEARCHES("explain.explain", "check_problem"), "Check", ("free",)),
-    Call("audit", "audit", _SEARCHES("audit", "audit_of"), "Audit", ("explanation",)),
+    Call("check", "check", _SEARCHES("explain_search", "check_problem"), "Check", ("free",)),
+    Call("audit", "audit", _SEARCHES("audit_search", "audit_of"), "Audit", ("explanation",)),
     Call(
         "relevance", "relevance", _SEARCHES("relevance", "relevance_of"), "Relevance", ("feature",)
     ),
-    Call("importance", "importance", _SEARCHES("importance", "importance_of"), "Importance"),
+    Call("importance", "importance", _SEARCHES("importance_search", "importance_of"), "Importance"),
     Call("radius", "robustness_radius", _SEARCHES("radius_search", "radius_of"), "RobustnessRadii"),
     Call("sweep", "epsilon_sweep", _SEARCHES("sweep", "sweep_of"), "EpsilonSweep"),
     Call("compare", "compare", "comparison.compare.compare_solvers", "Comparison"),
@@ -156,11 +156,11 @@ TYPES = {
     "EarlierContrast": "milp_verix.results.earlier",
     "EarlierImportance": "milp_verix.results.earlier",
     "EarlierResult": "milp_verix.results.earlier",
-    "AuditProgress": "milp_verix.searches.audit",
-    "ContrastiveProgress": "milp_verix.searches.contrast.contrast_search",
-    "EnumerationProgress": "milp_verix.searches.importance",
+    "AuditProgress": "milp_verix.searches.audit_search",
+    "ContrastiveProgress": "milp_verix.searches.contrast_search",
+    "EnumerationProgress": "milp_verix.searches.importance_search",
     "MinimumProgress": "milp_verix.searches.minimum.minimum_search",
-    "Progress": "milp_verix.searches.explain.explain",
+    "Progress": "milp_verix.searches.explain_search",
     "RadiusProgress": "milp_verix.searches.radius_search",
     "RangesProgress": "milp_verix.searches.ranges.ranges_search",
     "RelevanceProgress": "milp_verix.searches.relevance",

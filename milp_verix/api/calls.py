@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from milp_verix.results.explanation import EpsilonSweep, Explanation
     from milp_verix.results.importance import Importance, Relevance
     from milp_verix.results.ranges import Ranges, RobustnessRadii
-    from milp_verix.searches.audit import AuditProgress
-    from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
-    from milp_verix.searches.explain.explain import Progress
+    from milp_verix.searches.audit_search import AuditProgress
+    from milp_verix.searches.contrast_search import ContrastiveProgress
+    from milp_verix.searches.explain_search import Progress
     from milp_verix.searches.feature_sets import FeatureSetLike
-    from milp_verix.searches.importance import EnumerationProgress
+    from milp_verix.searches.importance_search import EnumerationProgress
     from milp_verix.searches.minimum.minimum_search import MinimumProgress
     from milp_verix.searches.minimum.search_limits import SearchLimits
     from milp_verix.searches.radius_search import RadiusProgress
@@ -98,8 +98,8 @@ def explain(
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
             ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
-            :mod:`milp_verix.searches.explain.order`. An order whose bounds do not exist is replaced
-            by the sequential one, with a note.
+            :mod:`milp_verix.searches.order`. An order whose bounds do not exist is replaced by the
+            sequential one, with a note.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
             checks are asked; the explanation is the same, see ``traversal.strategies``.
@@ -138,7 +138,7 @@ def explain(
     question, asked = parted("explain", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.explain.explain import explain_problem
+    from milp_verix.searches.explain_search import explain_problem
 
     with refusing_no_bounds():
         return explain_problem(Problem(**question), **asked)
@@ -234,7 +234,7 @@ def minimum(
     question, asked = parted("minimum", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.minimum.minimum import minimum_of
+    from milp_verix.searches.minimum.smallest import minimum_of
 
     with refusing_no_bounds():
         return minimum_of(Problem(**question), **asked)
@@ -334,7 +334,7 @@ def contrastive(
     question, asked = parted("contrastive", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.contrast.contrastive import contrastive_of
+    from milp_verix.searches.contrastive import contrastive_of
 
     with refusing_no_bounds():
         return contrastive_of(Problem(**question), **asked)
@@ -404,7 +404,7 @@ def enumerate_explanations(
     question, asked = parted("enumerate", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.importance import enumerate_problem
+    from milp_verix.searches.importance_search import enumerate_problem
 
     with refusing_no_bounds():
         return enumerate_problem(Problem(**question), **asked)
@@ -568,7 +568,7 @@ def check(
     question, asked = parted("check", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.explain.explain import check_problem
+    from milp_verix.searches.explain_search import check_problem
 
     with refusing_no_bounds():
         return check_problem(Problem(**question), **asked)
@@ -660,7 +660,7 @@ def audit(
     question, asked = parted("audit", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.audit import audit_of
+    from milp_verix.searches.audit_search import audit_of
     from milp_verix.searches.feature_sets import groups_for
 
     if inputs is None:
@@ -826,7 +826,7 @@ def importance(
     question, asked = parted("importance", locals())
 
     from milp_verix.api.problem import Problem
-    from milp_verix.searches.importance import importance_of
+    from milp_verix.searches.importance_search import importance_of
 
     with refusing_no_bounds():
         return importance_of(Problem(**question), **asked)

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from milp_verix.results.explanation import EpsilonSweep, Explanation
     from milp_verix.results.importance import Importance, Relevance
     from milp_verix.results.ranges import Ranges, RobustnessRadii
-    from milp_verix.searches.audit import AuditProgress
-    from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
-    from milp_verix.searches.explain.explain import Progress
+    from milp_verix.searches.audit_search import AuditProgress
+    from milp_verix.searches.contrast_search import ContrastiveProgress
+    from milp_verix.searches.explain_search import Progress
     from milp_verix.searches.feature_sets import FeatureSetLike
-    from milp_verix.searches.importance import EnumerationProgress
+    from milp_verix.searches.importance_search import EnumerationProgress
     from milp_verix.searches.minimum.minimum_search import MinimumProgress
     from milp_verix.searches.minimum.search_limits import SearchLimits
     from milp_verix.searches.radius_search import RadiusProgress
@@ -131,7 +131,7 @@ class Problem(PosedProblem):
         """
         given = fitting("explain", locals())
 
-        from milp_verix.searches.explain.explain import explain_problem
+        from milp_verix.searches.explain_search import explain_problem
 
         with refusing_no_bounds():
             return explain_problem(self, **given)
@@ -169,7 +169,7 @@ class Problem(PosedProblem):
         """
         given = fitting("minimum", locals())
 
-        from milp_verix.searches.minimum.minimum import minimum_of
+        from milp_verix.searches.minimum.smallest import minimum_of
 
         with refusing_no_bounds():
             return minimum_of(self, **given)
@@ -198,7 +198,7 @@ class Problem(PosedProblem):
         """
         given = fitting("contrastive", locals())
 
-        from milp_verix.searches.contrast.contrastive import contrastive_of
+        from milp_verix.searches.contrastive import contrastive_of
 
         with refusing_no_bounds():
             return contrastive_of(self, **given)
@@ -221,7 +221,7 @@ class Problem(PosedProblem):
         """
         given = fitting("enumerate", locals())
 
-        from milp_verix.searches.importance import enumerate_problem
+        from milp_verix.searches.importance_search import enumerate_problem
 
         with refusing_no_bounds():
             return enumerate_problem(self, **given)
@@ -268,7 +268,7 @@ class Problem(PosedProblem):
         """
         given = fitting("check", locals())
 
-        from milp_verix.searches.explain.explain import check_problem
+        from milp_verix.searches.explain_search import check_problem
 
         with refusing_no_bounds():
             return check_problem(self, **given)
@@ -299,7 +299,7 @@ class Problem(PosedProblem):
         """
         given = fitting("audit", locals())
 
-        from milp_verix.searches.audit import audit_of
+        from milp_verix.searches.audit_search import audit_of
 
         with refusing_no_bounds():
             return audit_of(self, **given)
@@ -349,7 +349,7 @@ class Problem(PosedProblem):
         """
         given = fitting("importance", locals())
 
-        from milp_verix.searches.importance import importance_of
+        from milp_verix.searches.importance_search import importance_of
 
         with refusing_no_bounds():
             return importance_of(self, **given)

@@ -24,7 +24,7 @@ import numpy as np
 
 from milp_verix.base.clock import Deadline
 from milp_verix.certificates.certificate import exact
-from milp_verix.certificates.leaves import NoProofError
+from milp_verix.certificates.phase_leaves import NoProofError
 from milp_verix.certificates.reading import rounded_network
 from milp_verix.certificates.selection_lp import Case, SelectionLp
 from milp_verix.oracle.engines.phase_search import PhaseSearch

@@ -28,8 +28,8 @@ from milp_verix.certificates.certificate import (
     exact,
     question_bits,
 )
-from milp_verix.certificates.leaves import NoProofError, Tree
-from milp_verix.certificates.proofs import Proof
+from milp_verix.certificates.phase_leaves import NoProofError, Tree
+from milp_verix.certificates.whole_proof import Proof
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.trees.missing_values import with_missing
 from milp_verix.models.trees.tree_network import TreeNetwork

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from milp_verix.base.clock import Deadline, Limit
 from milp_verix.certificates.certificate import exact
-from milp_verix.certificates.leaves import NoProofError, Tree
+from milp_verix.certificates.phase_leaves import NoProofError, Tree
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import TIME_LIMIT

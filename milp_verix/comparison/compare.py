@@ -19,8 +19,8 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import array_hash
 from milp_verix.results.comparison import Comparison, Pair, Run, Skipped
-from milp_verix.searches.explain.explain import explain_problem
-from milp_verix.searches.minimum.minimum import excludes_scenarios
+from milp_verix.searches.explain_search import explain_problem
+from milp_verix.searches.minimum.smallest import excludes_scenarios
 from milp_verix.searches.runner import AnytimeSearch
 
 TASKS = ("check", "explain", "minimum", "contrastive")

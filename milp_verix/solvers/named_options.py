@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.base.errors import InputError, meant
-from milp_verix.solvers.parameters import HIGHS_HEURISTICS, parameters_of
+from milp_verix.solvers.solver_parameters import HIGHS_HEURISTICS, parameters_of
 
 Values = tuple[int, int] | tuple[float, float] | tuple[str, ...]
 """The values of an option: whole numbers or numbers between two ends, or words."""

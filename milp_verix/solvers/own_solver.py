@@ -7,8 +7,8 @@ from importlib import import_module
 from milp_verix.base.errors import SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.parameters import notes_on
 from milp_verix.solvers.session import Session, refuse_beyond
+from milp_verix.solvers.solver_parameters import notes_on
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 

@@ -24,9 +24,9 @@ from milp_verix.base.arguments import LONGEST_CHECK
 from milp_verix.base.errors import SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.own_solver import OwnSession
-from milp_verix.solvers.parameters import SolverParameters, notes_on, parameters_of
 from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import Session, SolveResult, SolveStatus, Targets, spend_solve
+from milp_verix.solvers.solver_parameters import SolverParameters, notes_on, parameters_of
 from verix_encodings import Program, ProgramBuilder
 from verix_encodings.arrays import FloatArray
 

@@ -1,6 +1,6 @@
 """The traversals before and after the search: a first explanation, and the last counterfactuals.
 
-The first explanation is locally minimal, by the loop of :mod:`~milp_verix.searches.explain.explain`
+The first explanation is locally minimal, by the loop of :mod:`~milp_verix.searches.explain_search`
 in the order ``adaptive``. It is the incumbent until the search finds a cheaper set. At the end a
 last traversal frees further features of that set, if possible, and finds a counterfactual for each
 feature that stays.
@@ -22,12 +22,12 @@ from milp_verix.base.clock import Deadline, OutOfTimeError
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.earlier import Earlier, note_on_bound
-from milp_verix.searches.explain.explain import resumption
-from milp_verix.searches.explain.order import Order, adaptive
-from milp_verix.searches.explain.strategies import galloping
-from milp_verix.searches.explain.traversal import Traversal, Walk, traverse
+from milp_verix.searches.explain_search import resumption
 from milp_verix.searches.minimum.incumbent import Incumbent
+from milp_verix.searches.order import Order, adaptive
 from milp_verix.searches.runner import stopping
+from milp_verix.searches.strategies import galloping
+from milp_verix.searches.traversal import Traversal, Walk, traverse
 from verix_encodings.arrays import FloatArray
 
 

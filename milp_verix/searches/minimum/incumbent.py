@@ -29,8 +29,8 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.perturbation_set import INSIDE, PerturbationSet
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.objective import Objective
-from milp_verix.searches.explain.traversal import Traversal
 from milp_verix.searches.minimum.search_limits import SearchLimits
+from milp_verix.searches.traversal import Traversal
 from milp_verix.solvers import Session, Targets, open_session
 from verix_encodings import Interval, NormBall, ball_encoding, crown_bounds, encode
 from verix_encodings.arrays import BoolArray, FloatArray

@@ -19,7 +19,7 @@ from milp_verix.results.earlier import Earlier
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.budget_bound import budget_bound
 from milp_verix.searches.contrast_cover import ContrastCover
-from milp_verix.searches.explain.explain import explanation_of
+from milp_verix.searches.explain_search import explanation_of
 from milp_verix.searches.minimum.explainer import (
     EarlierSearch,
     Explainer,

@@ -21,7 +21,7 @@ from milp_verix.problem.problem import PosedProblem, pose
 from milp_verix.problem.search import USUAL, Given, Request, Search
 from milp_verix.results.answers import Rules
 from milp_verix.results.ranges import Ranges
-from milp_verix.searches.explain.explain import explain_problem
+from milp_verix.searches.explain_search import explain_problem
 from milp_verix.searches.feature_sets import FeatureSetLike, feature_set
 from milp_verix.searches.ranges.axes import axes_of
 from milp_verix.searches.ranges.ranges_search import RangesProgress, RangesSearch

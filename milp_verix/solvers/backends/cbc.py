@@ -27,7 +27,6 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.interrupt import LONGEST_WAIT, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver
-from milp_verix.solvers.parameters import CBC, cbc_options
 from milp_verix.solvers.session import (
     SolveResult,
     SolveStatus,
@@ -37,6 +36,7 @@ from milp_verix.solvers.session import (
     start_of,
     units_of_iteration,
 )
+from milp_verix.solvers.solver_parameters import CBC, cbc_options
 from milp_verix.solvers.trust import ask_control
 from verix_encodings import Program, write_mps
 from verix_encodings.arrays import FloatArray, IntArray

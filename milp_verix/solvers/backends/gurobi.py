@@ -16,7 +16,6 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
-from milp_verix.solvers.parameters import GUROBI, gurobi_options
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     SolveResult,
@@ -25,6 +24,7 @@ from milp_verix.solvers.session import (
     spend_solve,
     start_of,
 )
+from milp_verix.solvers.solver_parameters import GUROBI, gurobi_options
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND, spend

@@ -19,13 +19,6 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
-from milp_verix.solvers.parameters import (
-    HIGHS_DROPS,
-    HIGHS_HEURISTICS,
-    HIGHS_LEAN,
-    Options,
-    highs_options,
-)
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     SolveResult,
@@ -34,6 +27,13 @@ from milp_verix.solvers.session import (
     spend_solve,
     start_of,
     units_of_iteration,
+)
+from milp_verix.solvers.solver_parameters import (
+    HIGHS_DROPS,
+    HIGHS_HEURISTICS,
+    HIGHS_LEAN,
+    Options,
+    highs_options,
 )
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray

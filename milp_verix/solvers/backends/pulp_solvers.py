@@ -19,8 +19,8 @@ import numpy as np
 
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import cbc
-from milp_verix.solvers.parameters import SolverParameters, parameters_of
 from milp_verix.solvers.session import finite
+from milp_verix.solvers.solver_parameters import SolverParameters, parameters_of
 from milp_verix.solvers.trust import (
     Attempt,
     FamilySession,

@@ -16,8 +16,8 @@ import numpy as np
 from milp_verix.base.arguments import checked, instance_of
 from milp_verix.base.errors import InputError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.parameters import parameters_of
 from milp_verix.solvers.session import finite, in_words
+from milp_verix.solvers.solver_parameters import parameters_of
 from milp_verix.solvers.trust import (
     TRUSTED,
     Attempt,

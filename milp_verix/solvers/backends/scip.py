@@ -13,7 +13,6 @@ import numpy as np
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
-from milp_verix.solvers.parameters import SCIP_DROPS, scip_options
 from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import (
     NODE_LIMIT,
@@ -25,6 +24,7 @@ from milp_verix.solvers.session import (
     start_of,
     units_of_iteration,
 )
+from milp_verix.solvers.solver_parameters import SCIP_DROPS, scip_options
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 

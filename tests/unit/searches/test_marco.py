@@ -41,7 +41,7 @@ from tests.support.fake_session import FakeSolver
 from tests.support.installed_solvers import SLOW
 from tests.support.random_networks import as_layers, dense_network
 
-minimum_module = importlib.import_module("milp_verix.searches.minimum.minimum")
+minimum_module = importlib.import_module("milp_verix.searches.minimum.smallest")
 master_module = importlib.import_module("milp_verix.searches.minimum.masters")
 
 

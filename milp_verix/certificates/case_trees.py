@@ -15,7 +15,7 @@ import numpy as np
 
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.certificates.certificate import exact
-from milp_verix.certificates.leaves import (
+from milp_verix.certificates.phase_leaves import (
     BARE,
     DIGITS,
     Cases,

@@ -24,7 +24,7 @@ from milp_verix.oracle.verdict import Effort, Verdict, replayed
 from milp_verix.problem.objective import attainable
 from milp_verix.problem.search import Request
 from milp_verix.results.contrast import ContrastiveExplanation
-from milp_verix.searches.contrast.change_measure import EQUAL, ChangeMeasure, budgeted
+from milp_verix.searches.change_measure import EQUAL, ChangeMeasure, budgeted
 from milp_verix.searches.runner import AnytimeSearch
 from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings import Bounds, crown_bounds

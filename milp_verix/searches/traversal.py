@@ -5,7 +5,7 @@
 
 ``B`` only grows, so the counterfactual that put ``i`` into ``A`` stays valid for the final ``B``,
 and ``A`` is locally minimal. A traversal is a function that walks through the features; those in
-:mod:`~milp_verix.searches.explain.strategies` ask fewer questions for the same explanation.
+:mod:`~milp_verix.searches.strategies` ask fewer questions for the same explanation.
 """
 
 import math

@@ -21,12 +21,12 @@ from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.audit import Audit, Minimum
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
-from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order
-from milp_verix.searches.explain.strategies import resolve_strategy
-from milp_verix.searches.explain.traversal import Strategy, Traversal, Walk, traverse
 from milp_verix.searches.feature_sets import FeatureSetLike, feature_set
-from milp_verix.searches.minimum.minimum import minimum_of
+from milp_verix.searches.minimum.smallest import minimum_of
+from milp_verix.searches.order import Order, OrderMaker, resolve_order
 from milp_verix.searches.runner import AnytimeSearch, fields_of
+from milp_verix.searches.strategies import resolve_strategy
+from milp_verix.searches.traversal import Strategy, Traversal, Walk, traverse
 
 SmallestSets: TypeAlias = tuple[Minimum | None, Minimum | None, str | None]
 """The smallest sound set, the smallest one with the audited features, the reason of an early end.

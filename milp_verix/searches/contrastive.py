@@ -28,9 +28,9 @@ from milp_verix.results.build import counterfactual_of
 from milp_verix.results.contrast import NEAREST_GAP, Alternative, ContrastiveExplanation
 from milp_verix.results.earlier import EarlierContrast, earlier_contrast, note_on_bound
 from milp_verix.results.plain_counterfactuals import plain_counterfactual, rounded_counterfactual
-from milp_verix.searches.contrast.change_measure import directed, distance, feature_count, scales_of
-from milp_verix.searches.contrast.contrast_kinds import LeafContrasts, NearestSearch
-from milp_verix.searches.contrast.contrast_search import ContrastiveProgress, ContrastSearch
+from milp_verix.searches.change_measure import directed, distance, feature_count, scales_of
+from milp_verix.searches.contrast_kinds import LeafContrasts, NearestSearch
+from milp_verix.searches.contrast_search import ContrastiveProgress, ContrastSearch
 from milp_verix.searches.runner import fields_of
 from milp_verix.searches.set_search import opened
 

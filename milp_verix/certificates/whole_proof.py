@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from milp_verix.base.clock import Deadline
 from milp_verix.certificates.certificate import Certificate, ball_of, exact
-from milp_verix.certificates.leaves import NoProofError
 from milp_verix.certificates.lower_bounds import asked_bound, bound_proof
+from milp_verix.certificates.phase_leaves import NoProofError
 from milp_verix.certificates.sets_of import (
     Keeper,
     SetProof,

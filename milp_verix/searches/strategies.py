@@ -21,7 +21,7 @@ form over the ball of all features, which in deep networks is too loose to prove
 
 from milp_verix.base.errors import require_one_of
 from milp_verix.oracle.verdict import BOUNDS_ALONE, Answer, Verdict
-from milp_verix.searches.explain.traversal import Strategy, Walk
+from milp_verix.searches.traversal import Strategy, Walk
 
 
 def sequential(walk: Walk) -> None:

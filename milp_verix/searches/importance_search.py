@@ -12,7 +12,7 @@ the size of ``A`` is a lower bound on that of every explanation that is still to
 
 The importance of features: power indices of the game of sets that keep a prediction.
 
-The enumeration of :mod:`milp_verix.searches.importance` decides one set after the other. At
+The enumeration of :mod:`milp_verix.searches.importance_search` decides one set after the other. At
 any time the sets that are decided bracket each index
 (:mod:`milp_verix.results.power_indices`), and once all are decided the indices are exact.
 What SHAP values promise is the Shapley value of an expectation, and they may rank features wrongly

@@ -33,10 +33,10 @@ from milp_verix.results.plain_counterfactuals import (
     with_plain_counterfactuals,
 )
 from milp_verix.searches.budget_bound import disjoint_contrasts, needed_features
-from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order, without_order
-from milp_verix.searches.explain.strategies import resolve_strategy
-from milp_verix.searches.explain.traversal import Traversal, Walk, traverse
+from milp_verix.searches.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.searches.runner import AnytimeSearch, fields_of
+from milp_verix.searches.strategies import resolve_strategy
+from milp_verix.searches.traversal import Traversal, Walk, traverse
 from verix_encodings.work import worked
 
 # of the work so far, and of the time left, for a bound on what is needed; not measured

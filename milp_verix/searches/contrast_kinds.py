@@ -23,8 +23,8 @@ from milp_verix.oracle.engines.leaf_search import Clique, LeafSearch
 from milp_verix.oracle.engines.leaves import Reach, cells_for, cut_of, trees_of
 from milp_verix.oracle.verdict import Answer, Effort, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.searches.contrast.change_measure import EQUAL, ChangeMeasure
-from milp_verix.searches.contrast.contrast_search import ContrastSearch
+from milp_verix.searches.change_measure import EQUAL, ChangeMeasure
+from milp_verix.searches.contrast_search import ContrastSearch
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.bounds.norm_ball import length
 
