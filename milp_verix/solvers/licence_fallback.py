@@ -26,17 +26,14 @@ class LicenceFallback:
 
     @property
     def solving(self) -> str:
-        """Name of the solver that holds the current program."""
         return self._current.name
 
     @property
     def largest_big_m(self) -> float:
-        """The limit of the solver that holds the current program."""
         return self._current.largest_big_m
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for readers of the result on which solver solved the programs."""
         own = self._primary.notes
         if self._other is None:
             return own
@@ -46,7 +43,6 @@ class LicenceFallback:
         )
 
     def load(self, program: Program) -> None:
-        """Replace the program; it is the primary solver's again."""
         self._program = program
         self._current = self._primary
         try:
@@ -55,7 +51,6 @@ class LicenceFallback:
             self._hand_over(error)
 
     def extend(self, program: Program) -> None:
-        """Replace the program by its extension ``program``, in the solver that holds it."""
         self._program = program
         if self._current is self._other:
             self.handed_over += 1
@@ -67,13 +62,11 @@ class LicenceFallback:
             self._hand_over(error)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Change bounds in the solver that holds the program."""
         assert self._program is not None
         self._program = self._program.with_bounds(columns, lower, upper)
         self._current.set_bounds(columns, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise with the solver that holds the program."""
         try:
             return self._current.minimise(cost, targets)
         except LicenceLimitError as error:
@@ -83,7 +76,6 @@ class LicenceFallback:
             return self._current.minimise(cost, targets)
 
     def close(self) -> None:
-        """Close both sessions."""
         self._primary.close()
         if self._other is not None:
             self._other.close()

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
+from typing import Any
 
 from milp_verix.base.errors import SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
@@ -39,23 +41,27 @@ class OwnSolver:
 
     @property
     def name(self) -> str:
-        """The name with the options."""
         return self.options.name or self.base
 
     @property
     def strict(self) -> bool:
-        """True if no other solver may take a program over."""
         return self.options.strict
 
     def unavailable(self) -> str | None:
-        """Return why the solver cannot be used, or None; no licence is looked for."""
         return self.lacking()
 
     def open(self, *, threads: int, tolerances: Tolerances) -> Session:
-        """Open a session; raises ``SolverUnavailableError`` where the solver cannot be used."""
         if reason := self.unavailable():
             raise SolverUnavailableError(reason)
         return self.begin(threads, tolerances, self.options)
+
+
+def own_solver(
+    kind: Any, licence: str, package: str, begin: Callable[..., Session] | None = None
+) -> OwnSolver:
+    """Return the solver of a ``package`` with sessions of the class ``kind``, or by ``begin``."""
+    lacking = partial(missing, package)
+    return OwnSolver(kind.name, licence, kind.capabilities, lacking, begin or kind)
 
 
 class OwnSession:
@@ -84,7 +90,6 @@ class OwnSession:
         return self._program
 
     def load(self, program: Program) -> None:
-        """Replace the program."""
         refuse_beyond(self, program)
         kept, self._program = program.without_tiny(self.dropped), None
         # rows widened for what is dropped hold for these bounds only
@@ -106,7 +111,6 @@ class OwnSession:
         self._program = program
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Change the bounds of some columns of the model loaded."""
         if self._widened is not None:
             self.load(self._widened.with_bounds(columns, lower, upper))
         else:

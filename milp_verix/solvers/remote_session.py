@@ -238,25 +238,21 @@ class RemoteSession:
         self.name, self.version, self.capabilities, self.largest_big_m, self.notes = about
 
     def load(self, program: Program) -> None:
-        """Replace the program; the process gets it with the next solve."""
         refuse_beyond(self, program)
         self._program, self._news = program, [("load", program)]
 
     def extend(self, program: Program) -> None:
-        """Replace the program by its extension; the process gets it with the next solve."""
         refuse_beyond(self, program)
         self._program = program
         self._news.append(("extend", program))
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Change bounds; the process gets them with the next solve."""
         if self._program is None:
             raise SolverError("load a program before its bounds")
         self._program = self._program.with_bounds(columns, lower, upper)
         self._news.append(("set_bounds", columns, lower, upper))
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise in the process; see :class:`~milp_verix.solvers.session.Session`."""
         if self._program is None:
             raise SolverError("load a program before minimising")
         deadline = time.monotonic() + targets.seconds
@@ -288,7 +284,6 @@ class RemoteSession:
         self._process = None
 
     def close(self) -> None:
-        """Leave the process to the next session of the same recipe."""
         if self._process is not None:
             give_back(self._process)
         self._process, self._program = None, None

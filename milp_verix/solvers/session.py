@@ -11,7 +11,7 @@ slices that are longer or shorter by it, and decides the same.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol
@@ -199,6 +199,27 @@ def start_of(targets: Targets, columns: int) -> FloatArray | None:
 def finite(value: float) -> float | None:
     """Return ``value``, or None for an infinite one, as modelling packages say no bound."""
     return float(value) if np.isfinite(value) else None
+
+
+def constraints_of(
+    program: Program, first: int, summed: Callable[[FloatArray, IntArray], Any]
+) -> Iterator[tuple[int, Any]]:
+    """Yield constraints, two for a row with two sides, with the numbers of rows from ``first`` on.
+
+    ``summed`` returns the sum of columns times factors, in terms of a modelling package.
+    """
+    matrix = program.matrix
+    for i in range(first, program.rows):
+        entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
+        body = summed(matrix.data[entries], matrix.indices[entries])
+        low, high = float(program.row_lower[i]), float(program.row_upper[i])
+        if low == high:
+            yield i, body == low
+            continue
+        if np.isfinite(low):
+            yield i, body >= low
+        if np.isfinite(high):
+            yield i, body <= high
 
 
 def in_words(capabilities: frozenset[str]) -> str:

@@ -268,24 +268,19 @@ class FamilySolver:
 
     @property
     def licence(self) -> str:
-        """The licences of the package and of the solver."""
         return f"{self.package}, {parameters_of(self.native).licence}"
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Capabilities of the solver that the package can express."""
         return parameters_of(self.native).capabilities
 
     def unavailable(self) -> str | None:
-        """Return why the package or the solver behind it cannot be used, or None."""
         raise NotImplementedError
 
     def session(self, threads: int, tolerances: Tolerances) -> Session:
-        """Return a session in this process."""
         raise NotImplementedError
 
     def open(self, *, threads: int, tolerances: Tolerances) -> RemoteSession:
-        """Open a session; raises ``SolverUnavailableError`` for a solver that is not there."""
         if reason := self.unavailable():
             raise SolverUnavailableError(reason)
         return RemoteSession(partial(self.session, threads, tolerances))
@@ -311,7 +306,6 @@ class FamilySession(OwnSession):
             ask_control(self)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         self._before("minimising")
         assert self._kept is not None
         return minimise_by_cutoff(self._kept, cost, targets, self._parameters, self._posed(cost))
@@ -334,5 +328,4 @@ class FamilySession(OwnSession):
         return np.array([other if value is None else value for value, other in pairs], np.float64)
 
     def close(self) -> None:
-        """Forget the program."""
         self._program, self._kept, self._variables = None, None, []

@@ -86,18 +86,15 @@ class BranchAndCut:
 
     @property
     def done(self) -> bool:
-        """True if no open node can hold a cheaper explanation."""
         return not self._open or self._open[0].bound >= self._incumbent.cutoff
 
     @property
     def effort(self) -> SearchEffort:
-        """The scenarios, nodes, programs and iterations so far."""
         lp, scenarios = self._relaxation.lp, self._relaxation.pool.deltas.shape[1]
         work = self._nodes, lp.programs, lp.iterations
         return SearchEffort("tree", self._separator.rounds, scenarios, *work)
 
     def step(self, deadline: Deadline) -> None:
-        """Replace the open node with the least bound; the bound stays valid after Ctrl-C."""
         # set before the pop, so that Ctrl-C between the two cannot lose the node
         self._active = node = self._open[0]
         heapq.heappop(self._open)
@@ -193,6 +190,5 @@ class BranchAndCut:
         self._closed = min(self._closed, self._attainable(self._incumbent.cutoff))
 
     def close(self) -> None:
-        """Free the linear program."""
         self._open, self._active = [], None
         self._relaxation.close()

@@ -75,12 +75,10 @@ class MipMaster(_Rounds):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks for the reader of the result on how the bound came about."""
         return self._session.notes + self._trouble
 
     @property
     def effort(self) -> SearchEffort:
-        """The scenarios, nodes, programs and iterations so far."""
         work = self._nodes, self._programs, self._iterations
         return SearchEffort("program", self._separator.rounds, self._scenarios, *work)
 
@@ -152,7 +150,6 @@ class MipMaster(_Rounds):
             self._scenarios += isinstance(constraint, Scenario)
 
     def close(self) -> None:
-        """Close the session."""
         self._session.close()
 
 
@@ -176,7 +173,6 @@ class HittingSets(_Rounds):
 
     @property
     def effort(self) -> SearchEffort:
-        """The contrastive sets and programs so far: a round solves one, unless sets are listed."""
         known = len(self._clauses) - self._given
         programs = 0 if self._candidates.session is None else self._rounds
         return SearchEffort("hitting sets", self._rounds, known, programs=programs)
@@ -205,6 +201,5 @@ class HittingSets(_Rounds):
         self._ended = not learnt
 
     def close(self) -> None:
-        """Close the session."""
         if self._candidates.session is not None:
             self._candidates.session.close()

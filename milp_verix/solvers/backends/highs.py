@@ -8,7 +8,6 @@ bound. ``objective_bound`` is not used: it makes the dual bound that HiGHS repor
 
 import time
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
+from milp_verix.solvers.own_solver import OwnSession, own_solver
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     SolveResult,
@@ -39,12 +38,6 @@ from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend
 
-name = "highs"
-capabilities = frozenset(
-    {"partition", "in_place_bounds", "growth", "start", "early_stop", "duals", "work_limit"}
-)
-
-
 # of MIPs, measured by benchmarks/work_clock.py: HiGHS does not tell the iterations so far
 _ITERATIONS_OF_A_ROOT, _ITERATIONS_OF_A_STEP = 500, 45
 
@@ -52,9 +45,11 @@ _ITERATIONS_OF_A_ROOT, _ITERATIONS_OF_A_STEP = 500, 45
 class HighsSession(OwnSession):
     """One ``Highs`` object, kept between solves."""
 
-    name = name
+    name = "highs"
     dropped = HIGHS_DROPS
-    capabilities = capabilities
+    capabilities = frozenset(
+        {"partition", "in_place_bounds", "growth", "start", "early_stop", "duals", "work_limit"}
+    )
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
@@ -114,7 +109,6 @@ class HighsSession(OwnSession):
         self._highs.changeColsBounds(columns.size, columns.astype(np.int32), lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         highs, program = self._highs, self._before("minimising")
         self._integer = bool(program.integer.any())
         self._per_iteration = units_of_iteration(program)
@@ -195,7 +189,6 @@ class HighsSession(OwnSession):
         )
 
     def close(self) -> None:
-        """Free the model."""
         self._highs.clearCallbacks()
         self._highs.clear()
 
@@ -274,4 +267,4 @@ _GENERAL: Options = {
 }
 
 
-SOLVER = OwnSolver(name, "MIT", capabilities, partial(missing, "highspy"), HighsSession)
+SOLVER = own_solver(HighsSession, "MIT", "highspy")

@@ -18,7 +18,6 @@ proven, and their multipliers are its certificate.
 import heapq
 import time
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +25,7 @@ import scipy.sparse as sp
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
+from milp_verix.solvers.own_solver import OwnSession, own_solver
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond
 from milp_verix.solvers.solver_parameters import HIGHS_DROPS
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
@@ -108,7 +107,6 @@ class Search:
         return own == targets and np.array_equal(self.cost, cost)
 
     def close(self, node: Node) -> None:
-        """Count ``node`` as done."""
         self.closed = min(self.closed, node.bound)
         if self.targets.certify:
             self.leaves.append(node)
@@ -130,8 +128,6 @@ class Search:
         )
 
 
-name = "phase"
-capabilities = frozenset({"partition", "in_place_bounds", "growth", "early_stop", "work_limit"})
 _DECIDED = 1e-9
 
 
@@ -169,10 +165,10 @@ class _Loaded:
 class PhaseSession(OwnSession):
     """One warm linear program; each minimisation is a search over phases."""
 
-    name = name
+    name = "phase"
     largest_big_m = np.inf
     dropped = HIGHS_DROPS
-    capabilities = capabilities
+    capabilities = frozenset({"partition", "in_place_bounds", "growth", "early_stop", "work_limit"})
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
@@ -183,7 +179,6 @@ class PhaseSession(OwnSession):
         self._state: _Loaded
 
     def load(self, program: Program) -> None:
-        """Replace the program: its relaxation becomes the warm one."""
         refuse_beyond(self, program)
         self._program = None
         self._lp.load(program)
@@ -269,7 +264,6 @@ class PhaseSession(OwnSession):
         return SolveStatus.OPTIMAL, "optimal"
 
     def close(self) -> None:
-        """Free the model."""
         self._lp.close()
 
 
@@ -330,6 +324,4 @@ def _settled(loaded: _Loaded, search: Search, node: Node, result: LpResult) -> b
     return False
 
 
-SOLVER = OwnSolver(
-    name, "BSD-3-Clause, HiGHS MIT", capabilities, partial(missing, "highspy"), PhaseSession
-)
+SOLVER = own_solver(PhaseSession, "BSD-3-Clause, HiGHS MIT", "highspy")
