@@ -53,12 +53,8 @@ CHECKERS: dict[str, Solver] = {
 They are in :mod:`milp_verix.oracle.engines`.
 """
 
-FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {
-    "pulp": PulpSolver,
-    "pyomo": PyomoSolver,
-}
+FAMILIES: dict[str, Any] = {"pulp": PulpSolver, "pyomo": PyomoSolver}
 """Families of solvers that have a name behind a colon."""
-
 
 ENTRY_POINTS = "milp_verix.solvers"
 """The group of entry points by which an installed package adds solvers."""
@@ -91,9 +87,9 @@ def solver_named(name: str) -> Solver:
         ) from error
     if own:
         return replace(_OWN[base], options=read_name_options(name, base, pairs))
-    default = FAMILIES[base]()
-    native = native or default.native
-    return FAMILIES[base](name, native, read_options(name, base, native, pairs))
+    native = native or FAMILIES[base]().native
+    found: Solver = FAMILIES[base](name, native, read_options(name, base, native, pairs))
+    return found
 
 
 def _added(name: str) -> Solver:
@@ -101,14 +97,12 @@ def _added(name: str) -> Solver:
     # whatever the package raises
     with refusing(f"the solver {name!r} of an installed package fails", Exception):
         found = added_solvers()[name].load()
-    lacking = [part for part in _PARTS_OF_A_SOLVER if not hasattr(found, part)]
+    parts = ("name", "licence", "capabilities", "unavailable", "open")
+    lacking = [part for part in parts if not hasattr(found, part)]
     if lacking or found.name != name:
         why = f"has no {', '.join(lacking)}" if lacking else f"calls itself {found.name!r}"
         raise InputError(f"the solver {name!r} of an installed package {why}")
     return cast("Solver", found)
-
-
-_PARTS_OF_A_SOLVER = ("name", "licence", "capabilities", "unavailable", "open")
 
 
 AUTO_ORDER = ("phase", "highs", "cbc", "scip", "gurobi")

@@ -181,10 +181,7 @@ class WarmLp:
         most = max(deadline.units / units_of_iteration(program), 1)
         unasked = int(max(min(_SHORT, _MOST_WORK / max(program.matrix.nnz, 1), most), 1))
         model.setOptionValue("simplex_iteration_limit", unasked)
-        if model.run() == self._highspy.HighsStatus.kError:
-            # another session of this process had another number of threads, and left them
-            model.resetGlobalScheduler(True)
-            model.run()
+        highs.run(model)
         iterations = self._continued(most)
         spend_solve(program, iterations)
         if model.getModelStatus() == self._highspy.HighsModelStatus.kIterationLimit:

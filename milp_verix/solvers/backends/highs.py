@@ -131,10 +131,7 @@ class HighsSession(OwnSession):
         self._late = False
         self._root_bound, self._first_seconds, self._began = None, None, time.monotonic()
         with deferred_interrupt() as self._interrupt:
-            if highs.run() == self._highspy.HighsStatus.kError:
-                # another session of this process had another number of threads, and left them
-                highs.resetGlobalScheduler(True)
-                highs.run()
+            run(highs)
             left = self._deadline.seconds
             timed_out = highs.getModelStatus() == self._highspy.HighsModelStatus.kTimeLimit
             if timed_out and left > 0.1 * targets.seconds:
@@ -191,6 +188,15 @@ class HighsSession(OwnSession):
     def close(self) -> None:
         self._highs.clearCallbacks()
         self._highs.clear()
+
+
+def run(model: Any) -> None:
+    """Solve; where that fails, another session had another number of threads, and left them."""
+    import highspy
+
+    if model.run() == highspy.HighsStatus.kError:
+        model.resetGlobalScheduler(True)
+        model.run()
 
 
 def set_options(model: Any, options: Mapping[str, bool | float | str]) -> None:
