@@ -150,10 +150,7 @@ def quick_trees(
 
 
 def trees_of(claim: Claim, deadline: Deadline = NO_LIMIT) -> list[Tree]:
-    """Return a tree for each margin of ``claim`` that the checker accepts.
-
-    Raises ``NoProofError`` if the deadline passes, or no cases are found that prove a margin.
-    """
+    """Return a tree the checker accepts for each margin of ``claim``; or ``NoProofError``."""
     trees: dict[int, Tree] = {}
     margins = range(len(claim.margins))
     ends = claim.low, claim.high
@@ -195,10 +192,7 @@ def _searched(claim: Claim, margins: list[int], deadline: Deadline) -> dict[int,
 def _by_phases(
     claim: Claim, margins: list[int], ends: Ends, deadline: Deadline, turn: Deadline
 ) -> dict[int, Tree]:
-    """Return trees of phases that prove ``margins`` within ``ends``; or ``NoProofError``.
-
-    They are searched for until ``turn`` has passed, and proven until ``deadline`` has.
-    """
+    """Return trees of phases within ``ends``: found by ``turn``, proven by ``deadline``."""
 
     def exactly(leaf: Tree, output: int, phases: Mapping[int, int]) -> bool:
         if deadline.passed():

@@ -186,11 +186,7 @@ def _trees(
     exact: Callable[[], Claim],
     deadline: Deadline,
 ) -> list[Tree]:
-    """Return trees found in float64, else in exact arithmetic.
-
-    Exact arithmetic splits inputs, and needs less room. ``free`` is the number of coordinates that
-    are free; None for exact arithmetic alone.
-    """
+    """Return trees in float64, else exact; ``free`` counts coordinates, None for exact alone."""
     if free is not None:
         turn = deadline.within(FIRST_TURN) if free <= MOST_FREE else deadline
         with suppress(NoProofError, OverflowError):

@@ -68,10 +68,7 @@ def asked_bound(explanation: Explanation) -> dict[str, Any]:
 
 
 def bound_proof(claim: Claim, asked: Mapping[str, Any], deadline: Deadline) -> dict[str, Any]:
-    """Return a proof that no explanation costs less than the bound ``asked`` for.
-
-    Raises ``NoProofError`` if the deadline passes, or no scenario refutes a set that is cheaper.
-    """
+    """Return a proof that no explanation costs less than ``asked``; or ``NoProofError``."""
     if claim.ball.rules:
         raise NoProofError("inputs with rules have no scenarios")
     try:
@@ -292,10 +289,7 @@ class Refuter:
         return moves[best]
 
     def _searched(self, chosen: BoolArray) -> FloatArray | None:
-        """Return a perturbation that the set ``chosen`` does not survive, by branching on phases.
-
-        None if there is none, or the deadline passes.
-        """
+        """Return a perturbation that the set ``chosen`` does not survive, by phases, or None."""
         p, network = self.perturbations, self.perturbations.margins
         fixed = chosen[p.feature_of]
         box = Interval(*(np.where(fixed, p.centre, end) for end in (p.box.lower, p.box.upper)))

@@ -261,10 +261,7 @@ def _starts(tree: IntArray) -> IntArray:
 
 
 def proof_of_trees(explanation: Explanation, network: LoadedModel, deadline: Deadline) -> Proof:
-    """Return the proof of an explanation of trees, with the file that it is about.
-
-    Raises ``NoProofError`` where there is none.
-    """
+    """Return the proof of an explanation of trees, with their file; or ``NoProofError``."""
     explanation.refuse_other(network)
     described = explanation.inputs
     read = with_missing(network, described.missing if described is not None else {})

@@ -49,10 +49,7 @@ class SetProof:
         self._oracle.close()
 
     def changed(self, outside: Set) -> bool:
-        """Add a change of some features ``outside``; return False if there is provably none.
-
-        Raises ``NoProofError`` where that is open, or exact arithmetic does not confirm a change.
-        """
+        """Add a change of features ``outside``; False if there is none; or ``NoProofError``."""
         found = self._subsets.check(outside)
         if found.holds:
             return False
@@ -87,10 +84,7 @@ class SetProof:
 
 
 def bound_by_changes(found: SetProof, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a proof that no explanation costs less than the bound ``asked`` for.
-
-    Raises ``NoProofError`` if the deadline passes, or some set that is cheaper has no change.
-    """
+    """Return a proof that no explanation costs less than ``asked``; or ``NoProofError``."""
     sets = Budget(found.count, 1, asked)
     costs, budget = np.array(sets.costs[1:], dtype=object), sets.budget
     must, must_not = (frozenset(asked.get(name) or ()) for name in ("must", "must_not"))
@@ -170,10 +164,7 @@ def _hitting(changes: Sequence[Set], costs: Any, point: Mapping[int, float]) -> 
 
 
 def no_part_proof(found: SetProof, protected: Set, keeper: Keeper) -> dict[str, Any]:
-    """Return a proof that no minimal explanation has one of the features ``protected``.
-
-    Raises ``NoProofError`` if the deadline passes, or there is such an explanation.
-    """
+    """Prove that no minimal explanation has a ``protected`` feature; or ``NoProofError``."""
     others = frozenset(range(found.count)) - protected
     kept: list[Set] = []
 
@@ -213,10 +204,7 @@ def no_part_proof(found: SetProof, protected: Set, keeper: Keeper) -> dict[str, 
 
 
 def importance_proof(found: SetProof, importance: Importance, keeper: Keeper) -> dict[str, Any]:
-    """Return a proof of the sets and changes that the brackets of ``importance`` rest on.
-
-    Raises ``NoProofError`` where one of them has none.
-    """
+    """Return a proof of all that the brackets rest on; or ``NoProofError``."""
     for one in importance.contrasts:
         found.add(one.counterfactual.input)
     kept = [frozenset(one) for one in importance.sufficient]

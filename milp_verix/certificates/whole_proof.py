@@ -173,10 +173,7 @@ def with_sets(
 
 
 def _brackets(found: Importance) -> dict[str, Any]:
-    """Return the brackets of a Shapley value exactly; none of other indices, nor of many features.
-
-    The checker goes through all subsets.
-    """
+    """Return exact brackets of a Shapley value; none of many features, whose subsets count."""
     if found.index != "shapley" or len(found.game.players) > MOST:
         return {}
     known = brackets(found.game, found.index)

@@ -93,10 +93,7 @@ class Balls:
         return root
 
     def reach(self, free: IntArray) -> float:
-        """Return the radius from which on the ball over ``free`` holds the whole domain.
-
-        Infinite where the domain is.
-        """
+        """Return the radius whose ball over ``free`` holds the whole domain, or infinity."""
         lower, upper = (end[free] for end in self._ends)
         wide = self.problem.ball.centre[free].astype(np.float64)
         corner = np.where(upper - wide > wide - lower, upper, lower)
@@ -174,10 +171,7 @@ _HALVINGS = 24  # to the precision of float32
 
 
 def nearest(problem: PosedProblem, verdict: Verdict, free: IntArray) -> Counterfactual:
-    """Return a counterfactual on the way from the input to that of ``verdict``.
-
-    By halving, each point run in onnxruntime: the last one that changes the prediction.
-    """
+    """Halve the way to the one of ``verdict``; return the last one that onnxruntime confirms."""
     best = counterfactual_of(verdict)
     centre, ball = problem.x.astype(np.float64), problem.ball
     moved = best.input.reshape(-1).astype(np.float64) - centre
@@ -282,10 +276,7 @@ class Bracket:
         self.upper = self._balls.distance(self.counterfactual.input)
 
     def steps(self) -> Iterator[Step]:
-        """Yield the questions to ask, until the bracket is narrow or nothing is left to ask.
-
-        The answer to a question is taken over before the next is asked for.
-        """
+        """Yield the questions to ask, one after the other's answer, until the bracket is narrow."""
         few = self.free.size <= _FEW
         if not self.narrow and self.reach > 0:
             yield Step("attack", self.reach)

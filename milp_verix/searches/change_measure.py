@@ -168,10 +168,7 @@ class KnapsackBall(Ball):
 
 
 def budgeted(problem: PosedProblem, measure: ChangeMeasure, cost: float) -> PosedProblem:
-    """Return ``problem`` over a ball that holds every change of total ``cost`` by ``measure``.
-
-    The ball of ``problem`` must be one of L∞.
-    """
+    """Return ``problem`` over a ball that holds every change of total ``cost``; for L∞ alone."""
     ball = problem.ball
     moving = measure.most > 0
     rooms, most = measure.rooms[moving], measure.most[moving]

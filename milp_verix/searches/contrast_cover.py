@@ -87,10 +87,7 @@ class ContrastCover:
         return self._objective.equal and self.candidate.size / smallest < bound
 
     def step(self, deadline: Deadline, enough: Callable[[], bool] = lambda: False) -> None:
-        """Add contrastive sets that the candidate misses, and find the next candidate.
-
-        No further set is added at the ``deadline``, or once there are ``enough``.
-        """
+        """Add contrastive sets the candidate misses, until ``enough``; find the next candidate."""
         started, before, free = worked(), len(self.sets), ~self.candidate
         while (found := self._contrast(free, deadline)) is not None:
             free &= ~found

@@ -84,10 +84,7 @@ class NearestSearch(ContrastSearch):
         return False
 
     def _first_change(self, start: FloatArray, end: FloatArray) -> Verdict:
-        """Return the first counterfactual that bisection finds from ``start`` to ``end``.
-
-        Points are moved into the ball first. UNKNOWN if there is no change at ``end``.
-        """
+        """Return the first change by bisection from ``start`` to ``end``, or UNKNOWN."""
         subsets = self.subsets
         free, low, high = np.arange(start.size), 0.0, 1.0
         found = replayed(subsets.problem, end, free)
@@ -231,10 +228,7 @@ class _Limited:
         return self.once
 
     def _further(self, clique: Clique) -> float:
-        """Return what rules add to the least cost of leaves: that of one more unit, or nothing.
-
-        One more changes if no input satisfies the rules with the units that the leaves let stay.
-        """
+        """Return what rules add to the least cost of leaves: that of one more unit, or nothing."""
         measure, mixed = self.measure, self.problem.ball.mixed
         if mixed is None or clique.words is not None or not measure.choice.all():
             return 0.0

@@ -178,10 +178,7 @@ class RelevanceSearch(SetSearch[RelevanceProgress, Relevance]):
             self._clauses.append(Clause(any_of=free, not_all_of=self._others - free))
 
     def _pair(self, free: frozenset[int]) -> Answer | None:
-        """Return the answer with and without the protected features; a difference is accepted.
-
-        It is None then, and UNKNOWN where one of the two is.
-        """
+        """Return the answer with and without the protected features; None if a pair is accepted."""
         together = self.subsets.check(free | self.protected)
         if together.holds:
             return Answer.HOLDS

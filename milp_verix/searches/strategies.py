@@ -120,10 +120,7 @@ def _free_by_bounds(walk: Walk, block: int) -> None:
 
 
 def _decide_front(walk: Walk, block: tuple[int, ...]) -> int:
-    """Decide the first feature of ``block`` at least, all of them if they can be freed.
-
-    Returns the length of a block that could not be decided, 0 if there was none.
-    """
+    """Decide the first of ``block`` or more; return the length of one that stayed open, or 0."""
     beyond: tuple[int, Verdict] | None = None
     verdict: Verdict | None = None
     while block:
@@ -159,10 +156,7 @@ def resolve_strategy(strategy: str) -> Strategy:
 
 
 def free_by_forms(walk: Walk) -> None:
-    """Decide the features that remain by bounds and attacks; raises ``OutOfTimeError``.
-
-    They remain if there is no form: for L1 and L2, and if the empty set is not proven.
-    """
+    """Decide the features that remain by bounds and attacks; none for L1 and L2."""
     if not (walk.remaining and walk.check((), by_bounds=True).holds):
         return
     attacked, most, factor = False, len(walk.remaining), 1.0

@@ -109,10 +109,7 @@ def _listed(epsilons: Sequence[Epsilon]) -> list[Epsilon]:
 
 
 def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
-    """Return the radii of all features, a tuple for each entry of ``epsilons``, the largest first.
-
-    Raises ``InputError`` unless they are distinct and ordered.
-    """
+    """Return the radii of all features for each entry, the largest first; or ``InputError``."""
     given = _listed(epsilons)
     if not given:
         raise InputError(

@@ -132,10 +132,7 @@ def first_of_auto(needed: frozenset[str], attempt: Callable[[Solver], Opened]) -
 
 
 def why_auto(chosen: str, needed: frozenset[str]) -> tuple[str, ...]:
-    """Return the note on why ``auto`` began with ``chosen``: the solvers that it passed over.
-
-    None where it passed over none: results name their solver.
-    """
+    """Return the note on the solvers that ``auto`` passed over before ``chosen``, if any."""
     if chosen not in AUTO_ORDER:
         return ()
     passed: dict[str, list[str]] = {}

@@ -168,10 +168,7 @@ class Session(Protocol):
 
 
 def extend(session: Session, program: Program) -> None:
-    """Replace the loaded program by its extension ``program``, in place if the solver can.
-
-    As ``load`` would, it undoes changes by ``set_bounds``.
-    """
+    """Replace the program by its extension, in place if the solver can, with its own bounds."""
     if "growth" in session.capabilities:
         session.extend(program)  # type: ignore[attr-defined]
     else:
@@ -263,10 +260,7 @@ class Solver(Protocol):
         """Kinds of rows that sessions take and abilities that they have, see ``CAPABILITIES``."""
 
     def unavailable(self) -> str | None:
-        """Return why the solver cannot be used and what to do, or None if it can.
-
-        Cheap: takes no licence and solves nothing.
-        """
+        """Return why the solver cannot be used and what to do, or None; cheap."""
 
     def open(self, *, threads: int, tolerances: Tolerances) -> Session:
         """Open a session. Raises ``SolverUnavailableError`` where that is impossible."""

@@ -98,10 +98,7 @@ _NEAR = 1e-3
 
 
 def ask_control(session: Session) -> None:
-    """Raise ``SolverUnavailableError`` unless ``session`` solves a tiny program; forget it then.
-
-    A solver that calls everything infeasible, or everything optimal, or writes nothing fails it.
-    """
+    """Raise ``SolverUnavailableError`` unless ``session`` solves a tiny program; forget it then."""
     # a cutoff above the optimum: "infeasible" would be wrong
     for targets in (Targets(seconds=_SECONDS), Targets(seconds=_SECONDS, holds_above=2.5)):
         try:

@@ -142,10 +142,7 @@ class WarmLp:
         return program.relaxed.without_tiny(HIGHS_DROPS)
 
     def extend(self, program: Program) -> None:
-        """Add the columns and rows that ``program`` has after those of the loaded program.
-
-        The new columns have no cost; the basis stays.
-        """
+        """Add columns without costs, and rows, behind those of the program; the basis stays."""
         program = self._stated(program, self._references)
         columns, self._program = self._columns.size, None
         highs.add_rest(self._highs, program, columns, self._highs.getNumRow())

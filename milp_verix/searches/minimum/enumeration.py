@@ -214,10 +214,7 @@ class NodeEnumeration:
         return refuting_margins(self._perturbations)
 
     def _against(self, left: "Unrefuted") -> FloatArray | None:
-        """Return a new perturbation that refutes the first set left; None if none is found.
-
-        If that set is an explanation, it becomes the incumbent.
-        """
+        """Return a new perturbation that refutes the first set left, None if it may hold."""
         chosen, adversary = left.first, self._incumbent.adversary
         deltas, values = adversary.attack(chosen.astype(np.float64))
         delta = deltas[:, int(np.argmax(values))]

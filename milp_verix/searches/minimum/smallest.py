@@ -99,10 +99,7 @@ def excludes_scenarios(problem: PosedProblem) -> bool:
 def _way(
     problem: PosedProblem, method: str, master: str, solver: object
 ) -> tuple[str, tuple[str, ...]]:
-    """Return ``"hitting_sets"``, ``"tree"`` or ``"program"``, and notes for readers.
-
-    Raises ``InputError`` for a method or master that is unknown, or for two that do not fit.
-    """
+    """Return the way, and notes for readers; ``InputError`` for a method that does not fit."""
     require_one_of(METHODS, method, "method")
     require_one_of(MASTERS, master, "master")
     if method == "hitting_sets" and master != "auto":

@@ -172,10 +172,7 @@ class QuickBounds:
 
     @classmethod
     def over(cls, regions: Regions, tolerances: Tolerances, deadline: Deadline) -> Self | None:
-        """Return the bounds over the widest box; None without any.
-
-        They may leave the range of float64, or the margins may depend on the box.
-        """
+        """Return bounds over the widest box; None if they overflow, or margins depend on it."""
         if regions.problem.network.rounds_scores:
             return None
         lower, upper = regions.ends(regions.widest)

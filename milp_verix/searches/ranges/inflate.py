@@ -140,10 +140,7 @@ def rules_of_table(
 def _numbers(
     network: LoadedModel, rows: Any, asked: Mapping[str, Any]
 ) -> tuple[FloatArray, Inputs | None, tuple[str, ...]]:
-    """Return all rows as numbers of the network, their description as it has it, and notes.
-
-    The first rows say if the question can be asked.
-    """
+    """Return all rows as the network's numbers, their description as it has it, and notes."""
     if not hasattr(rows, "__len__") or getattr(rows, "ndim", 1) == 0 or not len(rows):
         raise InputError(f"rows are a table of inputs with a row or more, got {rows!r:.60}")
     given = rows if hasattr(rows, "iloc") or isinstance(rows, np.ndarray) else [*rows]

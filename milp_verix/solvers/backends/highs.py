@@ -209,10 +209,7 @@ def set_options(model: Any, options: Mapping[str, bool | float | str]) -> None:
 
 
 def pass_program(model: Any, program: Program) -> None:
-    """Replace the model in a ``Highs`` object; ``SolverError`` where it refuses.
-
-    Entries of up to ``HIGHS_DROPS`` are dropped: see :meth:`~verix_encodings.Program.without_tiny`.
-    """
+    """Replace the model in a ``Highs`` object; ``SolverError`` where it refuses."""
     import highspy
 
     matrix = program.matrix

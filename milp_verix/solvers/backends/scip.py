@@ -192,10 +192,7 @@ class ScipSession(OwnSession):
 
 
 def _iteration_limit(package: Any) -> Any:
-    """Return an event handler that ends a solve after ``most`` iterations, looking at each LP.
-
-    SCIP has no such limit of its own. It notes the time of the first solution, too.
-    """
+    """Return an event handler with a limit of iterations, which SCIP lacks."""
 
     class IterationLimit(package.Eventhdlr):  # type: ignore[misc]
         most = np.inf
