@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from milp_verix.base.clock import Deadline
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.interrupt import Interrupt
+from milp_verix.solvers.session import Interrupt
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_checker.minimum import Selections
 from verix_encodings import ProgramBuilder

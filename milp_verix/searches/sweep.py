@@ -32,12 +32,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.search import (
-    USUAL,
-    OrderLike,
-    Request,
-    Search,
-)
+from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.explanation import EpsilonSweep, Explanation
 from milp_verix.searches.explain_search import ExplainSearch, Progress
 from milp_verix.searches.order import Order, OrderMaker, resolve_order, without_order

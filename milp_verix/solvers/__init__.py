@@ -22,9 +22,8 @@ from milp_verix.base.tolerances import Tolerances, tolerances_of
 from milp_verix.solvers.backends import cbc, gurobi, highs, phase, scip
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver
 from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
-from milp_verix.solvers.licence_fallback import LicenceFallback
 from milp_verix.solvers.named_options import SHARED, read_name_options, read_options
-from milp_verix.solvers.own_solver import OwnSolver
+from milp_verix.solvers.own_solver import LicenceFallback, OwnSolver
 from milp_verix.solvers.session import (
     Session,
     Solver,

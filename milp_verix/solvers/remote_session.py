@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from milp_verix.base.errors import MilpVerixError, SolverError, SolverUnavailableError
-from milp_verix.solvers.interrupt import LONGEST_WAIT
 from milp_verix.solvers.session import (
+    LONGEST_WAIT,
     Session,
     SolveResult,
     SolveStatus,

@@ -21,8 +21,7 @@ from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import highs
-from milp_verix.solvers.interrupt import Interrupt
-from milp_verix.solvers.session import SolveStatus, spend_solve, units_of_iteration
+from milp_verix.solvers.session import Interrupt, SolveStatus, spend_solve, units_of_iteration
 from milp_verix.solvers.solver_parameters import HIGHS_DROPS, highs_options
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, frozen

@@ -22,7 +22,7 @@ from milp_verix.problem.objective import Objective
 from milp_verix.searches.minimum.incumbent import is_whole
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.solvers import SolveStatus
-from milp_verix.solvers.interrupt import deferred_interrupt
+from milp_verix.solvers.session import deferred_interrupt
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.encoding import Constraint, Cover, Scenario, row_error

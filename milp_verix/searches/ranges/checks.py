@@ -17,12 +17,7 @@ from milp_verix.base.clock import Deadline
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.attacks import frank_wolfe, margins_along
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.verdict import (
-    TIME_LIMIT,
-    Answer,
-    Verdict,
-    replayed,
-)
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Request
 from milp_verix.searches.ranges.axes import WordAxis

@@ -24,13 +24,14 @@ import numpy as np
 
 from milp_verix.base.errors import SolverError, SolverUnavailableError, refusing
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.interrupt import LONGEST_WAIT, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver
 from milp_verix.solvers.session import (
+    LONGEST_WAIT,
     SolveResult,
     SolveStatus,
     Targets,
+    deferred_interrupt,
     refuse_beyond,
     spend_solve,
     start_of,

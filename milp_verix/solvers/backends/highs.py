@@ -15,14 +15,15 @@ import numpy as np
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, own_solver
 from milp_verix.solvers.session import (
     NODE_LIMIT,
+    Interrupt,
     SolveResult,
     SolveStatus,
     Targets,
+    deferred_interrupt,
     spend_solve,
     start_of,
     units_of_iteration,

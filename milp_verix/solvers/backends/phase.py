@@ -23,10 +23,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, own_solver
-from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond
+from milp_verix.solvers.session import (
+    Interrupt,
+    SolveResult,
+    SolveStatus,
+    Targets,
+    deferred_interrupt,
+    refuse_beyond,
+)
 from milp_verix.solvers.solver_parameters import HIGHS_DROPS
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_encodings import Program

@@ -21,13 +21,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import cbc
 from milp_verix.solvers.session import constraints_of, finite
 from milp_verix.solvers.solver_parameters import SolverParameters, parameters_of
-from milp_verix.solvers.trust import (
-    Attempt,
-    FamilySession,
-    FamilySolver,
-    Outcome,
-    Solve,
-)
+from milp_verix.solvers.trust import Attempt, FamilySession, FamilySolver, Outcome, Solve
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 

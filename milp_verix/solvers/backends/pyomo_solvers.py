@@ -18,14 +18,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.session import finite, in_words
 from milp_verix.solvers.solver_parameters import parameters_of
-from milp_verix.solvers.trust import (
-    TRUSTED,
-    Attempt,
-    FamilySession,
-    FamilySolver,
-    Outcome,
-    Solve,
-)
+from milp_verix.solvers.trust import TRUSTED, Attempt, FamilySession, FamilySolver, Outcome, Solve
 from verix_encodings import Encoding, Expressions, Program
 from verix_encodings.arrays import FloatArray, IntArray, dense
 
