@@ -219,10 +219,7 @@ _CLIMBS, _MORE_CLIMBS = 3, 16
 
 
 class Refuter:
-    """Finds perturbations; ``known`` has those found so far, shape (d, N), in whole steps.
-
-    ``step`` is the exact length of a step, and ``perturbations`` are all of the ball.
-    """
+    """Finds perturbations of the ball; ``known``, (d, N), are those found, in whole steps."""
 
     def __init__(self, claim: Claim, deadline: Deadline) -> None:
         ball, size, one = claim.ball, claim.net.size, claim.one

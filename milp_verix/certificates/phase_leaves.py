@@ -81,10 +81,7 @@ class NoProofError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cases:
-    """Cases of the margins ``margin``, (N,): phases that are supposed, and dials, (N, count) each.
-
-    ``signs`` and ``dials`` are those of :class:`~verix_encodings.propagation.row_slopes.RowSlopes`.
-    """
+    """Cases of the margins ``margin``, (N,), with signs and dials of ``RowSlopes``, (N, count)."""
 
     margin: IntArray
     signs: FloatArray

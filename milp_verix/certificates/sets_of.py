@@ -83,6 +83,14 @@ class SetProof:
         return every - free
 
 
+def _split(f: int, grown: Callable[[Set, Set], Tree], inside: Set, outside: Set) -> Tree:
+    return {
+        "feature": f,
+        "out": grown(inside, outside | {f}),
+        "in": grown(inside | {f}, outside),
+    }
+
+
 def bound_by_changes(found: SetProof, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return a proof that no explanation costs less than ``asked``; or ``NoProofError``."""
     sets = Budget(found.count, 1, asked)
@@ -108,11 +116,7 @@ def bound_by_changes(found: SetProof, asked: Mapping[str, Any]) -> dict[str, Any
             chosen = inside | _hitting([found.changes[j] - outside for j in left], costs, point)
             if sum(costs[list(chosen)]) > budget:
                 f = max(point, key=lambda one: (min(point[one], 1 - point[one]), point[one], -one))
-                return {
-                    "feature": f,
-                    "out": grown(inside, outside | {f}),
-                    "in": grown(inside | {f}, outside),
-                }
+                return _split(f, grown, inside, outside)
             if not found.changed(frozenset(range(found.count)) - chosen):
                 raise NoProofError("a set that is cheaper keeps the prediction")
 
@@ -192,12 +196,7 @@ def no_part_proof(found: SetProof, protected: Set, keeper: Keeper) -> dict[str, 
         near: list[Set] = [one - inside for one in kept if not one & outside]
         near += [one - outside for one in found.changes if not one & (inside | protected)]
         smallest_open = sorted((sorted(one) for one in near), key=lambda one: (len(one), one))
-        f = smallest_open[0][0]
-        return {
-            "feature": f,
-            "out": grown(inside, outside | {f}),
-            "in": grown(inside | {f}, outside),
-        }
+        return _split(smallest_open[0][0], grown, inside, outside)
 
     tree = grown(frozenset(), frozenset())
     return {"changes": found.points, "kept": _proven(found, kept, keeper), "tree": tree}

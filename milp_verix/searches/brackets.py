@@ -40,10 +40,7 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 # no slots: what moves at all is computed once
 @dataclass(frozen=True)
 class Balls:
-    """The balls around the input of ``problem``; ``scale`` are the radii of its features at 1.
-
-    ``scale`` is None where the input is not described.
-    """
+    """The balls around the input of ``problem``; ``scale``, if described, are the radii at 1."""
 
     problem: PosedProblem
     scale: tuple[float, ...] | None = None
@@ -142,10 +139,7 @@ class Balls:
 
 
 def scale_of(inputs: Inputs | None, scale: Epsilon) -> tuple[float, ...] | None:
-    """Return the radius of each feature at the radius 1; None without a description of inputs.
-
-    Raises ``InputError`` for a scale that is no radius, is infinite, or lets no feature move.
-    """
+    """Return the radius of each feature at the radius 1, if described; or ``InputError``."""
     if inputs is None:
         if not (isinstance(scale, int | float) and scale == 1.0):
             raise InputError("scale is for described inputs: give inputs, or leave scale out")

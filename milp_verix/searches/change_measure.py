@@ -119,10 +119,7 @@ def directed(problem: PosedProblem) -> PosedProblem:
 
 
 def scales_of(problem: PosedProblem) -> FloatArray:
-    """Return the scale of each coordinate: its radius, or the length of its domain; shape (d,).
-
-    The smaller one counts; 1 where it is zero, and for a category, whose codes have no distance.
-    """
+    """Return the radius of each coordinate, or its domain if shorter, 1 if neither; (d,)."""
     ball = problem.ball
     radii = np.full(ball.centre.size, ball.epsilon) if ball.radii is None else ball.radii
     upper = np.minimum(ball.domain_upper, _last(problem))

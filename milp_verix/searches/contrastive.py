@@ -9,9 +9,8 @@ hold one more of its features. The least of the open lower bounds is proven for 
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import count as numbers
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,21 +149,12 @@ _EQUAL = 1e-8
 """Bounds this close are those of a tie: each is lowered by a solver's tolerance, 1e-9."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Open:
-    """The changes that hold the features ``held``, and the least of these, if one was found."""
+_Open: TypeAlias = tuple[frozenset[int], ContrastiveExplanation]
+"""Features that are held, and the least of the changes that hold them, if one was found."""
 
-    held: frozenset[int]
-    found: ContrastiveExplanation
-    number: int
 
-    @property
-    def bound(self) -> float:
-        return float(self.found.lower_bound or 0.0)
-
-    @property
-    def key(self) -> tuple[float, int]:
-        return self.found.cost if self.found.cost is not None else self.bound, self.number
+def _bound(found: ContrastiveExplanation) -> float:
+    return float(found.lower_bound or 0.0)
 
 
 def with_alternatives(
@@ -179,7 +169,7 @@ def with_alternatives(
     are none, which a note tells, or once the deadline of ``request`` has passed.
     """
     assert first.contrast is not None
-    number, seen = numbers(), {frozenset[int]()}
+    seen = {frozenset[int]()}
     shown, found = [frozenset(first.contrast)], list[Alternative]()
     open_: list[_Open] = []
 
@@ -194,25 +184,31 @@ def with_alternatives(
             seen.add(more)
             least = ask(sorted(more))
             if not least.robust:
-                open_.append(_Open(more, least, next(number)))
+                open_.append((more, least))
         return True
 
     going = expand(frozenset(), shown[0])
     while going and open_ and len(shown) < count:
-        best = min(open_, key=lambda one: one.key)
-        contrast = best.found.contrast
-        if contrast is None or best.found.counterfactual is None:
+        best = min(open_, key=lambda one: _bound(one[1]) if one[1].cost is None else one[1].cost)
+        held, nearest = best
+        contrast = nearest.contrast
+        if contrast is None or nearest.counterfactual is None:
             break  # what it may hold stays open
         used = next((one for one in shown if one <= {*contrast}), None)
         if used is None:
-            bound = min(one.bound for one in open_)
-            least = best.found.proven and bound >= best.bound * (1 - _EQUAL)
-            why = None if least else _why(open_)
-            found.append(Alternative(contrast, best.found.counterfactual, bound, why))
+            bound = min(_bound(one) for _, one in open_)
+            least = nearest.proven and bound >= _bound(nearest) * (1 - _EQUAL)
+            reasons = (one.unknown_reason or one.statistics.stopped for _, one in open_)
+            other = next(
+                (why for why in reasons if why is not None), "another change may be nearer"
+            )
+            found.append(
+                Alternative(contrast, nearest.counterfactual, bound, None if least else other)
+            )
             used = frozenset(contrast)
             shown.append(used)
         open_.remove(best)
-        going = len(shown) == count or expand(best.held, used)
+        going = len(shown) == count or expand(held, used)
     notes = first.notes
     if going and not open_ and len(shown) < count:
         notes += ("every change of the prediction changes all features of one that is listed",)
@@ -221,9 +217,3 @@ def with_alternatives(
         statistics = replace(statistics, stopped=statistics.stopped or TIME_LIMIT)
     statistics = replace(statistics, seconds=request.elapsed)
     return replace(first, alternatives=tuple(found), notes=notes, statistics=statistics)
-
-
-def _why(open_: Sequence[_Open]) -> str:
-    """Return the reason why a lower bound is not as high as it could be."""
-    reasons = (one.found.unknown_reason or one.found.statistics.stopped for one in open_)
-    return next((why for why in reasons if why is not None), "another change may be nearer")

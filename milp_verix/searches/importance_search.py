@@ -75,10 +75,7 @@ def enumerate_problem(
 
 @dataclass(eq=False)
 class Marco(SetSearch[EnumerationProgress, Found]):
-    """The explanations found, and the clauses that exclude decided sets; ``most`` are wanted.
-
-    A subclass makes a result of them.
-    """
+    """The explanations found, of which ``most`` are wanted; a subclass makes a result of them."""
 
     most: float
 

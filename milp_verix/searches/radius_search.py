@@ -80,10 +80,7 @@ _LEAST_WORK = 0.1
 
 @dataclass(frozen=True, slots=True)
 class RadiusProgress:
-    """Progress of a search for radii: brackets that are open, of how many.
-
-    ``lower`` and ``upper`` are the ends of the first bracket, ``upper`` infinite if it has none.
-    """
+    """Brackets that are open, of how many, and the ends of the first one, infinite if not found."""
 
     open: int
     total: int
@@ -93,10 +90,7 @@ class RadiusProgress:
 
 @dataclass(eq=False)
 class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
-    """The brackets of one result, of the largest ball in ``problem``, for ``each`` feature or all.
-
-    ``scale`` are the radii of described features at the radius 1.
-    """
+    """The brackets of one result in ``problem``, its largest ball; ``scale`` as of ``Balls``."""
 
     brackets: Sequence[Bracket]
     questions: Questions

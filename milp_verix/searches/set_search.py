@@ -102,10 +102,7 @@ def _mask(features: frozenset[int]) -> int:
 
 
 class Candidates:
-    """Proposes cheapest sets that satisfy ``clauses``, to which others are added.
-
-    Sets of few features are listed where costs are ``whole``; a session solves covers otherwise.
-    """
+    """Proposes cheapest sets that satisfy ``clauses``: listed if few and ``whole``, else solved."""
 
     def __init__(
         self,

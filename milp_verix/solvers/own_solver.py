@@ -134,10 +134,7 @@ class OwnSession:
 
 
 class LicenceFallback:
-    """Solves with ``primary``; a program beyond its licence goes to the session ``open_other()``.
-
-    ``handed_over`` counts these programs; ``notes`` says it in words.
-    """
+    """Solves with ``primary``; what is beyond its licence goes to ``open_other()``."""
 
     def __init__(self, primary: Session, open_other: Callable[[], Session]) -> None:
         self.name, self.version = primary.name, primary.version

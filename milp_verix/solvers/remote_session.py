@@ -129,10 +129,7 @@ class SolverProcess:
         return self._owner == os.getpid() and not self._killed and self._process.poll() is None
 
     def ask(self, question: object, seconds: float) -> Any:
-        """Return the answer to ``question``, or None and kill it if there is none in ``seconds``.
-
-        Raises the error that the answer is, and ``SolverError`` where the process ends.
-        """
+        """Return the answer, or raise it; None, and kill the process, after ``seconds``."""
         process, answered = self._process, False
         assert process.stdin is not None
         assert process.stdout is not None

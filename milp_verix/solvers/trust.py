@@ -284,10 +284,7 @@ class FamilySolver:
 
 
 class FamilySession(OwnSession):
-    """A session of a solver behind a package of many, which proves by cutoff.
-
-    ``family`` is the name of the package, ``version`` that of the solver.
-    """
+    """A session of a solver behind the package ``family``, which proves by cutoff."""
 
     def __init__(self, family: str, solver: FamilySolver, version: str, dropped: float = 0.0):
         parameters = parameters_of(solver.native)

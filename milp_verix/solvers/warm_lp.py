@@ -55,10 +55,7 @@ def references(program: Program, known: IntArray = NO_REFERENCES) -> IntArray:
 
 
 def relative(program: Program, of_rows: IntArray) -> Program:
-    """Return ``program`` with each row as its difference from the row that it refers to.
-
-    ``of_rows`` has the number of that row, -1 for none, as :func:`references` returns it.
-    """
+    """Return ``program`` with each row minus that of ``of_rows``, if any (:func:`references`)."""
     rows = np.flatnonzero(of_rows >= 0)
     if not rows.size:
         return program

@@ -32,6 +32,7 @@ from milp_verix.searches.minimum.relaxation import (
     Restriction,
 )
 from milp_verix.solvers.warm_lp import WarmLp
+from verix_encodings.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -77,10 +78,7 @@ class BranchAndCut:
 
     @property
     def bound(self) -> float:
-        """A lower bound on the cost of every explanation cheaper than the incumbent.
-
-        It is infinite once no cheaper explanation exists.
-        """
+        """A lower bound on explanations cheaper than the incumbent, infinite without any."""
         active = [self._active] if self._active else []
         return min([self._closed, *(node.bound for node in [*active, *self._open[:1]])])
 
@@ -115,36 +113,25 @@ class BranchAndCut:
         if solution.selection is None:
             # numerical trouble: a branch is easier to solve
             return self._branch(node, relaxation.any_free(node.fixings), solution)
-        return self._examined(node, solution, deadline)
-
-    def _examined(self, node: Node, solution: NodeSolution, deadline: Deadline) -> list[Node]:
-        """Close, branch or price; return the nodes that replace ``node``."""
-        assert solution.selection is not None
-        relaxation = self._relaxation
         violated = relaxation.pool.violated(solution.selection)
         self._proposals.improve(solution.selection, self.bound)
-        restriction = relaxation.restriction_by(node.fixings, solution.fixings)
-        if self._refuted(solution, restriction):
+        if self._refuted(solution, relaxation.restriction_by(node.fixings, solution.fixings)):
             return []
         phase = relaxation.worst_phase(solution, node.fixings) if violated else None
         if phase is not None:
             return self._branch(node, phase, solution)
-        return self._priced(node, solution, deadline)
+        return self._priced(node, solution, solution.selection)
 
-    def _priced(self, node: Node, solution: NodeSolution, deadline: Deadline) -> list[Node]:
-        """Add a scenario that cuts off the optimum, or branch on a feature.
-
-        The optimum survives every known scenario. Returns the nodes that replace ``node``.
-        """
-        assert solution.selection is not None
-        relaxation, pricings = self._relaxation, node.pricings
-        node = replace(node, pricings=pricings + 1)
-        if scenarios := self._separator.separate(solution.selection, pricings):
-            relaxation.pool.add(scenarios)
+    def _priced(self, node: Node, solution: NodeSolution, selection: FloatArray) -> list[Node]:
+        """Cut off an optimum that survives every known scenario, or branch on a feature."""
+        node, pricings = replace(node, pricings=node.pricings + 1), node.pricings
+        if scenarios := self._separator.separate(selection, pricings):
+            self._relaxation.pool.add(scenarios)
             return [node]
         if node.bound >= self._incumbent.cutoff or solution.whole:
             return self._close(node.bound)
-        return self._branch(node, relaxation.most_fractional(solution), solution)
+        fractions = np.minimum(selection, 1.0 - selection)
+        return self._branch(node, int(np.argmax(fractions)), solution)
 
     def _branch(self, node: Node, column: int | None, solution: NodeSolution) -> list[Node]:
         """Return both children of a node; no node if ``column`` is None."""

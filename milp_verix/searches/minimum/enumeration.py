@@ -232,10 +232,7 @@ class NodeEnumeration:
 
 
 def refuting_margins(perturbations: PerturbationSet) -> FloatArray:
-    """Return the least value of each margin, evaluated in float64, that refutes a set, shape (m,).
-
-    Raises ``OverflowError`` if no error bound of the evaluation is finite.
-    """
+    """Return the least margins that refute a set in float64, (m,); or ``OverflowError``."""
     p = perturbations
     error = evaluation_error(p.margins, interval_bounds(p.margins, p.box))
     # The error holds for sums in any order, and allows 4(d + 5)u (|W||x| + |b|) in the first layer.

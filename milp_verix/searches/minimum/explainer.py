@@ -57,10 +57,7 @@ class EarlierSearch:
 
 
 def take_over(earlier: Earlier, incumbent: Incumbent, deadline: Deadline) -> EarlierSearch:
-    """Make the ``earlier`` explanation the incumbent, if it stands, and return the rest.
-
-    The adversary remembers the scenarios and the last counterfactuals. Ctrl-C is raised.
-    """
+    """Make the ``earlier`` explanation the incumbent, if it stands; remember the rest."""
     objective, result = incumbent.objective, earlier.result
     must, must_not = features_in(objective.must), features_in(objective.must_not)
     begun = None
@@ -108,18 +105,12 @@ class Explainer:
         self._known: list[Verdict] = []
 
     def go_on(self, traversal: Traversal, *, first: bool) -> None:
-        """Know the counterfactuals of a traversal that an earlier run began.
-
-        It is the ``first`` one, and goes on, unless that run had come to its scenarios.
-        """
+        """Know the counterfactuals of an earlier traversal; the ``first`` one goes on."""
         self._known = [*traversal.violated.values()]
         self._walked = traversal if first else None
 
     def first(self, deadline: Deadline, on_check: Callable[[], None] = lambda: None) -> None:
-        """Make a locally minimal explanation the incumbent, by the traversal order ``adaptive``.
-
-        ``on_check`` is called before each check. The adversary remembers its last counterfactuals.
-        """
+        """Make a locally minimal explanation in the order ``adaptive`` the incumbent."""
         incumbent, until = self._incumbent, deadline
         oracle, adversary = incumbent.oracle, incumbent.adversary
         self._walked = traversal = self._walked or self._ranked(until)
@@ -196,10 +187,7 @@ class Explainer:
         return traversal
 
     def _begun(self, order: np.ndarray) -> Traversal:
-        """Return a traversal that has freed all features outside the incumbent.
-
-        The incumbent's features are left to visit, in the given ``order``.
-        """
+        """Return a traversal of the incumbent's features, in ``order``, all others freed."""
         chosen, must = self._incumbent.chosen, self._incumbent.objective.must
         irrelevant = np.flatnonzero(~chosen).tolist()
         return Traversal((*irrelevant, *order[(chosen & ~must)[order]].tolist()), list(irrelevant))

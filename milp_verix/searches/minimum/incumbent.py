@@ -38,10 +38,7 @@ from verix_encodings.work import worked
 
 
 class ExactPricing:
-    """Finds worst perturbations, within a share of the work since this object was made.
-
-    ``another`` opens a session.
-    """
+    """Finds worst perturbations, in sessions of ``another``, for a share of the work since."""
 
     def __init__(
         self,
@@ -113,10 +110,7 @@ _HARMLESS = 1e-6  # a margin up to this, in logits, harms no selection
 
 
 class Adversary:
-    """Finds perturbations that selections do not survive, and remembers them.
-
-    ``known`` has the perturbations found so far, shape (d, N). Searches end at the ``deadline``.
-    """
+    """Finds perturbations that selections do not survive; ``known``, (d, N), are those found."""
 
     def __init__(
         self,
@@ -186,10 +180,7 @@ class Adversary:
         return deltas, values
 
     def worst(self, selection: FloatArray, deadline: Deadline) -> tuple[FloatArray, float]:
-        """Return the perturbation with the largest margin found, shape (d,), and that margin.
-
-        It is the global maximum if exact pricing ends in time, otherwise a local one.
-        """
+        """Return the perturbation with the largest margin found, (d,), and that margin."""
         deltas, values = self.attack(selection)
         least = max(float(np.max(values)), 0.0) + _HARMLESS
         further = self._exact.worst(selection, least, deadline)
@@ -202,10 +193,7 @@ class Adversary:
 
 
 class Decision(NamedTuple):
-    """The answer of a check: the set ``holds``, or the perturbation ``delta``, (d,), refutes it.
-
-    ``holds`` is False and ``delta`` None if the check could not decide the set in time.
-    """
+    """The answer of a check: the set ``holds``, ``delta``, (d,), refutes it, or neither."""
 
     holds: bool
     delta: FloatArray | None

@@ -83,10 +83,7 @@ class MipMaster(_Rounds):
         return SearchEffort("program", self._separator.rounds, self._scenarios, *work)
 
     def step(self, deadline: Deadline) -> None:
-        """Solve the program, and add a scenario that its set does not survive.
-
-        If the solver fails, this is the last step: proven bounds stay, and ``notes`` say why.
-        """
+        """Solve the program, and add a scenario that its set does not survive; end in trouble."""
         cutoff = self._incumbent.cutoff
         try:
             result = self._solved(deadline)

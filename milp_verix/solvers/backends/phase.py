@@ -206,10 +206,7 @@ class PhaseSession(OwnSession):
             loaded.lower, loaded.upper, loaded.unfinished = low, high, None
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`.
-
-        A search that ran out of time goes on if it is the next one asked for again.
-        """
+        """Minimise as any session; a search that ran out of time goes on if asked again."""
         self._before("minimising")
         loaded, targets, began = self._state, targets.within(self._given.seconds), time.monotonic()
         search, loaded.unfinished = loaded.unfinished, None
