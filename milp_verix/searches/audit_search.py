@@ -184,7 +184,6 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
         return verdict
 
     def _result(self, state: Traversal, verdict: Verdict) -> Audit:
-        """Return the result of a traversal, finished or not."""
         oracle, count = self.oracle, self.request.problem.features.count
         verdict = self._judged(verdict, state)
         if verdict.holds and {*state.order} != {*self.audited}:
@@ -211,7 +210,6 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
 
 
 def _others(features: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """Return the features that are not among ``features``, ascending."""
     inside = {*features}
     return tuple(feature for feature in range(count) if feature not in inside)
 

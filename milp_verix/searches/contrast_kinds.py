@@ -23,7 +23,7 @@ from milp_verix.oracle.engines.leaf_search import Clique, LeafSearch
 from milp_verix.oracle.engines.leaves import Reach, cells_for, cut_of, trees_of
 from milp_verix.oracle.verdict import Answer, Effort, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.searches.change_measure import EQUAL, ChangeMeasure
+from milp_verix.searches.change_measure import EQUAL, ChangeMeasure, halved
 from milp_verix.searches.contrast_search import ContrastSearch
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.bounds.norm_ball import length
@@ -85,21 +85,12 @@ class NearestSearch(ContrastSearch):
 
     def _first_change(self, start: FloatArray, end: FloatArray) -> Verdict:
         """Return the first change by bisection from ``start`` to ``end``, or UNKNOWN."""
-        subsets = self.subsets
-        free, low, high = np.arange(start.size), 0.0, 1.0
-        found = replayed(subsets.problem, end, free)
+        problem, free = self.subsets.problem, np.arange(start.size)
+        found = replayed(problem, end, free)
         if found is None:
             return Verdict(Answer.UNKNOWN)
-        for _ in range(_HALVINGS):
-            if subsets.late():
-                break
-            middle = (low + high) / 2
-            nearer = replayed(subsets.problem, start + middle * (end - start), free)
-            if nearer is None:
-                low = middle
-            else:
-                high, found = middle, nearer
-        return found
+        late = self.subsets.late
+        return halved(problem, found, (start, end), free, halvings=_HALVINGS, late=late)
 
 
 _UNDECIDED = "no input was found that satisfies the rules where a cheaper change may be"
@@ -142,7 +133,6 @@ class LeafContrasts(ContrastSearch):
         return [*np.arange(first, min(most, first + _MOST_LIMITS)).tolist(), None]
 
     def _most(self, limit: float | None) -> float:
-        """Return the most that a contrast may cost that is looked for."""
         if limit is not None:
             return limit * (1 + EQUAL)
         if self.best is None:

@@ -76,7 +76,6 @@ def _least(
     snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None = None,
     resume: EarlierContrast | None = None,
 ) -> ContrastiveExplanation:
-    """Return the least contrast that leaves the features ``held`` alone."""
     problem = directed(request.problem)
     problem = problem.holding(held) if held else problem
     priced = costs_of(problem.features.priced(costs), problem.features.count, positive=True)
@@ -140,7 +139,6 @@ def _least(
 
 
 def _changed(problem: PosedProblem, found: Counterfactual) -> tuple[int, ...]:
-    """Return the features that a counterfactual changes, ascending."""
     moved = np.flatnonzero(found.input.reshape(-1) != problem.x)
     return tuple(np.unique(problem.features.of_coordinate[moved]).tolist())
 

@@ -254,7 +254,6 @@ def resumption(
 
 
 def _order_of(result: Explanation, *notes: str) -> Order:
-    """Return the order of an earlier result, with notes."""
     scores = None if result.sensitivity is None else np.array(result.sensitivity)
     return Order(result.order, result.permutation, scores, notes)
 

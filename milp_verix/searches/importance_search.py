@@ -88,14 +88,12 @@ class Marco(SetSearch[EnumerationProgress, Found]):
 
     @property
     def _enough(self) -> bool:
-        """True once as many explanations were found as are wanted."""
         return len(self._abductive) + len(self._contrastive) >= self.most
 
     def _state(self) -> EnumerationProgress:
         return EnumerationProgress(len(self._abductive), len(self._contrastive))
 
     def _search(self) -> None:
-        """Decide one set after the other until all are decided, or enough were found."""
         for chosen in self._undecided():
             self._decide(chosen)
             if self._enough:
@@ -214,7 +212,6 @@ class ImportanceSearch(Marco[Importance]):
         self._notes: tuple[str, ...] = ()
 
     def _search(self) -> None:
-        """Take over what stands of the earlier result, then decide all other sets."""
         if self.earlier is not None:
             self._go_on(self.earlier)
         super()._search()
@@ -258,6 +255,5 @@ def _by_size(sets: Iterable[FeatureSet]) -> tuple[FeatureSet, ...]:
 
 
 def _contrasts(found: Iterable[tuple[FeatureSet, Counterfactual]]) -> tuple[Contrast, ...]:
-    """Return contrasts of features and points, the smallest first."""
     inorder = sorted(found, key=lambda one: (len(one[0]), one[0]))
     return tuple(Contrast(features, point) for features, point in inorder)

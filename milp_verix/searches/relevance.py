@@ -69,7 +69,6 @@ def relevance_of(
 
 
 def _chosen(given: Any, features: Features) -> frozenset[int]:
-    """Return the indices of the features ``given`` by names or indices."""
     found = {features.index(one, "feature") for one in features.unnamed(given, "feature")}
     if not found:
         raise InputError("no protected feature is given: name one at least")
@@ -113,7 +112,6 @@ class RelevanceSearch(SetSearch[RelevanceProgress, Relevance]):
         )
 
     def _search(self) -> None:
-        """Decide necessity, then look for a set of other features that shows relevance."""
         self.show()
         alone = self.subsets.check(self.protected)
         if alone.violated:

@@ -168,7 +168,6 @@ class BranchAndCut:
         return True
 
     def _close(self, bound: float) -> list[Node]:
-        """Close a node whose sets cost ``bound`` or more; return no node."""
         self._closed = min(self._closed, bound)
         return []
 

@@ -109,7 +109,6 @@ class MipMaster(_Rounds):
             self._trouble = (f"the search for a higher lower bound was given up: {reason}",)
 
     def _solved(self, deadline: Deadline) -> SolveResult:
-        """Solve the program with all scenarios so far, and raise the bound."""
         program, columns = self._growing.build(), self._growing.columns
         if self._warm == "rebuilt":
             self._session.load(program)

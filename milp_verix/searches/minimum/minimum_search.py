@@ -150,7 +150,6 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                 self._cover.cover.close()
 
     def _start(self) -> None:
-        """Find a first lower bound and a first explanation."""
         self._raise(self._objective.cost(self._objective.must))
         with self._stage(_QUICK), suppress(OverflowError):
             self._bound_at_once()
@@ -229,7 +228,6 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         self._note()
 
     def _note(self) -> None:
-        """Add the best cost and the lower bound to the trace if they have changed."""
         if not self._trace or self._trace[-1][1:] != self._costs:
             self._trace.append((self._request.elapsed, *self._costs))
 
@@ -282,7 +280,6 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         return replace(best, scenarios=points_of(self._oracle.problem, scenarios))
 
     def _statistics(self, checks: Statistics) -> Statistics:
-        """Return the statistics of the ``checks`` with those of the search."""
         spent = {_QUICK: 0.0, _FIRST: 0.0, _BOUND: 0.0, **self._spent}
         # proposals run within the stage that raises the bound
         better = self.proposals.seconds

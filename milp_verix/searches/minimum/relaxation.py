@@ -182,7 +182,6 @@ class Relaxation:
         self._take()
 
     def _take(self) -> None:
-        """Add the constraints of the pool that the program lacks."""
         constraints = self.pool.constraints
         for constraint in constraints[self._taken :]:
             self._growing.add(constraint)

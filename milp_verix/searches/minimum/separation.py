@@ -146,7 +146,6 @@ class CoverBound:
         return cover.bound >= least or not (cover.sets or cover.exhausted)
 
     def _step(self, least: float, deadline: Deadline) -> float:
-        """Add contrastive sets, if they may prove more than ``least``."""
         self.cover.step(deadline, lambda: self.cover.hopeless(least))
         return max(least, self.cover.bound)
 

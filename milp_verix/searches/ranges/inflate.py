@@ -183,7 +183,6 @@ def _rule(
 def _cover(
     candidates: list[tuple[Ranges, BoolArray]], rows: int, count: int
 ) -> tuple[list[Ranges], list[int]]:
-    """Choose the rules that add the most rows, one after the other."""
     left, chosen, covered = np.ones(rows, dtype=bool), list[Ranges](), list[int]()
     while candidates and len(chosen) < count:
         gains = [int((mask & left).sum()) for _, mask in candidates]
