@@ -124,11 +124,7 @@ _QUICK_SPARE = 4e-6
 def quick_trees(
     claim: RoundedClaim, exact: Callable[[], Claim], deadline: Deadline = NO_LIMIT
 ) -> list[Tree]:
-    """Return a tree for each margin of a claim that the checker accepts, by bounds in float64.
-
-    ``exact`` returns the claim as the checker reads it; it is called for leaves near zero. Raises
-    ``NoProofError`` if the deadline passes, or bounds and phases do not prove a margin.
-    """
+    """Return a tree for each margin by bounds in float64; ``exact`` decides leaves near zero."""
 
     def exactly(leaf: Tree, margin: int, phases: Mapping[int, int]) -> bool:
         try:

@@ -253,11 +253,7 @@ class Refuter:
         return bool(np.any(p.margins_at(p.weight(selection), self.known) > 1e-7))
 
     def against(self, selection: FloatArray) -> list[int] | None:
-        """Return the moves of a new perturbation that ``selection`` does not survive, or None.
-
-        Whole selections are searched to the end; fractional ones by gradients alone, and small
-        violations of these count as none.
-        """
+        """Return new moves that ``selection`` does not survive; a whole one is searched out."""
         p, whole = self.perturbations, bool(np.all((selection == 0) | (selection == 1)))
         weight = p.weight(selection)
         starts = np.concatenate([np.zeros((weight.size, 1)), self.known], axis=1)

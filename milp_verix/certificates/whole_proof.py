@@ -52,11 +52,7 @@ class Points:
 
 
 def points_of(explanation: Explanation, margins: Network, claim: Callable[[], Claim]) -> Points:
-    """Return a point for each feature whose counterfactual shows it to be needed exactly.
-
-    ``margins`` is the network of these; ``claim`` returns the claim as the checker reads it, which
-    decides where they are near zero.
-    """
+    """Return a point for each feature needed exactly; ``claim`` decides on margins near zero."""
     ball = ball_of(explanation)
     given = {
         feature: found.input.ravel()

@@ -284,11 +284,7 @@ class Bracket:
                 unproven = epsilon
 
     def checks(self) -> Iterator[Step]:
-        """Check right below the upper end; after a counterfactual, in the middle.
-
-        Attacks often find the nearest counterfactual, and then one proof is all that is needed.
-        Below a radius that was not decided, the range is halved.
-        """
+        """Check right below the upper end, which attacks often find; else halve the range."""
         middle = False
         while not self.narrow:
             below = min(self.unknown, default=min(self.reach, self.upper))

@@ -243,11 +243,7 @@ def needed_features(
 
 
 def disjoint_contrasts(problem: PosedProblem, known: Iterable[Verdict]) -> int:
-    """Return how many disjoint contrasts some violated claims have, as a lower bound.
-
-    Each explanation has a feature of every contrast. Only a few small ones are looked at. A
-    counterfactual counts where a margin is above zero in real arithmetic.
-    """
+    """Return how many of a few small contrasts of ``known`` are disjoint, a lower bound."""
     points = [v.witness.reshape(-1) for v in known if v.witness is not None]
     sets = [np.unique(problem.features.of_coordinate[point != problem.x]) for point in points]
     covered: set[int] = set()

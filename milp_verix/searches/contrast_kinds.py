@@ -51,12 +51,7 @@ class NearestSearch(ContrastSearch):
             super().offer(self._first_change(centre, verdict.point))
 
     def _judge(self, chosen: frozenset[int], point: FloatArray) -> bool:
-        """Offer the counterfactuals next to a program's point.
-
-        They are on the ray from the input through ``point``, and on the way from ``point`` to where
-        a climb of the margin leads. Returns whether the program has changed since: a tangent cuts
-        ``point`` off an L2 ball.
-        """
+        """Offer changes on the ray through ``point`` and above; return if a tangent cuts."""
         subsets, centre = self.subsets, self.subsets.centre
         # a solver's zero is one up to its tolerance
         still = np.abs(point - centre) <= _STILL * self.measure.scales

@@ -227,11 +227,7 @@ def resumption(
     most: Limit,
     must: Sequence[int] = (),
 ) -> Resumption:
-    """Return how to go on from ``earlier``; its claim is checked within ``most``.
-
-    The traversal visits all features but ``must``. Ctrl-C is raised: until the claim is proven, the
-    earlier result is all there is.
-    """
+    """Return how to go on from ``earlier``, checked within ``most``, through all but ``must``."""
     if earlier is None:
         return Resumption(None, Order("", ()))
     order = tuple(f for f in earlier.result.permutation if f not in must)

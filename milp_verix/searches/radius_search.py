@@ -25,11 +25,7 @@ from milp_verix.searches.runner import AnytimeSearch, Tally
 
 
 class Questions:
-    """Asks oracles, one for each radius, and hands their answers to brackets.
-
-    The first one is that of ``epsilon``. Deeper bounds at a radius serve smaller ones. ``tally``
-    sums the work of all oracles.
-    """
+    """Asks oracles, one for each radius, and hands answers to brackets; ``tally`` sums the work."""
 
     def __init__(self, balls: Balls, epsilon: float, search: Search) -> None:
         self._balls, self._epsilon = balls, epsilon
@@ -101,11 +97,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
     open: int = 0
 
     def _search(self) -> None:
-        """Narrow the brackets in rounds, one question each, until all are narrow or time is up.
-
-        A question may take an equal share of half of the work left. Brackets with questions that
-        ran out of it ask again in the end, when fewer brackets share it.
-        """
+        """Narrow the brackets in rounds, one question each; those out of time ask again last."""
         deadline, check_limit = self.request.deadline, self.request.check_limit
         open_ = {bracket: bracket.steps() for bracket in self.brackets}
         with closing(self.questions):

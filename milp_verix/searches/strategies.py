@@ -39,11 +39,7 @@ def binary(walk: Walk) -> None:
 
 
 def quickxplain(walk: Walk) -> None:
-    """Ask about all features first, then divide and conquer (Junker, AAAI 2004).
-
-    With the order as preference, later features are preferred in the explanation. As freeing is
-    monotone, this and ``binary`` differ in the first question only.
-    """
+    """Ask about all features first, then halve, as ``binary`` does (Junker, AAAI 2004)."""
     if walk.remaining:
         _decide(walk, walk.remaining)
 

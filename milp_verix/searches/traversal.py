@@ -134,11 +134,7 @@ class Walk:
         return verdict
 
     def _slice(self, features: Sequence[int]) -> float:
-        """Return the seconds of work for a check of ``features``.
-
-        One feature has a quarter of the work left, after one that ran out of it an eighth, and so
-        on, but twice the slice that it ran out of before.
-        """
+        """Return the seconds for a check: a share of the work left, or twice the last slice."""
         left = self.deadline.left
         if len(features) > 1:
             # deeper bounds for a block serve all smaller ones

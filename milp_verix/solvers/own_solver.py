@@ -72,16 +72,12 @@ def own_solver(
 
 
 class OwnSession:
-    """A session that keeps the program loaded, and builds a model of it by ``_build``.
-
-    The model is without entries of up to ``dropped``. ``_grow`` adds columns and rows to a model
-    of ``old``, ``_change`` changes bounds of columns.
-    """
+    """A session that keeps the program, and a model by ``_build``, ``_grow`` and ``_change``."""
 
     name: str
     capabilities: frozenset[str]
     largest_big_m = 1e4
-    dropped = 0.0
+    dropped = 0.0  # entries up to this are not in the model
     notes: tuple[str, ...] = ()
     _program: Program | None = None
     _widened: Program | None = None

@@ -159,11 +159,7 @@ class WarmLp:
         self._lower, self._upper = lower, upper
 
     def solve(self, cutoff: float, deadline: Deadline, interrupt: Interrupt) -> LpResult:
-        """Minimise until ``deadline`` or an interrupt.
-
-        ``TARGET`` says that HiGHS found the cost to be above ``cutoff``; the multipliers may prove
-        it.
-        """
+        """Minimise until ``deadline``; ``TARGET`` says that the cost is above ``cutoff``."""
         model, program = self._highs, self._program
         if program is None:
             raise SolverError("load a program before solving")

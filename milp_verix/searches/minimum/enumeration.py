@@ -102,11 +102,7 @@ class PartialSets:
         return int(self.left.shape[1])
 
     def choose(self, sides: Sequence[tuple[bool, FloatArray]]) -> None:
-        """Extend each set by a decision on the next feature; drop sets that exceed a budget.
-
-        Each of ``sides`` is a pair: whether the feature is in, and the amounts that this spends,
-        shape (budgets,). A side with the feature in comes first.
-        """
+        """Extend sets by ``sides`` of the next feature, inside first, and what each spends."""
         parents, left, inside = [], [], 0
         for is_in, spends in sides:
             # one budget first: if it rules out most sets, few need be copied
@@ -165,11 +161,7 @@ class NodeEnumeration:
         self._folded = sum(matrix.shape[0] for source, matrix in terms if source == 0)
 
     def refute(self, remainder: NodeRemainder) -> list[FloatArray] | None:
-        """Refute all sets of a node; return the new perturbations found for this, shape (d,) each.
-
-        None if the sets are too many, if one of them is an explanation, or if one cannot be refuted
-        in time.
-        """
+        """Refute all sets of a node; return new perturbations, (d,) each, None if one is left."""
         if remainder.restriction.free.size > self._limits.most_free or self._off:
             return None
         sets = self._sets(remainder)

@@ -33,11 +33,7 @@ from verix_encodings.arrays import FloatArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EarlierSearch:
-    """The state of an earlier search: a ``traversal`` to go on with, or None, and ``notes``.
-
-    ``told`` is the lower bound that ``author`` tells, and no proof. ``scenarios`` are
-    perturbations, shape (d, N).
-    """
+    """An earlier search: what to go on with, ``scenarios``, (d, N), and an unproven bound."""
 
     traversal: Traversal | None
     told: float

@@ -54,11 +54,7 @@ class ExactPricing:
         self._able = limits.uses("exact pricing") and not l2
 
     def worst(self, selection: FloatArray, least: float, deadline: Deadline) -> FloatArray | None:
-        """Return the perturbation with the largest margin, if that exceeds ``least``; shape (d,).
-
-        None if there is none. At ``deadline``, or after the work for pricing, it is the worst
-        perturbation found so far, None if there is none yet.
-        """
+        """Return the worst perturbation found with a margin above ``least``, (d,), or None."""
         now = worked()
         share = self._limits.pricing_share * elapsed_work(self._started)
         left = self._limits.first_pricing_seconds + share - self._spent
@@ -147,11 +143,7 @@ class Adversary:
             self.remember(point.reshape(-1) - self._perturbations.centre)
 
     def worsened(self, chosen: BoolArray, witness: FloatArray, deadline: Deadline) -> FloatArray:
-        """Improve a counterfactual ``witness`` of a set to a worse perturbation, shape (d,).
-
-        A check ends at any counterfactual, however near to the decision boundary. The perturbations
-        found on the way are remembered.
-        """
+        """Improve a counterfactual ``witness`` of a set to a worse perturbation, shape (d,)."""
         p = self._perturbations
         moved = witness.reshape(-1).astype(np.float64) - p.centre
         start = np.clip(moved, p.lower, p.upper)[:, None]

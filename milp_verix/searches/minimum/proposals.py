@@ -206,11 +206,7 @@ class Proposals:
         self.seconds = 0.0
 
     def improve(self, selection: FloatArray, bound: float) -> None:
-        """Look for a cheaper explanation near ``selection``, if proposals have work left.
-
-        ``bound`` is a proven lower bound on the cost of every explanation. Failed proposals reduce
-        the share of time that proposals get.
-        """
+        """Look for a cheaper explanation near ``selection``, less often after failures."""
         limits, now, reading = self._limits, time.monotonic(), worked()
         share = limits.proposal_share / (1.0 + self._failures / limits.many_failures)
         if not limits.uses("proposals") or self._work > share * elapsed_work(self._started):

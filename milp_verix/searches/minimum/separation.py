@@ -100,11 +100,7 @@ class Separator:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoverBound:
-    """The lower bound by a ``cover``, for its shares of the work of a search.
-
-    Each method takes the bound proven so far, ``least``, and returns the one proven after its turn.
-    The search ends at the deadline ``until``; ``elapsed()`` are its seconds of work so far.
-    """
+    """The lower bound by a ``cover``, ``least`` or higher after each turn of it."""
 
     cover: ContrastCover
     incumbent: Incumbent

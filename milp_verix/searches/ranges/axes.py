@@ -79,11 +79,7 @@ class OrderedAxis:
         return cuts[(cuts > value) & (cuts < end)]
 
     def plain(self, end: float, value: float, side: int) -> FloatArray:
-        """Return numbers with few digits right beyond an ``end``, the fewest first.
-
-        They may stand for the refuted ``value``: trees can't tell them from it, and of networks
-        they are within a step of the end.
-        """
+        """Return few digits beyond an ``end`` that may stand for ``value``, the fewest first."""
         first, last = sorted((float(np.nextafter(end, value)), end + side * self.step))
         edge = end
         if self.thresholds is not None:

@@ -99,11 +99,7 @@ class KnownPoints:
 def climbed(
     regions: Regions, lower: FloatArray, upper: FloatArray, draw: np.random.Generator, late: Late
 ) -> FloatArray:
-    """Return points of boxes, one in each, where a margin is high; boxes and points are (N, d).
-
-    Climbs begin at random points. With ``x = l + (u − l) ∘ t`` they run side by side over one unit
-    cube of ``t``.
-    """
+    """Return points of boxes, (N, d), where a margin is high, by climbs over one unit cube."""
     margins, mixed = regions.problem.margins, regions.problem.ball.mixed
     width, base = (upper - lower).T, lower.T
     blocks = [b for b in (mixed.blocks if mixed else ()) if np.isin(b, regions.free).all()]
