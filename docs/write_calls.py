@@ -2,7 +2,8 @@
 
 ``python docs/write_calls.py`` writes ``milp_verix/api/calls.py``, ``milp_verix/api/problem.py``,
 ``milp_verix/study/calls.py`` and the arguments of ``Search``; a test compares them with the table.
-What a call does, and its errors, stand in the docstring of the function that answers it.
+What a call does, and its errors, stand in these files alone: the docstring of a call is kept up to
+its arguments, and from its errors on.
 """
 
 import ast
@@ -57,28 +58,28 @@ class Call:
 
     @property
     def text(self) -> str:
-        """The docstring of the function that answers; its module is not imported."""
-        path = (ROOT / self.module.replace(".", "/")).with_suffix(".py")
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        """The docstring of the call as it stands."""
+        room = "study" if self.method == "many" else "api"
+        tree = ast.parse((ROOT / "milp_verix" / room / "calls.py").read_text(encoding="utf-8"))
         functions = [one for one in tree.body if isinstance(one, ast.FunctionDef)]
-        found = next(one for one in functions if one.name == self.function)
-        return ast.get_docstring(found) or ""
+        found = next((one for one in functions if one.name == self.name), None)
+        return "" if found is None else ast.get_docstring(found) or ""
 
 
 _SEARCHES = "searches.{}.{}".format
 CALLS = (
-    Call("explain", "explain", _SEARCHES("explain.explain", "explain_problem"), "Explanation"),
-    Call("minimum", "minimum", _SEARCHES("minimum.minimum", "minimum_of"), "Explanation"),
+    Call("explain", "explain", _SEARCHES("explain_search", "explain_problem"), "Explanation"),
+    Call("minimum", "minimum", _SEARCHES("minimum.smallest", "minimum_of"), "Explanation"),
     Call(
         "contrastive",
         "contrastive",
-        _SEARCHES("contrast.contrastive", "contrastive_of"),
+        _SEARCHES("contrastive", "contrastive_of"),
         "ContrastiveExplanation",
     ),
     Call(
         "enumerate",
         "enumerate_explanations",
-        _SEARCHES("importance", "enumerate_problem"),
+        _SEARCHES("importance_search", "enumerate_problem"),
         "Enumeration",
     ),
     Call(
@@ -88,12 +89,12 @@ CALLS = (
         "Ranges",
         ("explanation",),
     ),
-    Call("check", "check", _SEARCHES("explain.explain", "check_problem"), "Check", ("free",)),
-    Call("audit", "audit", _SEARCHES("audit", "audit_of"), "Audit", ("explanation",)),
+    Call("check", "check", _SEARCHES("explain_search", "check_problem"), "Check", ("free",)),
+    Call("audit", "audit", _SEARCHES("audit_search", "audit_of"), "Audit", ("explanation",)),
     Call(
         "relevance", "relevance", _SEARCHES("relevance", "relevance_of"), "Relevance", ("feature",)
     ),
-    Call("importance", "importance", _SEARCHES("importance", "importance_of"), "Importance"),
+    Call("importance", "importance", _SEARCHES("importance_search", "importance_of"), "Importance"),
     Call("radius", "robustness_radius", _SEARCHES("radius_search", "radius_of"), "RobustnessRadii"),
     Call("sweep", "epsilon_sweep", _SEARCHES("sweep", "sweep_of"), "EpsilonSweep"),
     Call("compare", "compare", "comparison.compare.compare_solvers", "Comparison"),
@@ -155,11 +156,11 @@ TYPES = {
     "EarlierContrast": "milp_verix.results.earlier",
     "EarlierImportance": "milp_verix.results.earlier",
     "EarlierResult": "milp_verix.results.earlier",
-    "AuditProgress": "milp_verix.searches.audit",
-    "ContrastiveProgress": "milp_verix.searches.contrast.contrast_search",
-    "EnumerationProgress": "milp_verix.searches.importance",
+    "AuditProgress": "milp_verix.searches.audit_search",
+    "ContrastiveProgress": "milp_verix.searches.contrast_search",
+    "EnumerationProgress": "milp_verix.searches.importance_search",
     "MinimumProgress": "milp_verix.searches.minimum.minimum_search",
-    "Progress": "milp_verix.searches.explain.explain",
+    "Progress": "milp_verix.searches.explain_search",
     "RadiusProgress": "milp_verix.searches.radius_search",
     "RangesProgress": "milp_verix.searches.ranges.ranges_search",
     "RelevanceProgress": "milp_verix.searches.relevance",
@@ -245,7 +246,8 @@ All options of the calls that ask about a prediction, in the order of their sign
 _MODULE = """\
 \"""{about}
 
-Written by ``python docs/write_calls.py`` from the table of options: change that instead.
+Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
+options: change that instead.
 \"""
 
 # fmt: off
@@ -337,7 +339,7 @@ def _one_liner(call: Call) -> str:
 def _call(call: Call, lead: Sequence[str], body: str) -> str:
     """Return the source of a call that takes a network first."""
     rows = rows_of(call.method)
-    head, _, errors = call.text.partition("\n\nRaises:\n")
+    head, errors = call.text.partition("\n\nArgs:\n")[0], call.text.partition("\n\nRaises:\n")[2]
     told = _arguments(lead, rows, WIDTH, brief={*QUESTION, *SEARCH})
     doc = f"{head}\n\n{told}\n\n{_MORE}\n\nRaises:\n{errors or _ERRORS}"
     first = [f"{name}: {LEAD[name][0]}" for name in lead]

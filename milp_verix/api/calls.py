@@ -1,6 +1,7 @@
 """The questions about a prediction, each in one call.
 
-Written by ``python docs/write_calls.py`` from the table of options: change that instead.
+Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
+options: change that instead.
 """
 
 # fmt: off
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
     from milp_verix.results.explanation import EpsilonSweep, Explanation
     from milp_verix.results.importance import Importance, Relevance
     from milp_verix.results.ranges import Ranges, RobustnessRadii
-    from milp_verix.searches.audit import AuditProgress
-    from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
-    from milp_verix.searches.explain.explain import Progress
+    from milp_verix.searches.audit_search import AuditProgress
+    from milp_verix.searches.contrast_search import ContrastiveProgress
+    from milp_verix.searches.explain_search import Progress
     from milp_verix.searches.feature_sets import FeatureSetLike
-    from milp_verix.searches.importance import EnumerationProgress
+    from milp_verix.searches.importance_search import EnumerationProgress
     from milp_verix.searches.minimum.minimum_search import MinimumProgress
     from milp_verix.searches.minimum.search_limits import SearchLimits
     from milp_verix.searches.radius_search import RadiusProgress
@@ -96,8 +97,8 @@ def explain(
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
             ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
-            :mod:`milp_verix.searches.explain.order`. An order whose bounds do not exist is replaced
-            by the sequential one, with a note.
+            :mod:`milp_verix.searches.order`. An order whose bounds do not exist is replaced by the
+            sequential one, with a note.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
             checks are asked; the explanation is the same, see ``traversal.strategies``.
@@ -135,7 +136,7 @@ def explain(
     """
     problem, asked = parted("explain", locals())
 
-    from milp_verix.searches.explain.explain import explain_problem
+    from milp_verix.searches.explain_search import explain_problem
 
     return explain_problem(problem, **asked)
 
@@ -229,7 +230,7 @@ def minimum(
     """
     problem, asked = parted("minimum", locals())
 
-    from milp_verix.searches.minimum.minimum import minimum_of
+    from milp_verix.searches.minimum.smallest import minimum_of
 
     return minimum_of(problem, **asked)
 
@@ -327,7 +328,7 @@ def contrastive(
     """
     problem, asked = parted("contrastive", locals())
 
-    from milp_verix.searches.contrast.contrastive import contrastive_of
+    from milp_verix.searches.contrastive import contrastive_of
 
     return contrastive_of(problem, **asked)
 
@@ -395,7 +396,7 @@ def enumerate_explanations(
     """
     problem, asked = parted("enumerate", locals())
 
-    from milp_verix.searches.importance import enumerate_problem
+    from milp_verix.searches.importance_search import enumerate_problem
 
     return enumerate_problem(problem, **asked)
 
@@ -552,7 +553,7 @@ def check(
     """
     problem, asked = parted("check", locals())
 
-    from milp_verix.searches.explain.explain import check_problem
+    from milp_verix.searches.explain_search import check_problem
 
     return check_problem(problem, **asked)
 
@@ -642,7 +643,7 @@ def audit(
     """
     problem, asked = parted("audit", locals())
 
-    from milp_verix.searches.audit import audit_of
+    from milp_verix.searches.audit_search import audit_of
 
     return audit_of(problem, **asked)
 
@@ -801,7 +802,7 @@ def importance(
     """
     problem, asked = parted("importance", locals())
 
-    from milp_verix.searches.importance import importance_of
+    from milp_verix.searches.importance_search import importance_of
 
     return importance_of(problem, **asked)
 

@@ -1,6 +1,7 @@
 """``Problem``: a question about one prediction, with methods that answer it.
 
-Written by ``python docs/write_calls.py`` from the table of options: change that instead.
+Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
+options: change that instead.
 """
 
 # fmt: off
@@ -38,11 +39,11 @@ if TYPE_CHECKING:
     from milp_verix.results.explanation import EpsilonSweep, Explanation
     from milp_verix.results.importance import Importance, Relevance
     from milp_verix.results.ranges import Ranges, RobustnessRadii
-    from milp_verix.searches.audit import AuditProgress
-    from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
-    from milp_verix.searches.explain.explain import Progress
+    from milp_verix.searches.audit_search import AuditProgress
+    from milp_verix.searches.contrast_search import ContrastiveProgress
+    from milp_verix.searches.explain_search import Progress
     from milp_verix.searches.feature_sets import FeatureSetLike
-    from milp_verix.searches.importance import EnumerationProgress
+    from milp_verix.searches.importance_search import EnumerationProgress
     from milp_verix.searches.minimum.minimum_search import MinimumProgress
     from milp_verix.searches.minimum.search_limits import SearchLimits
     from milp_verix.searches.radius_search import RadiusProgress
@@ -129,7 +130,7 @@ class Problem(PosedProblem):
         """
         given = fitting("explain", locals())
 
-        from milp_verix.searches.explain.explain import explain_problem
+        from milp_verix.searches.explain_search import explain_problem
 
         return explain_problem(self, **given)
 
@@ -166,7 +167,7 @@ class Problem(PosedProblem):
         """
         given = fitting("minimum", locals())
 
-        from milp_verix.searches.minimum.minimum import minimum_of
+        from milp_verix.searches.minimum.smallest import minimum_of
 
         return minimum_of(self, **given)
 
@@ -194,7 +195,7 @@ class Problem(PosedProblem):
         """
         given = fitting("contrastive", locals())
 
-        from milp_verix.searches.contrast.contrastive import contrastive_of
+        from milp_verix.searches.contrastive import contrastive_of
 
         return contrastive_of(self, **given)
 
@@ -216,7 +217,7 @@ class Problem(PosedProblem):
         """
         given = fitting("enumerate", locals())
 
-        from milp_verix.searches.importance import enumerate_problem
+        from milp_verix.searches.importance_search import enumerate_problem
 
         return enumerate_problem(self, **given)
 
@@ -261,7 +262,7 @@ class Problem(PosedProblem):
         """
         given = fitting("check", locals())
 
-        from milp_verix.searches.explain.explain import check_problem
+        from milp_verix.searches.explain_search import check_problem
 
         return check_problem(self, **given)
 
@@ -291,7 +292,7 @@ class Problem(PosedProblem):
         """
         given = fitting("audit", locals())
 
-        from milp_verix.searches.audit import audit_of
+        from milp_verix.searches.audit_search import audit_of
 
         return audit_of(self, **given)
 
@@ -339,7 +340,7 @@ class Problem(PosedProblem):
         """
         given = fitting("importance", locals())
 
-        from milp_verix.searches.importance import importance_of
+        from milp_verix.searches.importance_search import importance_of
 
         return importance_of(self, **given)
 

@@ -33,9 +33,9 @@ from milp_verix.inputs.one_row import refuse_arrays
 from milp_verix.oracle import verdict
 
 if TYPE_CHECKING:
-    from milp_verix.searches.audit import AuditProgress
-    from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
-    from milp_verix.searches.importance import EnumerationProgress
+    from milp_verix.searches.audit_search import AuditProgress
+    from milp_verix.searches.contrast_search import ContrastiveProgress
+    from milp_verix.searches.importance_search import EnumerationProgress
     from milp_verix.searches.minimum.minimum_search import MinimumProgress
     from milp_verix.searches.radius_search import RadiusProgress
     from milp_verix.searches.ranges.ranges_search import RangesProgress
@@ -137,7 +137,7 @@ def _enumerate(state: "EnumerationProgress") -> str:
 
 
 def _all_wanted(found: Any) -> bool:
-    from milp_verix.searches.importance import LIMIT
+    from milp_verix.searches.importance_search import LIMIT
 
     return bool(found.complete or found.statistics.stopped == LIMIT)
 

@@ -28,7 +28,7 @@ from milp_verix.cli.startup import INTERRUPTED, UNDECIDED
 from milp_verix.cli.stored_results import places_of, stored_proof
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.searches.explain.order import ORDERS
+from milp_verix.searches.order import ORDERS
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.results import default_folder
 from milp_verix.study.solver_study import SolverStudy, read_solver_study

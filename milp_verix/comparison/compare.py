@@ -32,8 +32,8 @@ from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import array_hash
 from milp_verix.results.comparison import Comparison, Pair, Run, Skipped
 from milp_verix.results.explanation import Explanation
-from milp_verix.searches.explain.explain import explain_problem
-from milp_verix.searches.minimum.minimum import excludes_scenarios
+from milp_verix.searches.explain_search import explain_problem
+from milp_verix.searches.minimum.smallest import excludes_scenarios
 from milp_verix.searches.runner import AnytimeSearch
 
 SCHEMA = 1
@@ -157,20 +157,7 @@ def compare_solvers(
     progress: Callable[[Pair], None] | None = None,
     snapshots: Callable[[Callable[[], Comparison]], None] | None = None,
 ) -> Comparison:
-    """Answer the same checks with each solver and formulation, or find the same explanation.
-
-    Every definite verdict of a run is compared with every counterfactual of the other runs, see
-    ``milp_verix.comparison.contradictions``; contradictions are in ``disagreements``. A pair that
-    does not fit (the solver is not installed, or does not take the formulation) is in ``skipped``
-    with the reason. Ctrl-C ends the comparison with the runs finished by then.
-
-    ``time_limit`` holds for all of it: the explanation that the checks come from, and each run
-    after it, gets an equal share of the time that is left.
-
-    Raises:
-        InputError: an argument does not fit, or no pair does.
-        ModelError: the network cannot be read or encoded.
-    """
+    """Answer :func:`milp_verix.compare`, which describes the arguments."""
     search.require_only("compare", "a comparison")
     require_one_of(TASKS, task, "task")
     if task != "check" and checks is not None:

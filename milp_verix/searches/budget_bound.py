@@ -98,10 +98,7 @@ class _Budget:
     tolerances: Tolerances
 
     def least_margin(self, cost: float, late: Late) -> float:
-        """Return a proven bound on how far the margin stays above the tolerance.
-
-        The sets are the features that must be in, with others that cost at most ``cost`` together.
-        """
+        """Return how far the margin provably stays above the tolerance for sets in the budget."""
         network, costs = self._network
         box = Interval(np.zeros(costs.size), costs)
         # sums of costs are rounded

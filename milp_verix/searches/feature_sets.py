@@ -94,10 +94,7 @@ def _features_in(mask: BoolArray, problem: PosedProblem) -> tuple[int, ...]:
 
 
 def _coordinates_in(mask: BoolArray, problem: PosedProblem) -> BoolArray | None:
-    """Return ``mask`` over flat coordinates; None if its entries are features.
-
-    Raises ``InputError`` for a mask that fits neither.
-    """
+    """Return ``mask`` by flat coordinates, None if it is by features; or ``InputError``."""
     input_shape, size = problem.network.input_shape, problem.x.size
     layout = image_layout(problem.image_shape or input_shape)
     if layout is not None and np.squeeze(mask).shape == layout[:2]:

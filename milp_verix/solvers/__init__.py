@@ -23,6 +23,7 @@ from milp_verix.base.errors import InputError, SolverUnavailableError, refusing,
 from milp_verix.base.tolerances import Tolerances, tolerances_of
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.named_options import SHARED, read_name_options, read_options
+from milp_verix.solvers.own_solver import LicenceFallback
 from milp_verix.solvers.session import (
     Session,
     Solver,
@@ -108,14 +109,12 @@ def _added(name: str) -> Solver:
     # whatever the package raises
     with refusing(f"the solver {name!r} of an installed package fails", Exception):
         found = added_solvers()[name].load()
-    lacking = [part for part in _PARTS_OF_A_SOLVER if not hasattr(found, part)]
+    parts = ("name", "licence", "capabilities", "unavailable", "open")
+    lacking = [part for part in parts if not hasattr(found, part)]
     if lacking or found.name != name:
         why = f"has no {', '.join(lacking)}" if lacking else f"calls itself {found.name!r}"
         raise InputError(f"the solver {name!r} of an installed package {why}")
     return cast("Solver", found)
-
-
-_PARTS_OF_A_SOLVER = ("name", "licence", "capabilities", "unavailable", "open")
 
 
 AUTO_ORDER = ("phase", "highs", "cbc", "scip", "gurobi")
@@ -145,10 +144,7 @@ def first_of_auto(needed: frozenset[str], attempt: Callable[[Solver], Opened]) -
 
 
 def why_auto(chosen: str, needed: frozenset[str]) -> tuple[str, ...]:
-    """Return the note on why ``auto`` began with ``chosen``: the solvers that it passed over.
-
-    None where it passed over none: results name their solver.
-    """
+    """Return the note on the solvers that ``auto`` passed over before ``chosen``, if any."""
     if chosen not in AUTO_ORDER:
         return ()
     passed: dict[str, list[str]] = {}
@@ -220,8 +216,6 @@ def open_session(
         limited = solver.name.partition("?")[0] in SIZE_LIMITED
         if not limited or solver is name or getattr(solver, "strict", False):
             return session
-        from milp_verix.solvers.licence_fallback import LicenceFallback
-
         other = SOLVERS[LICENCE_FALLBACK]
         return LicenceFallback(session, lambda: other.open(threads=threads, tolerances=tolerances))
 

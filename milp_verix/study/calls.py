@@ -1,6 +1,7 @@
 """A study of many inputs, as one call.
 
-Written by ``python docs/write_calls.py`` from the table of options: change that instead.
+Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
+options: change that instead.
 """
 
 # fmt: off
@@ -87,8 +88,8 @@ def explain_many(
         inputs: the description of the inputs, :class:`milp_verix.Inputs` or its file.
         order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
             ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
-            :mod:`milp_verix.searches.explain.order`. An order whose bounds do not exist is replaced
-            by the sequential one, with a note.
+            :mod:`milp_verix.searches.order`. An order whose bounds do not exist is replaced by the
+            sequential one, with a note.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
             checks are asked; the explanation is the same, see ``traversal.strategies``.

@@ -121,7 +121,7 @@ def run_many(
     journal: str | Path,
     **given: Any,
 ) -> Tally:
-    """Do the study that :func:`milp_verix.explain_many` is asked for; arguments are its own."""
+    """Answer :func:`milp_verix.explain_many`, which describes the arguments."""
     course, tasks = (
         {name: given.pop(name) for name in signature(taker).parameters if name in given}
         for taker in (run_parts, part_of)

@@ -202,7 +202,7 @@ def test_ctrl_c_in_the_order_keeps_what_the_bounds_have_proven(
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("milp_verix.searches.explain.order.sensitivity", interrupted)
+    monkeypatch.setattr("milp_verix.searches.order.sensitivity", interrupted)
     found = explain(network(), images()[0], order="sensitivity", **ROBUST)
     assert found.statistics.stopped == "interrupted"
     assert found.irrelevant == tuple(range(64))

@@ -19,7 +19,7 @@ from milp_verix.results.earlier import Earlier
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.budget_bound import budget_bound
 from milp_verix.searches.contrast_cover import ContrastCover
-from milp_verix.searches.explain.explain import explanation_of
+from milp_verix.searches.explain_search import explanation_of
 from milp_verix.searches.minimum.explainer import (
     EarlierSearch,
     Explainer,
@@ -224,7 +224,6 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         self._note()
 
     def _note(self) -> None:
-        """Add the best cost and the lower bound to the trace if they have changed."""
         if not self._trace or self._trace[-1][1:] != self._costs:
             self._trace.append((self._request.elapsed, *self._costs))
 
@@ -277,7 +276,6 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         return replace(best, scenarios=points_of(self._oracle.problem, scenarios))
 
     def _statistics(self, checks: Statistics) -> Statistics:
-        """Return the statistics of the ``checks`` with those of the search."""
         spent = {_QUICK: 0.0, _FIRST: 0.0, _BOUND: 0.0, **self._spent}
         # proposals run within the stage that raises the bound
         better = self.proposals.seconds

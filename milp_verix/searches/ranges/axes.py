@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import down, up
-from milp_verix.inputs.feature import MISSING, Feature
+from milp_verix.inputs.feature import MISSING
 from milp_verix.oracle.engines.leaves import cells_for, trees_of
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import FloatArray, IntArray
@@ -79,11 +79,7 @@ class OrderedAxis:
         return cuts[(cuts > value) & (cuts < end)]
 
     def plain(self, end: float, value: float, side: int) -> FloatArray:
-        """Return numbers with few digits right beyond an ``end``, the fewest first.
-
-        They may stand for the refuted ``value``: trees can't tell them from it, and of networks
-        they are within a step of the end.
-        """
+        """Return few digits beyond an ``end`` that may stand for ``value``, the fewest first."""
         first, last = sorted((float(np.nextafter(end, value)), end + side * self.step))
         edge = end
         if self.thresholds is not None:
@@ -235,11 +231,14 @@ def _axis(problem: PosedProblem, feature: int, radius: float, resolution: float)
     x = ball.centre.astype(np.float64)[group]
     described = None if problem.inputs is None else problem.inputs.features[feature]
     if described is not None and described.unordered:
-        return _word_axis(feature, described, group, x, frozen=radius < 1)
+        one_hot, words = described.one_hot, described.values
+        own = int(np.argmax(x)) if one_hot else described.codes.index(int(x[0]))
+        places = () if one_hot else described.codes
+        return WordAxis(feature, group, words, places, one_hot, own, frozen=radius < 1)
     if described is not None and described.kind == "fixed":
         radius = 0.0
     whole = described is not None and described.whole
-    words: tuple[str, ...] = () if described is None else described.values
+    words = () if described is None else described.values
     codes: tuple[float, ...] = () if described is None else described.codes
     lower, upper = ball.domain_lower[group], ball.domain_upper[group]
     if group.size == 1:
@@ -264,7 +263,10 @@ def _axis(problem: PosedProblem, feature: int, radius: float, resolution: float)
             f"{told} may move without end: give the input a finite domain, or say how far kept "
             "features may move at most (within, --within)"
         )
-    step = 1.0 if whole else max(resolution * (most - least), _least_step(problem, x))
+    # the network's own type has room for a step
+    precision = float(np.finfo(ball.centre.dtype).eps)
+    least_step = 4 * precision * max(float(np.abs(x).max()), precision)
+    step = 1.0 if whole else max(resolution * (most - least), least_step)
     thresholds = None if whole or group.size > 1 else _thresholds(problem, int(group[0]))
     return OrderedAxis(feature, group, x, least, most, step, whole, words, codes, thresholds)
 
@@ -275,20 +277,6 @@ def _thresholds(problem: PosedProblem, coordinate: int) -> FloatArray | None:
     if trees_of(problem.margins) is None or (mixed is not None and mixed.rules):
         return None
     return cells_for(problem).of_feature(coordinate)
-
-
-def _word_axis(
-    feature: int, described: Feature, group: IntArray, x: FloatArray, *, frozen: bool
-) -> WordAxis:
-    own = int(np.argmax(x)) if described.one_hot else described.codes.index(int(x[0]))
-    codes = () if described.one_hot else described.codes
-    return WordAxis(feature, group, described.values, codes, described.one_hot, own, frozen)
-
-
-def _least_step(problem: PosedProblem, x: FloatArray) -> float:
-    """Return a step that the network's own type has room for."""
-    precision = float(np.finfo(problem.ball.centre.dtype).eps)
-    return 4 * precision * max(float(np.abs(x).max()), precision)
 
 
 def outside(span: Span, place: NDArray[np.floating]) -> NDArray[np.bool_]:

@@ -99,7 +99,6 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
 
     @property
     def _box(self) -> State:
-        """The proven box, once there is one."""
         assert self.state is not None
         return self.state
 
@@ -112,7 +111,6 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
         return float(self._box[end[0]][end[1] > 0])  # type: ignore[index]
 
     def _place(self, end: End, number: int) -> float:
-        """Return the place of a known point on the side of an end."""
         return float(self.checks.known.places[number, end[0], int(end[1] > 0)])
 
     def _room(self, end: End) -> float:

@@ -102,11 +102,7 @@ class Regions:
         return MixedDomain(mixed.integral, (*mixed.rules, *more), mixed.blocks)
 
     def posed(self, state: State) -> PosedProblem | None:
-        """Return the question whether the prediction stays everywhere in a box.
-
-        All features of it may change. None if no input of the box is known that satisfies the
-        rules.
-        """
+        """Return the question if the prediction stays all over a box; None if no input is known."""
         lower, upper = self.ends(state)
         centre = self._centre(state, lower, upper)
         if centre is None:

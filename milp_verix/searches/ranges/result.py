@@ -81,10 +81,7 @@ def _range(search: Widened, column: int, axis: Axis, span: Span, why: str) -> Fe
 
 
 def rows_inside(search: Widened, rows: FloatArray, told: Ranges) -> BoolArray:
-    """Mark the ``rows``, (R, d), that lie in the proven box, by definition; shape (R,).
-
-    They lie in the ranges as ``told``, too, whose ends have fewer digits.
-    """
+    """Mark the ``rows``, (R, d), in the proven box and in the ranges as ``told``; shape (R,)."""
     assert search.state is not None
     posed = search.regions.posed(search.state)
     assert posed is not None  # the input itself is in it

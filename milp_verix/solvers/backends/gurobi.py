@@ -6,37 +6,28 @@ here before a model is built for it, and the error it raises at ``optimize()`` i
 compared, not the status.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
-from milp_verix.solvers.parameters import GUROBI, gurobi_options
+from milp_verix.solvers.own_solver import OwnSession, own_solver
 from milp_verix.solvers.session import (
     NODE_LIMIT,
+    Interrupt,
     SolveResult,
     SolveStatus,
     Targets,
+    deferred_interrupt,
     spend_solve,
     start_of,
 )
+from milp_verix.solvers.solver_parameters import GUROBI, gurobi_options
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND, spend
-
-name = "gurobi"
-capabilities = frozenset(
-    {
-        *("quadratic", "indicator", "sos1", "general", "partition"),
-        *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
-        "work_limit",
-    }
-)
 
 _SIZE_LIMIT_ERROR = 10010
 
@@ -44,9 +35,15 @@ _SIZE_LIMIT_ERROR = 10010
 class GurobiSession(OwnSession):
     """One environment and one model in it, kept between solves."""
 
-    name = name
+    name = "gurobi"
     dropped = GUROBI.dropped
-    capabilities = capabilities
+    capabilities = frozenset(
+        {
+            *("quadratic", "indicator", "sos1", "general", "partition"),
+            *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
+            "work_limit",
+        }
+    )
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
@@ -104,7 +101,6 @@ class GurobiSession(OwnSession):
         changed.LB, changed.UB = lower, upper
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         gp, grb, model = self._gp, self._gp.GRB, self._model
         program = self._before("minimising")
         self._variables.Obj = cost
@@ -177,7 +173,6 @@ class GurobiSession(OwnSession):
         return SolverError(f"Gurobi error {error.errno}: {error}")
 
     def close(self) -> None:
-        """Give the model and the environment, and with it the licence, back."""
         if self._model is not None:
             self._model.dispose()
             self._model = None
@@ -235,10 +230,4 @@ def add_logic(gp: Any, model: Any, variables: Any, program: Program) -> list[Any
     return [*added, *(model.addSOS(gp.GRB.SOS_TYPE1, members) for members in sets)]
 
 
-SOLVER = OwnSolver(
-    name,
-    "proprietary, free up to 2000 columns",
-    capabilities,
-    partial(missing, "gurobipy"),
-    GurobiSession,
-)
+SOLVER = own_solver(GurobiSession, "proprietary, free up to 2000 columns", "gurobipy")

@@ -24,7 +24,7 @@ from milp_verix.oracle.verdict import Effort, Verdict, replayed
 from milp_verix.problem.objective import attainable
 from milp_verix.problem.search import Request
 from milp_verix.results.contrast import ContrastiveExplanation
-from milp_verix.searches.contrast.change_measure import EQUAL, ChangeMeasure, budgeted
+from milp_verix.searches.change_measure import EQUAL, ChangeMeasure, budgeted
 from milp_verix.searches.runner import AnytimeSearch
 from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings import Bounds, crown_bounds
@@ -212,10 +212,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         self.offer(self.subsets.shrink(best)[0])
 
     def _exists(self) -> bool:
-        """Return whether a change of all features may change the prediction.
-
-        A counterfactual becomes the best contrast so far; a proof that none exists sets ``robust``.
-        """
+        """Return whether a change of all features may change the prediction; keep it."""
         verdict = self.subsets.check(self.subsets.everything)
         if verdict.violated:
             self.offer(verdict)
@@ -299,10 +296,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         return verdict
 
     def _judge(self, chosen: frozenset[int], point: FloatArray) -> bool:
-        """Make a counterfactual of a program's proposal, or learn why there is none.
-
-        Returns whether the program has changed since it made the proposal.
-        """
+        """Make a counterfactual of a proposal; return whether the program has changed."""
         subsets = self.subsets
         free = subsets.problem.features.coordinates(sorted(chosen))
         found = replayed(subsets.problem, point, free)

@@ -1,6 +1,14 @@
-"""Masters beside branch and cut: scenarios as a program for any solver, and implicit hitting sets.
+"""The smallest explanation there is, with a proof: scenario generation.
 
-Each step of the first solves the program with all scenarios known. Its bound is valid for every
+A relaxation with finitely many perturbations, the scenarios (``scenario``), gives a lower
+bound on the cost of every explanation, and a cheapest set of features that survives them. If that
+set survives all perturbations it is a minimum explanation. If not, a perturbation that it does not
+survive is the next scenario. This is column-and-constraint generation for the two-stage problem
+"the fewest features, such that for all perturbations …". Implicit hitting sets are a second method,
+to cross-check the first; the two share no bound.
+
+Masters are branch and cut, scenarios as a program for any solver, and implicit hitting sets.
+Each step of the second solves the program with all scenarios known. Its bound is valid for every
 explanation; its optimum is a set of features that is an explanation, or fails under a further
 scenario. A step ends early on a set whose cost equals the bound so far: none is cheaper. Solvers
 that can extend a program keep it, unless ``warm="rebuilt"``; with ``warm="start"`` they begin at
@@ -19,17 +27,30 @@ contrastive set is the changed features of a counterfactual, as many put back as
 allow: to prove it minimal by checks takes longer than the rounds that this saves.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from milp_verix.base.clock import Deadline
-from milp_verix.base.errors import SolverError
+from milp_verix.base.errors import InputError, SolverError, require_one_of
+from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import SearchEffort
-from milp_verix.searches.minimum.minimum_search import MinimumSearch
+from milp_verix.problem.features import CostsLike
+from milp_verix.problem.objective import make_objective
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.search import USUAL, Request, Search
+from milp_verix.results.earlier import EarlierResult, earlier_explanation
+from milp_verix.results.explanation import Explanation
+from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
+from milp_verix.searches.minimum.branch_and_cut import branch_and_cut
+from milp_verix.searches.minimum.minimum_search import MinimumProgress, MinimumSearch
+from milp_verix.searches.minimum.search_limits import Master, SearchLimits
 from milp_verix.searches.set_search import Candidates
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
+from milp_verix.solvers.backends import highs
+from milp_verix.solvers.warm_lp import WarmLp
 from verix_encodings.encoding import Constraint, Scenario
 from verix_encodings.scenario import Clause, ScenarioProgram
 
@@ -75,20 +96,15 @@ class MipMaster(_Rounds):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks for the reader of the result on how the bound came about."""
         return self._session.notes + self._trouble
 
     @property
     def effort(self) -> SearchEffort:
-        """The scenarios, nodes, programs and iterations so far."""
         work = self._nodes, self._programs, self._iterations
         return SearchEffort("program", self._separator.rounds, self._scenarios, *work)
 
     def step(self, deadline: Deadline) -> None:
-        """Solve the program, and add a scenario that its set does not survive.
-
-        If the solver fails, this is the last step: proven bounds stay, and ``notes`` say why.
-        """
+        """Solve the program, and add a scenario that its set does not survive; end in trouble."""
         cutoff = self._incumbent.cutoff
         try:
             result = self._solved(deadline)
@@ -114,7 +130,6 @@ class MipMaster(_Rounds):
             self._trouble = (f"the search for a higher lower bound was given up: {reason}",)
 
     def _solved(self, deadline: Deadline) -> SolveResult:
-        """Solve the program with all scenarios so far, and raise the bound."""
         program, columns = self._growing.build(), self._growing.columns
         if self._warm == "rebuilt":
             self._session.load(program)
@@ -152,7 +167,6 @@ class MipMaster(_Rounds):
             self._scenarios += isinstance(constraint, Scenario)
 
     def close(self) -> None:
-        """Close the session."""
         self._session.close()
 
 
@@ -176,7 +190,6 @@ class HittingSets(_Rounds):
 
     @property
     def effort(self) -> SearchEffort:
-        """The contrastive sets and programs so far: a round solves one, unless sets are listed."""
         known = len(self._clauses) - self._given
         programs = 0 if self._candidates.session is None else self._rounds
         return SearchEffort("hitting sets", self._rounds, known, programs=programs)
@@ -205,6 +218,95 @@ class HittingSets(_Rounds):
         self._ended = not learnt
 
     def close(self) -> None:
-        """Close the session."""
         if self._candidates.session is not None:
             self._candidates.session.close()
+
+
+METHODS = ("scenarios", "hitting_sets")
+MASTERS = ("auto", "tree", "program")
+_ON_HIGHS = ("auto", "highs", "phase")
+
+
+def minimum_of(
+    problem: PosedProblem,
+    *,
+    costs: CostsLike = None,
+    must: str | Sequence[str | int] = (),
+    must_not: str | Sequence[str | int] = (),
+    gap: float = 0.0,
+    method: str = "scenarios",
+    master: str = "auto",
+    limits: SearchLimits | None = None,
+    search: Search = USUAL,
+    progress: Callable[[MinimumProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
+    resume: EarlierResult | None = None,
+) -> Explanation:
+    """Answer :func:`milp_verix.minimum`, which describes the arguments."""
+    search.require_only("minimum", "the search for a minimum")
+    request = Request.now(problem, search)
+    earlier = None if resume is None else earlier_explanation(resume, problem)
+    asked = problem.features
+    sets = asked.unnamed(must, "must"), asked.unnamed(must_not, "must_not")
+    objective = make_objective(asked.count, asked.priced(costs), *sets).counted()
+    if not 0 <= gap < 1:
+        raise InputError(f"gap is a share of the cost, at least 0 and below 1, got {gap}")
+    way, notes = _way(problem, method, master, search.solver)
+    limits = limits or SearchLimits()
+    if way == "hitting_sets":
+        limits = replace(limits, without=limits.without | {"budget bound", "contrast cover"})
+    with Oracle(problem, search) as oracle:
+        masters: dict[str, Callable[[MinimumSearch], Master | None]] = {
+            "tree": lambda run: branch_and_cut(
+                run, WarmLp(search.threads, search.tolerances, similar_rows=True)
+            ),
+            "program": lambda run: mip_master(run, request.open_session(oracle.solver)),
+            "hitting_sets": lambda run: HittingSets(
+                run, lambda: request.open_session(oracle.solver)
+            ),
+        }
+        run = MinimumSearch(
+            oracle,
+            request,
+            objective,
+            limits,
+            gap=float(gap),
+            name=way.replace("_", " "),
+            master=masters[way],
+        )
+        run.allow_must_not()
+        if earlier is not None:
+            run.go_on(earlier)
+        found = run.run(progress, snapshots)
+        found = with_plain_counterfactuals(found, problem, request.deadline)
+        return replace(found, notes=found.notes + notes).of(problem)
+
+
+def excludes_scenarios(problem: PosedProblem) -> bool:
+    """Return whether only hitting sets answer: for trees, and inputs with whole numbers or rules.
+
+    A scenario is one perturbation for all sets of features. It may break rules for some sets, and
+    pricing proposes perturbations that are not whole, or climbs where trees have steps.
+    """
+    return problem.ball.mixed is not None or problem.margins.stepped
+
+
+def _way(
+    problem: PosedProblem, method: str, master: str, solver: object
+) -> tuple[str, tuple[str, ...]]:
+    """Return the way, and notes for readers; ``InputError`` for a method that does not fit."""
+    require_one_of(METHODS, method, "method")
+    require_one_of(MASTERS, master, "master")
+    if method == "hitting_sets" and master != "auto":
+        raise InputError(f"master {master!r} solves scenarios: leave it out for hitting sets")
+    trees = problem.margins.stepped
+    if excludes_scenarios(problem):
+        if master != "auto":
+            why = "trees" if trees else "whole numbers and rules of inputs"
+            told = f"master {master!r} solves scenarios, which {why} exclude"
+            raise InputError(f"{told}: the master there is 'auto'")
+        note = "for whole numbers and rules the minimum is found by hitting sets"
+        return "hitting_sets", () if method == "hitting_sets" or trees else (note,)
+    if method == "hitting_sets" or master != "auto":
+        return method if master == "auto" else master, ()
+    return "tree" if solver in _ON_HIGHS and highs.SOLVER.unavailable() is None else "program", ()

@@ -21,12 +21,12 @@ from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.audit import Audit, Minimum
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
-from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order
-from milp_verix.searches.explain.strategies import resolve_strategy
-from milp_verix.searches.explain.traversal import Strategy, Traversal, Walk, traverse
 from milp_verix.searches.feature_sets import FeatureSetLike, feature_set
-from milp_verix.searches.minimum.minimum import minimum_of
+from milp_verix.searches.minimum.smallest import minimum_of
+from milp_verix.searches.order import Order, OrderMaker, resolve_order
 from milp_verix.searches.runner import AnytimeSearch, fields_of
+from milp_verix.searches.strategies import resolve_strategy
+from milp_verix.searches.traversal import Strategy, Traversal, Walk, traverse
 
 SmallestSets: TypeAlias = tuple[Minimum | None, Minimum | None, str | None]
 """The smallest sound set, the smallest one with the audited features, the reason of an early end.
@@ -184,7 +184,6 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
         return verdict
 
     def _result(self, state: Traversal, verdict: Verdict) -> Audit:
-        """Return the result of a traversal, finished or not."""
         oracle, count = self.oracle, self.request.problem.features.count
         verdict = self._judged(verdict, state)
         if verdict.holds and {*state.order} != {*self.audited}:
@@ -211,7 +210,6 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
 
 
 def _others(features: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """Return the features that are not among ``features``, ascending."""
     inside = {*features}
     return tuple(feature for feature in range(count) if feature not in inside)
 
@@ -229,15 +227,7 @@ def audit_of(
     progress: Callable[[AuditProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Audit]], None] | None = None,
 ) -> Audit:
-    """Judge an explanation by any tool: is it sound, is it minimal, and if not, what would be.
-
-    Sound: with the features in ``explanation`` fixed, no change of the others in the ball changes
-    the prediction; this is proven, or refuted by an input run in onnxruntime. Of a sound set the
-    result has the features that can be left out, all together, and a counterfactual for each other
-    feature. To another set it adds features that make it sound, as few as the order finds. Ctrl-C
-    and the time limit return the result so far; "not known" is an answer, too. The check of
-    soundness may take half of a limited time.
-    """
+    """Answer :func:`milp_verix.audit`, which describes the arguments."""
     request = Request.now(problem, search)
     audited = feature_set(explanation, problem)
     strategy = resolve_strategy(traversal)

@@ -21,7 +21,7 @@ form over the ball of all features, which in deep networks is too loose to prove
 
 from milp_verix.base.errors import require_one_of
 from milp_verix.oracle.verdict import BOUNDS_ALONE, Answer, Verdict
-from milp_verix.searches.explain.traversal import Strategy, Walk
+from milp_verix.searches.traversal import Strategy, Walk
 
 
 def sequential(walk: Walk) -> None:
@@ -39,11 +39,7 @@ def binary(walk: Walk) -> None:
 
 
 def quickxplain(walk: Walk) -> None:
-    """Ask about all features first, then divide and conquer (Junker, AAAI 2004).
-
-    With the order as preference, later features are preferred in the explanation. As freeing is
-    monotone, this and ``binary`` differ in the first question only.
-    """
+    """Ask about all features first, then halve, as ``binary`` does (Junker, AAAI 2004)."""
     if walk.remaining:
         _decide(walk, walk.remaining)
 
@@ -121,10 +117,9 @@ def _free_by_bounds(walk: Walk, block: int) -> None:
 
 
 def _settle_front(walk: Walk, block: tuple[int, ...], verdict: Verdict) -> int:
-    """Decide the first feature of ``block`` at least, all of them if they can be freed.
+    """Decide the first of ``block``, or more; return the length of one that stayed open, or 0.
 
-    ``verdict`` is the check of all of them. Returns the length of a block that could not be
-    decided, 0 if there was none.
+    ``verdict`` is the check of all of them.
     """
     beyond: tuple[int, Verdict] | None = None
     while verdict.violated and len(block) > 1:
@@ -158,10 +153,7 @@ def resolve_strategy(strategy: str) -> Strategy:
 
 
 def free_by_forms(walk: Walk) -> None:
-    """Decide the features that remain by bounds and attacks; raises ``OutOfTimeError``.
-
-    They remain if there is no form: for L1 and L2, and if the empty set is not proven.
-    """
+    """Decide the features that remain by bounds and attacks; none for L1 and L2."""
     if not (walk.remaining and walk.check((), by_bounds=True).holds):
         return
     attacked, most, factor = False, len(walk.remaining), 1.0

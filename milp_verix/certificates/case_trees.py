@@ -15,7 +15,7 @@ import numpy as np
 
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.certificates.certificate import exact
-from milp_verix.certificates.leaves import (
+from milp_verix.certificates.phase_leaves import (
     BARE,
     DIGITS,
     Cases,
@@ -124,11 +124,7 @@ _QUICK_SPARE = 4e-6
 def quick_trees(
     claim: RoundedClaim, exact: Callable[[], Claim], deadline: Deadline = NO_LIMIT
 ) -> list[Tree]:
-    """Return a tree for each margin of a claim that the checker accepts, by bounds in float64.
-
-    ``exact`` returns the claim as the checker reads it; it is called for leaves near zero. Raises
-    ``NoProofError`` if the deadline passes, or bounds and phases do not prove a margin.
-    """
+    """Return a tree for each margin by bounds in float64; ``exact`` decides leaves near zero."""
 
     def exactly(leaf: Tree, margin: int, phases: Mapping[int, int]) -> bool:
         try:
@@ -150,10 +146,7 @@ def quick_trees(
 
 
 def trees_of(claim: Claim, deadline: Deadline = NO_LIMIT) -> list[Tree]:
-    """Return a tree for each margin of ``claim`` that the checker accepts.
-
-    Raises ``NoProofError`` if the deadline passes, or no cases are found that prove a margin.
-    """
+    """Return a tree the checker accepts for each margin of ``claim``; or ``NoProofError``."""
     trees: dict[int, Tree] = {}
     margins = range(len(claim.margins))
     ends = claim.low, claim.high
@@ -195,10 +188,7 @@ def _searched(claim: Claim, margins: list[int], deadline: Deadline) -> dict[int,
 def _by_phases(
     claim: Claim, margins: list[int], ends: Ends, deadline: Deadline, turn: Deadline
 ) -> dict[int, Tree]:
-    """Return trees of phases that prove ``margins`` within ``ends``; or ``NoProofError``.
-
-    They are searched for until ``turn`` has passed, and proven until ``deadline`` has.
-    """
+    """Return trees of phases within ``ends``: found by ``turn``, proven by ``deadline``."""
 
     def exactly(leaf: Tree, output: int, phases: Mapping[int, int]) -> bool:
         if deadline.passed():

@@ -9,7 +9,7 @@ import pytest
 from milp_verix import Problem
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.search import Search
-from milp_verix.searches.contrast.change_measure import budgeted, feature_count
+from milp_verix.searches.change_measure import budgeted, feature_count
 from tests.support.brute_force_cases import case
 from tests.support.exhaustive_explanations import subsets, truth
 from verix_encodings import NormBall

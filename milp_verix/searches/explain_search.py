@@ -31,10 +31,10 @@ from milp_verix.results.plain_counterfactuals import (
     plain_counterfactual,
     with_plain_counterfactuals,
 )
-from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order, without_order
-from milp_verix.searches.explain.strategies import resolve_strategy
-from milp_verix.searches.explain.traversal import Traversal, Walk, traverse
+from milp_verix.searches.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.searches.runner import AnytimeSearch, fields_of
+from milp_verix.searches.strategies import resolve_strategy
+from milp_verix.searches.traversal import Traversal, Walk, traverse
 from verix_encodings.work import worked
 
 if TYPE_CHECKING:
@@ -188,17 +188,7 @@ def explain_problem(
     snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
     resume: "EarlierResult | None" = None,
 ) -> Explanation:
-    """Find a locally minimal set of features that, when fixed, keeps the prediction at ``x``.
-
-    The VeriX method (Wu, Wu, Barrett, NeurIPS 2023, Algorithm 1): features are freed one by one in
-    a traversal order, each for good if the prediction provably survives. Ctrl-C and the time limit
-    return the sound explanation so far, with the features not yet decided in ``unknown``.
-
-    Raises:
-        InputError: an argument does not fit; ``resume`` is about another question.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
-    """
+    """Answer :func:`milp_verix.explain`, which describes the arguments."""
     resolve_strategy(traversal)  # an unknown one is refused before a solver is opened
     request = Request.now(problem, search)
     earlier = None
@@ -245,11 +235,7 @@ def resumption(
     most: Limit,
     must: Sequence[int] = (),
 ) -> Resumption:
-    """Return how to go on from ``earlier``; its claim is checked within ``most``.
-
-    The traversal visits all features but ``must``. Ctrl-C is raised: until the claim is proven, the
-    earlier result is all there is.
-    """
+    """Return how to go on from ``earlier``, checked within ``most``, through all but ``must``."""
     if earlier is None:
         return Resumption(None, Order("", ()))
     order = tuple(f for f in earlier.result.permutation if f not in must)
@@ -272,7 +258,6 @@ def resumption(
 
 
 def _order_of(result: Explanation, *notes: str) -> Order:
-    """Return the order of an earlier result, with notes."""
     scores = None if result.sensitivity is None else np.array(result.sensitivity)
     return Order(result.order, result.permutation, scores, notes)
 
@@ -293,12 +278,7 @@ def _checked_again(
 def check_problem(
     problem: PosedProblem, free: Sequence[int | str], *, search: Search = USUAL
 ) -> "Check":
-    """Decide whether the prediction survives every perturbation of the features ``free``.
-
-    The claim: for every ``x'`` in ``domain`` that equals ``x`` outside ``free`` and has
-    ``‖x' − x‖ ≤ epsilon`` in ``norm``, the predicted class is the same, or, if ``delta`` is given,
-    every output (or the one numbered ``output``) moves by at most ``delta``.
-    """
+    """Answer :func:`milp_verix.check`, which describes the arguments."""
     search.require_only("check", "a check")
     request = Request.now(problem, search)
     chosen = sorted(problem.features.indices(free, "free"))

@@ -12,7 +12,7 @@ import pytest
 from milp_verix import Explanation, InputError, explain, load_network, minimum
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.base import Counterfactual
-from milp_verix.searches.explain.strategies import STRATEGIES
+from milp_verix.searches.strategies import STRATEGIES
 from tests.support import digits_example as digits
 from tests.support.brute_force_cases import Case, case
 from tests.support.brute_force_norms import NORMS, radius

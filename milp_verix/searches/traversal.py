@@ -5,7 +5,7 @@
 
 ``B`` only grows, so the counterfactual that put ``i`` into ``A`` stays valid for the final ``B``,
 and ``A`` is locally minimal. A traversal is a function that walks through the features; those in
-:mod:`~milp_verix.searches.explain.strategies` ask fewer questions for the same explanation.
+:mod:`~milp_verix.searches.strategies` ask fewer questions for the same explanation.
 """
 
 import math
@@ -107,10 +107,7 @@ class Walk:
 
     @property
     def remaining(self) -> tuple[int, ...]:
-        """Features not decided yet, but for those that are postponed.
-
-        They are in the order; those whose checks have run out of their slice come last.
-        """
+        """Features not decided and not postponed, in the order; late ones come last."""
         tried = self.state.tried
         if not tried:
             return self.state.remaining
@@ -137,11 +134,7 @@ class Walk:
         return verdict
 
     def _slice(self, features: Sequence[int]) -> float:
-        """Return the seconds of work for a check of ``features``.
-
-        One feature has a quarter of the work left, after one that ran out of it an eighth, and so
-        on, but twice the slice that it ran out of before.
-        """
+        """Return the seconds for a check: a share of the work left, or twice the last slice."""
         left = self.deadline.left
         if len(features) > 1:
             # deeper bounds for a block serve all smaller ones
@@ -156,10 +149,7 @@ class Walk:
         return max(min(_BLOCK_SHARE * self.deadline.left, _LONGEST_BLOCK), _SHORTEST_SLICE)
 
     def resumes(self, count: int) -> bool:
-        """Return whether a check of ``count`` more features that ran out of time is better resumed.
-
-        It is one of few features beside many where engines keep their searches.
-        """
+        """Return whether to resume a late check of ``count`` more: few, where searches are kept."""
         few = count <= _FEW * len(self.state.irrelevant)
         return few and self.state.sliced < math.inf and self.oracle.many_open
 
@@ -210,10 +200,7 @@ class Walk:
         self.state.activity = ""
 
     def settle(self, features: Sequence[int], verdict: Verdict) -> None:
-        """Record the ``verdict`` on freeing ``features`` beside the irrelevant ones.
-
-        A verdict that holds frees all of them; any other must be about a single feature.
-        """
+        """Record the ``verdict`` on freeing ``features``: all of them, or the single one."""
         if verdict.holds:
             self.state.irrelevant.extend(features)
         else:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from milp_verix.base.clock import Deadline
 from milp_verix.certificates.certificate import Certificate, ball_of, exact
-from milp_verix.certificates.leaves import NoProofError
 from milp_verix.certificates.lower_bounds import asked_bound, bound_proof
+from milp_verix.certificates.phase_leaves import NoProofError
 from milp_verix.certificates.sets_of import (
     Keeper,
     SetProof,
@@ -52,11 +52,7 @@ class Points:
 
 
 def points_of(explanation: Explanation, margins: Network, claim: Callable[[], Claim]) -> Points:
-    """Return a point for each feature whose counterfactual shows it to be needed exactly.
-
-    ``margins`` is the network of these; ``claim`` returns the claim as the checker reads it, which
-    decides where they are near zero.
-    """
+    """Return a point for each feature needed exactly; ``claim`` decides on margins near zero."""
     ball = ball_of(explanation)
     given = {
         feature: found.input.ravel()
@@ -173,10 +169,7 @@ def with_sets(
 
 
 def _brackets(found: Importance) -> dict[str, Any]:
-    """Return the brackets of a Shapley value exactly; none of other indices, nor of many features.
-
-    The checker goes through all subsets.
-    """
+    """Return exact brackets of a Shapley value; none of many features, whose subsets count."""
     if found.index != "shapley" or len(found.game.players) > MOST:
         return {}
     known = brackets(found.game, found.index)

@@ -37,10 +37,7 @@ Ends = tuple[list[Any], list[Any]]
 
 
 def rounded_claim(claim: Claim, margins: Sequence[int], ends: Ends | None = None) -> RoundedClaim:
-    """Return the network of the ``margins`` with these numbers, its region and bounds.
-
-    ``ends`` are those of all variables, the claim's own by default.
-    """
+    """Return the network of the ``margins``, its region and bounds within ``ends``."""
     network, variables = rounded_network(claim.net, [claim.margins[one] for one in margins])
     size = claim.net.size
     low, high = (_scaled(end, claim.one) for end in ends or (claim.low, claim.high))
@@ -84,10 +81,7 @@ class NoProofError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cases:
-    """Cases of the margins ``margin``, (N,): phases that are supposed, and dials, (N, count) each.
-
-    ``signs`` and ``dials`` are those of :class:`~verix_encodings.row_slopes.RowSlopes`.
-    """
+    """Cases of the margins ``margin``, (N,), with signs and dials of ``RowSlopes``, (N, count)."""
 
     margin: IntArray
     signs: FloatArray

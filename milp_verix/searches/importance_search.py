@@ -12,7 +12,7 @@ the size of ``A`` is a lower bound on that of every explanation that is still to
 
 The importance of features: power indices of the game of sets that keep a prediction.
 
-The enumeration of :mod:`milp_verix.searches.importance` decides one set after the other. At
+The enumeration of :mod:`milp_verix.searches.importance_search` decides one set after the other. At
 any time the sets that are decided bracket each index
 (:mod:`milp_verix.results.power_indices`), and once all are decided the indices are exact.
 What SHAP values promise is the Shapley value of an expectation, and they may rank features wrongly
@@ -65,12 +65,7 @@ def enumerate_problem(
     progress: Callable[[EnumerationProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Enumeration]], None] | None = None,
 ) -> Enumeration:
-    """Find the minimal abductive and contrastive explanations of the prediction at ``x``.
-
-    There may be exponentially many: ``limit`` stops once so many were found, of both kinds
-    together; the time limit and Ctrl-C return those found so far. A set whose check is UNKNOWN
-    is listed on neither side, and the enumeration is then not complete.
-    """
+    """Answer :func:`milp_verix.enumerate_explanations`, which describes the arguments."""
     most = np.inf if limit is None else integer_of(limit, "limit")
     search.require_only("enumerate", "the enumeration")
     request = Request.now(problem, search)
@@ -80,10 +75,7 @@ def enumerate_problem(
 
 @dataclass(eq=False)
 class Marco(SetSearch[EnumerationProgress, Found]):
-    """The explanations found, and the clauses that exclude decided sets; ``most`` are wanted.
-
-    A subclass makes a result of them.
-    """
+    """The explanations found, of which ``most`` are wanted; a subclass makes a result of them."""
 
     most: float
 
@@ -96,14 +88,12 @@ class Marco(SetSearch[EnumerationProgress, Found]):
 
     @property
     def _enough(self) -> bool:
-        """True once as many explanations were found as are wanted."""
         return len(self._abductive) + len(self._contrastive) >= self.most
 
     def _state(self) -> EnumerationProgress:
         return EnumerationProgress(len(self._abductive), len(self._contrastive))
 
     def _search(self) -> None:
-        """Decide one set after the other until all are decided, or enough were found."""
         for chosen in self._undecided():
             self._decide(chosen)
             if self._enough:
@@ -181,23 +171,7 @@ def importance_of(
     snapshots: Callable[[Callable[[], Importance]], None] | None = None,
     resume: EarlierImportance | None = None,
 ) -> Importance:
-    """Weigh the features of the prediction at ``x`` by a power index, with proven brackets.
-
-    A set of features is worth 1 if fixing it keeps the prediction, else 0. The index says how much
-    each feature has to do with that:
-
-    - ``"shapley"``: over all orders of the features, how often a feature turns a set into one that
-      keeps the prediction (Shapley, Shubik); the values sum up to 1;
-    - ``"holler-packel"``: the share of minimal explanations that contain a feature, its formal
-      feature attribution (Yu, Ignatiev, Stuckey, 2023);
-    - ``"deegan-packel"``: the same, with each explanation shared out among its features;
-    - ``"responsibility"``: 1 / k for a feature whose smallest minimal explanation has k features
-      (Biradar, Izza, Lobo, Viswanathan, Zick, AAAI 2024).
-
-    The result has a bracket for each feature at any time: the time limit and Ctrl-C return the one
-    so far. Values are exact once all sets are decided, which takes seconds for some twenty features
-    and may take too long for many. ``result.under(index)`` has another index without a search.
-    """
+    """Answer :func:`milp_verix.importance`, which describes the arguments."""
     chosen, scores = index_named(index), _scores(beside, problem)
     search.require_only("importance", "the importance")
     request = Request.now(problem, search)
@@ -238,7 +212,6 @@ class ImportanceSearch(Marco[Importance]):
         self._notes: tuple[str, ...] = ()
 
     def _search(self) -> None:
-        """Take over what stands of the earlier result, then decide all other sets."""
         if self.earlier is not None:
             self._go_on(self.earlier)
         super()._search()
@@ -282,6 +255,5 @@ def _by_size(sets: Iterable[FeatureSet]) -> tuple[FeatureSet, ...]:
 
 
 def _contrasts(found: Iterable[tuple[FeatureSet, Counterfactual]]) -> tuple[Contrast, ...]:
-    """Return contrasts of features and points, the smallest first."""
     inorder = sorted(found, key=lambda one: (len(one[0]), one[0]))
     return tuple(Contrast(features, point) for features, point in inorder)

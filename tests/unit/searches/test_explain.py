@@ -11,7 +11,7 @@ import pytest
 from milp_verix import Explanation, Progress, check, explain
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.oracle.verdict import Statistics
-from milp_verix.searches.explain.strategies import STRATEGIES
+from milp_verix.searches.strategies import STRATEGIES
 from tests.support import digits_example as digits
 from tests.support.brute_force_cases import case
 from tests.support.counterfactual_checks import assert_sound

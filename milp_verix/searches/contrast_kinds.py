@@ -23,8 +23,8 @@ from milp_verix.oracle.engines.leaf_search import Clique, LeafSearch
 from milp_verix.oracle.engines.leaves import Reach, cells_for, cut_of, trees_of
 from milp_verix.oracle.verdict import Answer, Effort, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.searches.contrast.change_measure import EQUAL, ChangeMeasure
-from milp_verix.searches.contrast.contrast_search import ContrastSearch
+from milp_verix.searches.change_measure import EQUAL, ChangeMeasure, halved
+from milp_verix.searches.contrast_search import ContrastSearch
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.bounds.norm_ball import length
 
@@ -51,12 +51,7 @@ class NearestSearch(ContrastSearch):
             super().offer(self._first_change(centre, verdict.point))
 
     def _judge(self, chosen: frozenset[int], point: FloatArray) -> bool:
-        """Offer the counterfactuals next to a program's point.
-
-        They are on the ray from the input through ``point``, and on the way from ``point`` to where
-        a climb of the margin leads. Returns whether the program has changed since: a tangent cuts
-        ``point`` off an L2 ball.
-        """
+        """Offer changes on the ray through ``point`` and above; return if a tangent cuts."""
         subsets, centre = self.subsets, self.subsets.centre
         # a solver's zero is one up to its tolerance
         still = np.abs(point - centre) <= _STILL * self.measure.scales
@@ -84,25 +79,13 @@ class NearestSearch(ContrastSearch):
         return False
 
     def _first_change(self, start: FloatArray, end: FloatArray) -> Verdict:
-        """Return the first counterfactual that bisection finds from ``start`` to ``end``.
-
-        Points are moved into the ball first. UNKNOWN if there is no change at ``end``.
-        """
-        subsets = self.subsets
-        free, low, high = np.arange(start.size), 0.0, 1.0
-        found = replayed(subsets.problem, end, free)
+        """Return the first change by bisection from ``start`` to ``end``, or UNKNOWN."""
+        problem, free = self.subsets.problem, np.arange(start.size)
+        found = replayed(problem, end, free)
         if found is None:
             return Verdict(Answer.UNKNOWN)
-        for _ in range(_HALVINGS):
-            if subsets.late():
-                break
-            middle = (low + high) / 2
-            nearer = replayed(subsets.problem, start + middle * (end - start), free)
-            if nearer is None:
-                low = middle
-            else:
-                high, found = middle, nearer
-        return found
+        late = self.subsets.late
+        return halved(problem, found, (start, end), free, halvings=_HALVINGS, late=late)
 
 
 _UNDECIDED = "no input was found that satisfies the rules where a cheaper change may be"
@@ -145,7 +128,6 @@ class LeafContrasts(ContrastSearch):
         return [*np.arange(first, min(most, first + _MOST_LIMITS)).tolist(), None]
 
     def _most(self, limit: float | None) -> float:
-        """Return the most that a contrast may cost that is looked for."""
         if limit is not None:
             return limit * (1 + EQUAL)
         if self.best is None:
@@ -231,10 +213,7 @@ class _Limited:
         return self.once
 
     def _further(self, clique: Clique) -> float:
-        """Return what rules add to the least cost of leaves: that of one more unit, or nothing.
-
-        One more changes if no input satisfies the rules with the units that the leaves let stay.
-        """
+        """Return what rules add to the least cost of leaves: that of one more unit, or nothing."""
         measure, mixed = self.measure, self.problem.ball.mixed
         if mixed is None or clique.words is not None or not measure.choice.all():
             return 0.0

@@ -9,9 +9,8 @@ hold one more of its features. The least of the open lower bounds is proven for 
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import count as numbers
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +27,9 @@ from milp_verix.results.build import counterfactual_of
 from milp_verix.results.contrast import NEAREST_GAP, Alternative, ContrastiveExplanation
 from milp_verix.results.earlier import EarlierContrast, earlier_contrast, note_on_bound
 from milp_verix.results.plain_counterfactuals import plain_counterfactual, rounded_counterfactual
-from milp_verix.searches.contrast.change_measure import directed, distance, feature_count, scales_of
-from milp_verix.searches.contrast.contrast_kinds import LeafContrasts, NearestSearch
-from milp_verix.searches.contrast.contrast_search import ContrastiveProgress, ContrastSearch
+from milp_verix.searches.change_measure import directed, distance, feature_count, scales_of
+from milp_verix.searches.contrast_kinds import LeafContrasts, NearestSearch
+from milp_verix.searches.contrast_search import ContrastiveProgress, ContrastSearch
 from milp_verix.searches.runner import fields_of
 from milp_verix.searches.set_search import opened
 
@@ -50,33 +49,7 @@ def contrastive_of(
     snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None = None,
     resume: EarlierContrast | None = None,
 ) -> ContrastiveExplanation:
-    """Find the fewest features whose change inside the ball changes the prediction.
-
-    The result has a counterfactual that differs from ``x`` in these features alone, and a proven
-    lower bound: Ctrl-C and the time limit return the best contrast so far with it. Of a described
-    input its values are near those of ``x``. ``robust`` says
-    that no change of any features does it, which is a proof as well.
-
-    ``must_not`` lists features, by names or indices, that a counterfactual must not change, such as
-    an age; ``robust`` is then about changes of the other features.
-
-    Described features with a direction (``integer("age", 17, 90, only="up")``) change that way
-    alone; ``robust`` and the lower bound are about such changes.
-
-    With ``count`` the result has further changes in ``alternatives``, the least first: each is the
-    least among those that do not change all features of a set shown before, with a proven bound.
-
-    ``minimise="distance"`` asks for the nearest counterfactual instead. Its distance is Gower's::
-
-        Σ_f c_f Σ_{i ∈ f} |x'_i − x_i| / s_i,   s_i = min(ε_i, u_i − l_i)
-
-    over the features ``f`` with their coordinates ``i``: each change counts as a share of the
-    radius, or of the length of the domain where that is smaller. Whole numbers change by whole
-    steps, ordinal values by places, with the radius rounded down. A category counts ``c_f`` if it
-    changes, and nothing if not; so does a number that becomes missing, or a missing value that
-    becomes a number. ``result.distance`` has it. A prediction changes just beyond a tie, so a
-    result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
-    """
+    """Answer :func:`milp_verix.contrastive`, which describes the arguments."""
     require_one_of(MEASURES, minimise, "minimise")
     search.require_only("contrastive", "the search for contrasts")
     request = Request.now(problem, search)
@@ -103,7 +76,6 @@ def _least(
     snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None = None,
     resume: EarlierContrast | None = None,
 ) -> ContrastiveExplanation:
-    """Return the least contrast that leaves the features ``held`` alone."""
     problem = directed(request.problem)
     problem = problem.holding(held) if held else problem
     priced = costs_of(problem.features.priced(costs), problem.features.count, positive=True)
@@ -167,7 +139,6 @@ def _least(
 
 
 def _changed(problem: PosedProblem, found: Counterfactual) -> tuple[int, ...]:
-    """Return the features that a counterfactual changes, ascending."""
     moved = np.flatnonzero(found.input.reshape(-1) != problem.x)
     return tuple(np.unique(problem.features.of_coordinate[moved]).tolist())
 
@@ -176,21 +147,12 @@ _EQUAL = 1e-8
 """Bounds this close are those of a tie: each is lowered by a solver's tolerance, 1e-9."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Open:
-    """The changes that hold the features ``held``, and the least of these, if one was found."""
+_Open: TypeAlias = tuple[frozenset[int], ContrastiveExplanation]
+"""Features that are held, and the least of the changes that hold them, if one was found."""
 
-    held: frozenset[int]
-    found: ContrastiveExplanation
-    number: int
 
-    @property
-    def bound(self) -> float:
-        return float(self.found.lower_bound or 0.0)
-
-    @property
-    def key(self) -> tuple[float, int]:
-        return self.found.cost if self.found.cost is not None else self.bound, self.number
+def _bound(found: ContrastiveExplanation) -> float:
+    return float(found.lower_bound or 0.0)
 
 
 def with_alternatives(
@@ -205,7 +167,7 @@ def with_alternatives(
     are none, which a note tells, or once the deadline of ``request`` has passed.
     """
     assert first.contrast is not None
-    number, seen = numbers(), {frozenset[int]()}
+    seen = {frozenset[int]()}
     shown, found = [frozenset(first.contrast)], list[Alternative]()
     open_: list[_Open] = []
 
@@ -220,25 +182,31 @@ def with_alternatives(
             seen.add(more)
             least = ask(sorted(more))
             if not least.robust:
-                open_.append(_Open(more, least, next(number)))
+                open_.append((more, least))
         return True
 
     going = expand(frozenset(), shown[0])
     while going and open_ and len(shown) < count:
-        best = min(open_, key=lambda one: one.key)
-        contrast = best.found.contrast
-        if contrast is None or best.found.counterfactual is None:
+        best = min(open_, key=lambda one: _bound(one[1]) if one[1].cost is None else one[1].cost)
+        held, nearest = best
+        contrast = nearest.contrast
+        if contrast is None or nearest.counterfactual is None:
             break  # what it may hold stays open
         used = next((one for one in shown if one <= {*contrast}), None)
         if used is None:
-            bound = min(one.bound for one in open_)
-            least = best.found.proven and bound >= best.bound * (1 - _EQUAL)
-            why = None if least else _why(open_)
-            found.append(Alternative(contrast, best.found.counterfactual, bound, why))
+            bound = min(_bound(one) for _, one in open_)
+            least = nearest.proven and bound >= _bound(nearest) * (1 - _EQUAL)
+            reasons = (one.unknown_reason or one.statistics.stopped for _, one in open_)
+            other = next(
+                (why for why in reasons if why is not None), "another change may be nearer"
+            )
+            found.append(
+                Alternative(contrast, nearest.counterfactual, bound, None if least else other)
+            )
             used = frozenset(contrast)
             shown.append(used)
         open_.remove(best)
-        going = len(shown) == count or expand(best.held, used)
+        going = len(shown) == count or expand(held, used)
     notes = first.notes
     if going and not open_ and len(shown) < count:
         notes += ("every change of the prediction changes all features of one that is listed",)
@@ -247,9 +215,3 @@ def with_alternatives(
         statistics = replace(statistics, stopped=statistics.stopped or TIME_LIMIT)
     statistics = replace(statistics, seconds=request.elapsed)
     return replace(first, alternatives=tuple(found), notes=notes, statistics=statistics)
-
-
-def _why(open_: Sequence[_Open]) -> str:
-    """Return the reason why a lower bound is not as high as it could be."""
-    reasons = (one.found.unknown_reason or one.found.statistics.stopped for one in open_)
-    return next((why for why in reasons if why is not None), "another change may be nearer")

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from milp_verix import Inputs, Problem
-from milp_verix.searches.contrast.change_measure import KnapsackBall, budgeted, distance, scales_of
+from milp_verix.searches.change_measure import KnapsackBall, budgeted, distance, scales_of
 
 
 def test_the_ball_of_a_distance_holds_a_missing_value() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from milp_verix import explain
 from milp_verix.base.errors import InputError
-from milp_verix.searches.explain.strategies import STRATEGIES
+from milp_verix.searches.strategies import STRATEGIES
 from milp_verix.solvers import SolveResult, Targets
 from tests.support.brute_force_cases import case
 from tests.support.counterfactual_checks import assert_sound

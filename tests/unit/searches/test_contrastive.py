@@ -12,8 +12,7 @@ from milp_verix import ContrastiveExplanation, ContrastiveProgress, InputError, 
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.searches import set_search
-from milp_verix.searches.contrast import contrast_search as contrast_search_module
+from milp_verix.searches import contrast_search as contrast_search_module, set_search
 from milp_verix.solvers import SOLVERS
 from tests.support.brute_force_cases import case
 from tests.support.command_line import run_here

@@ -19,11 +19,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from milp_verix.oracle.verdict import Verdict, replayed
 from milp_verix.problem.ball import Ball
 from milp_verix.problem.objective import whole_numbers
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Interval, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
+from verix_encodings.bounds.interval import Late, never
 from verix_encodings.bounds.norm_ball import filled_up
 
 EQUAL = 1e-6
@@ -119,10 +121,7 @@ def directed(problem: PosedProblem) -> PosedProblem:
 
 
 def scales_of(problem: PosedProblem) -> FloatArray:
-    """Return the scale of each coordinate: its radius, or the length of its domain; shape (d,).
-
-    The smaller one counts; 1 where it is zero, and for a category, whose codes have no distance.
-    """
+    """Return the radius of each coordinate, or its domain if shorter, 1 if neither; (d,)."""
     ball = problem.ball
     radii = np.full(ball.centre.size, ball.epsilon) if ball.radii is None else ball.radii
     upper = np.minimum(ball.domain_upper, _last(problem))
@@ -168,10 +167,7 @@ class KnapsackBall(Ball):
 
 
 def budgeted(problem: PosedProblem, measure: ChangeMeasure, cost: float) -> PosedProblem:
-    """Return ``problem`` over a ball that holds every change of total ``cost`` by ``measure``.
-
-    The ball of ``problem`` must be one of L∞.
-    """
+    """Return ``problem`` over a ball that holds every change of total ``cost``; for L∞ alone."""
     ball = problem.ball
     moving = measure.most > 0
     rooms, most = measure.rooms[moving], measure.most[moving]
@@ -180,3 +176,29 @@ def budgeted(problem: PosedProblem, measure: ChangeMeasure, cost: float) -> Pose
     budget = float(np.sum(fractions * rooms)) * (1 + relative_error(ball.centre.size + 4))
     fixed = ball.centre, ball.epsilon, ball.norm, ball.domain_lower, ball.domain_upper
     return problem.within(KnapsackBall(*fixed, budget, radii=ball.radii, mixed=ball.mixed))
+
+
+def halved(
+    problem: PosedProblem,
+    found: Verdict,
+    ends: tuple[FloatArray, FloatArray],
+    free: IntArray,
+    *,
+    halvings: int,
+    late: Late = never,
+) -> Verdict:
+    """Halve the way from the first of ``ends`` to ``found`` at the other; return the last change.
+
+    Each point is run in onnxruntime.
+    """
+    (start, end), low, high = ends, 0.0, 1.0
+    for _ in range(halvings):
+        if late():
+            break
+        middle = (low + high) / 2
+        nearer = replayed(problem, start + middle * (end - start), free)
+        if nearer is None:
+            low = middle
+        else:
+            high, found = middle, nearer
+    return found
