@@ -21,8 +21,14 @@ from verix_encodings.blocks.input_ball import (
     linf_ball,
     tangent_gaps,
 )
-from verix_encodings.blocks.layers import big_m_relu, general_relu, indicator_relu, sos1_relu
-from verix_encodings.blocks.maxpool import big_m_max, general_max
+from verix_encodings.blocks.layers import (
+    big_m_max,
+    big_m_relu,
+    general_max,
+    general_relu,
+    indicator_relu,
+    sos1_relu,
+)
 from verix_encodings.bounds.curves import (
     COS,
     EXP,
