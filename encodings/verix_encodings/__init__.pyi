@@ -17,12 +17,13 @@ from .blocks.input_ball import (
     tangent_gaps as tangent_gaps,
 )
 from .blocks.layers import (
+    big_m_max as big_m_max,
     big_m_relu as big_m_relu,
+    general_max as general_max,
     general_relu as general_relu,
     indicator_relu as indicator_relu,
     sos1_relu as sos1_relu,
 )
-from .blocks.maxpool import big_m_max as big_m_max, general_max as general_max
 from .bounds.curves import (
     COS as COS,
     EXP as EXP,

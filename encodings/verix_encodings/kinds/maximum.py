@@ -4,7 +4,7 @@ enclosure   a ∈ [max(l_p, l_q), max(u_p, u_q)]
 lines       z_p + α d ≤ a ≤ z_p + λ d + β                  (:func:`max_lines`)
 phases      d ≥ 0: a = z_q,  d ≤ 0: a = z_p
 slopes      z_q has that of max(d, 0), z_p one minus it
-program     ``blocks.maxpool``
+program     ``blocks.layers``
 
 Maxima of several entries as a tree of maxima of pairs.
 
@@ -24,8 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, frozen_indices, placed
-from verix_encodings.blocks.layers import general_relu
-from verix_encodings.blocks.maxpool import big_m_max, general_max
+from verix_encodings.blocks.layers import big_m_max, general_max, general_relu
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range
 from verix_encodings.bounds.lines import ByValue, Enclosing, Products, relu_lines
 from verix_encodings.bounds.rows import Rows, add_at, by_phase, centred, entries_of, product, total

@@ -109,39 +109,31 @@ class ReadTrees:
     """A model of a library: its trees, and how they lead to a prediction.
 
     Attributes:
-        trees: the trees, in the normal form of :class:`~verix_encodings.kinds.tree.Tree`:
-            ``x <= threshold`` in float64 (:func:`~milp_verix.models.trees.branching.last_left`).
-            Values of leaves are exact, as far as float64 holds them; a factor such as a learning
-            rate is multiplied into them, and its rounding counted in ``rounding``.
+        trees: ``x <= threshold`` in float64 (:func:`~milp_verix.models.trees.branching.last_left`),
+            with exact values in leaves; a factor such as a learning rate is multiplied into them,
+            and its rounding counted in ``rounding``.
         base: the constant that is added to the sum of leaves, shape (m,).
         inputs: the number of input coordinates ``d``.
-        rounding: how far the scores that the library computes may be from the sums here in real
-            arithmetic, shape (m,), in the units of the sums. Rounding between the sum and the
-            class is counted, too: two scores of a softmax that float32 cannot tell apart. Within
-            it, answers are UNKNOWN. Zero where the library's sums are exact, as for votes; then
-            ties are decided by the rule.
+        rounding: how far the scores of the library may be from the sums here in real arithmetic,
+            shape (m,), in their units. Rounding between the sum and the class is counted, too: two
+            scores of a softmax that float32 cannot tell apart. Within it, answers are UNKNOWN. Zero
+            where sums are exact, as for votes; then ties are decided by the rule.
         link: how ``outputs`` come from scores ``s / divisor``. After ``softmax``, and for
             ``identity`` with several columns, the class is the first of the largest; a single
             score is compared with 0, after a sigmoid with 1/2. ``largest`` is for a single tree:
-            scores are the ranks of the outputs, and outputs may be any numbers in that order.
-        divisor: a positive number; see ``link``. 1 for regressors.
+            scores are the ranks of the outputs, which may be any numbers in that order.
+        divisor: a positive number; 1 for regressors.
         upper_at_tie: True if a single score of exactly 0 is class 1, False if it is class 0.
-        runner: the model as the library runs it.
-        facts: the class of a regressor; names of classes, one each, or none if they are the
-            numbers 0, 1, …; notes for readers of a result.
         stored: the trees as the library stores them, with the ways of missing values and sets of
             categories; none if the file does not tell the ways.
-        sparse_zeros_missing: True if the library takes a zero that a sparse matrix does not store
-            for a missing value.
-        points: inputs at which the trees are compared with the library, shape (k, d); None for
-            points at thresholds.
+        sparse_zeros_missing: True if a zero that a sparse matrix does not store is missing.
+        points: inputs at which trees and library are compared, (k, d); None for thresholds.
         words: for coordinates that hold the codes 0, 1, … of words, these words.
         columns: the names of the input coordinates, None if the model does not tell.
         library: the name and version of the library, for readers.
         before: the network whose output the trees read, None for trees of the input itself.
         blur: how far the library's own numbers may be from that output.
-        path: the model's file, None for a model in memory.
-        sha256: the file's, None for a model in memory.
+        path, sha256: those of the model's file, None for a model in memory.
     """
 
     trees: "tuple[Tree, ...]"
