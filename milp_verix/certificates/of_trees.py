@@ -122,7 +122,9 @@ def _weighed(
     const = Fraction(margin.get(0, 0) - claim.limit, net.one) + base / net.one**2
     starts = _starts(tree)
     largest = np.maximum.reduceat(np.abs(values), starts) if starts.size else np.zeros(0)
-    spare = 0.0 if _whole(values) else relative_error(largest.size + 4) * float(largest.sum())
+    # sums of whole numbers are exact in float64
+    whole = np.all(values == np.round(values)) and np.abs(values).sum() < 2.0**52
+    spare = 0.0 if whole else relative_error(largest.size + 4) * float(largest.sum())
     cut = float(-const)
     return values, (cut if Fraction(cut) <= -const else float(np.nextafter(cut, -np.inf))) - spare
 
@@ -239,11 +241,6 @@ class _Cases:
                 gains *= 1e-6 + min(bound - float(side), need) / need
             most = max(most, (gains, (place, cell)))
         return most[1]
-
-
-def _whole(values: FloatArray) -> bool:
-    """Return whether all sums of ``values`` are exact in float64."""
-    return bool(np.all(values == np.round(values)) and np.abs(values).sum() < 2.0**52)
 
 
 def _starts(tree: IntArray) -> IntArray:

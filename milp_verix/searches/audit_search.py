@@ -124,7 +124,12 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
             self._tried = self._untried() if self._verdict.holds else self._tried
             self._tried.stopped = "not asked for"
         else:
-            self._try_features(self.strategy)
+            if not self._verdict.holds:
+                self._go_through(self._others, (), self.strategy)
+                judged = self._judged(self._verdict, self._tried)
+                self._verdict = judged if judged.holds else self._verdict
+            if self._verdict.holds:
+                self._go_through(self.audited, self._others, self.strategy)
         if self.smallest is not None:
             self._found = self.smallest(self._snapshot()())
             self.stopped = self._found[-1]
@@ -144,15 +149,6 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
         """Return the result; its counterfactuals have few, small changes."""
         found, request = self._snapshot()(), self.request
         return with_plain_counterfactuals(found, request.problem, request.deadline)
-
-    def _try_features(self, strategy: Strategy) -> None:
-        if not self._verdict.holds:
-            self._go_through(self._others, (), strategy)
-            judged = self._judged(self._verdict, self._tried)
-            if judged.holds:
-                self._verdict = judged
-        if self._verdict.holds:
-            self._go_through(self.audited, self._others, strategy)
 
     def _go_through(
         self, features: tuple[int, ...], irrelevant: tuple[int, ...], strategy: Strategy

@@ -246,7 +246,15 @@ def resumption(
         return Resumption(state if state.violated else None, _order_of(earlier.result))
     took = earlier.result.statistics.seconds
     work = max(min(_SHARE * deadline.left, took), _LEAST)
-    verdict = _checked_again(earlier, oracle, deadline, deadline.limited(most).within(work))
+    until = deadline.limited(most).within(work)
+    oracle.prepare(deadline)
+    # checks begin at points that the counterfactuals suggest
+    free = oracle.problem.features.coordinates(earlier.result.irrelevant)
+    inputs = np.tile(oracle.problem.x.astype(np.float64), (len(earlier.counterfactuals) + 1, 1))
+    for row, found in enumerate(earlier.counterfactuals.values()):
+        inputs[row, free] = found.point[free]
+    oracle.suppose(free, inputs.T, deadline)
+    verdict = oracle.check(free, until)
     claim = f"the claim on {counted(len(state.irrelevant), 'irrelevant feature')}"
     author = f"an earlier run of {earlier.author}"
     if verdict.holds:
@@ -260,19 +268,6 @@ def resumption(
 def _order_of(result: Explanation, *notes: str) -> Order:
     scores = None if result.sensitivity is None else np.array(result.sensitivity)
     return Order(result.order, result.permutation, scores, notes)
-
-
-def _checked_again(
-    earlier: "Earlier", oracle: Oracle, deadline: Deadline, until: Deadline
-) -> Verdict:
-    """Check the earlier claim by ``until``, from points that the counterfactuals suggest."""
-    oracle.prepare(deadline)
-    free = oracle.problem.features.coordinates(earlier.result.irrelevant)
-    inputs = np.tile(oracle.problem.x.astype(np.float64), (len(earlier.counterfactuals) + 1, 1))
-    for row, verdict in enumerate(earlier.counterfactuals.values()):
-        inputs[row, free] = verdict.point[free]
-    oracle.suppose(free, inputs.T, deadline)
-    return oracle.check(free, until)
 
 
 def check_problem(

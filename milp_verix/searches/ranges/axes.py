@@ -25,6 +25,9 @@ Span: TypeAlias = "tuple[float, float] | frozenset[int]"
 """The two ends of an interval, or the places of words in the feature's list."""
 
 Ends: TypeAlias = tuple[FloatArray, FloatArray]
+_Four: TypeAlias = "tuple[float | None, float | None, float | None, float | None]"
+Told: TypeAlias = "tuple[_Four, tuple[str, ...] | None, list[tuple[int, float]]]"
+"""Ends and limits of a span, its words, and the steps beyond it: a side or word, and its value."""
 
 _PULLS = 24
 """Points between a counterfactual and the end of a range that are tried in its place."""
@@ -98,10 +101,21 @@ class OrderedAxis:
         first = float(np.nextafter(below[-1], np.inf)) if below.size else -np.inf
         return first, float(above[0]) if above.size else np.inf
 
-    def told(self, low: float, high: float) -> tuple[str, ...] | None:
-        """Return the words with codes between two ends; None of a feature without words."""
-        pairs = zip(self.words, self.codes, strict=True)
-        return tuple(word for word, code in pairs if low <= code <= high) if self.words else None
+    def halfway(self, here: float, goal: float) -> float:
+        """Return a value on the way from an end to a ``goal``; ``here`` if they are too near."""
+        middle = (here + goal) / 2
+        if self.whole:
+            return float(np.floor(middle) if goal > here else np.ceil(middle))
+        return middle if abs(middle - here) > self.step / 2 else here
+
+    def told(self, span: Span) -> Told:
+        """Return ends and limits, the words with codes between them, and the steps beyond."""
+        assert isinstance(span, tuple)
+        (low, high), pairs = span, zip(self.words, self.codes, strict=True)
+        words = tuple(word for word, code in pairs if low <= code <= high) if self.words else None
+        sides = ((-1, low, self.least), (1, high, self.most))
+        steps = [(side, end + side * self.step) for side, end, limit in sides if end != limit]
+        return (low, high, self.least, self.most), words, steps
 
     @property
     def start(self) -> tuple[float, float]:
@@ -152,6 +166,12 @@ class WordAxis:
     one_hot: bool
     own: int
     frozen: bool = False
+
+    def told(self, span: Span) -> Told:
+        """Return no ends, the words of a span, and the words beyond."""
+        assert isinstance(span, frozenset)
+        steps = [(word, float(word)) for word in sorted(self.widest - span)]
+        return (None,) * 4, tuple(self.words[place] for place in sorted(span)), steps
 
     def filled(self, span: Span) -> Span:
         """Return the span as it is: words are single."""

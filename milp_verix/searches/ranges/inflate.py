@@ -25,8 +25,7 @@ from milp_verix.searches.explain_search import explain_problem
 from milp_verix.searches.feature_sets import FeatureSetLike, feature_set
 from milp_verix.searches.ranges.axes import axes_of
 from milp_verix.searches.ranges.ranges_search import RangesProgress, RangesSearch
-from milp_verix.searches.ranges.regions import Numbers, Regions, rows_of
-from milp_verix.searches.ranges.result import rows_inside
+from milp_verix.searches.ranges.regions import Numbers, Regions, rows_inside, rows_of
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds.interval import Late
 from verix_encodings.network import batch_outputs
@@ -177,7 +176,8 @@ def _rule(
     found = run.run(None, None)
     if found.unknown_reason is not None:
         return None
-    return found, rows_inside(run, table, found)
+    assert run.state is not None
+    return found, rows_inside(run.regions, run.state, table, found)
 
 
 def _cover(

@@ -6,6 +6,8 @@ here before a model is built for it, and the error it raises at ``optimize()`` i
 compared, not the status.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,6 @@ from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, own_solver
 from milp_verix.solvers.session import (
     NODE_LIMIT,
-    Interrupt,
     SolveResult,
     SolveStatus,
     Targets,
@@ -72,7 +73,7 @@ class GurobiSession(OwnSession):
         if self._model is not None:
             self._model.dispose()
             self._model = None
-        try:
+        with self._translating(kept):
             model = gp.Model(env=self._env)
             self._variables = added_columns(gp, model, kept, 0)
             add_rows(model, self._variables, kept, 0)
@@ -81,11 +82,9 @@ class GurobiSession(OwnSession):
                 # without integers it would use its barrier method, whose objective is no bound
                 model.addVar(vtype=grb.BINARY)
             self._model = model
-        except gp.GurobiError as error:
-            raise self._translated(error, kept) from error
 
     def _grow(self, program: Program, old: Program) -> None:
-        try:
+        with self._translating(program):
             self._variables.LB = program.column_lower[: old.columns]
             self._variables.UB = program.column_upper[: old.columns]
             if program.columns > old.columns:
@@ -93,15 +92,13 @@ class GurobiSession(OwnSession):
                 both = [*self._variables.tolist(), *new.tolist()]
                 self._variables = self._gp.MVar.fromlist(both)
             add_rows(self._model, self._variables, program, old.rows)
-        except self._gp.GurobiError as error:
-            raise self._translated(error, program) from error
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         changed = self._variables[columns]
         changed.LB, changed.UB = lower, upper
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        gp, grb, model = self._gp, self._gp.GRB, self._model
+        grb, model = self._gp.GRB, self._model
         program = self._before("minimising")
         self._variables.Obj = cost
         start = start_of(targets, cost.size)
@@ -126,13 +123,10 @@ class GurobiSession(OwnSession):
             elif where == grb.Callback.MIP and not running.cbGet(grb.Callback.MIP_NODCNT):
                 seen["root"] = float(running.cbGet(grb.Callback.MIP_OBJBND))
 
-        interrupt, deadline = Interrupt(), targets.deadline()
+        deadline = targets.deadline()
         seen: dict[str, float] = {}
-        try:
-            with deferred_interrupt() as interrupt:
-                model.optimize(watch)
-        except gp.GurobiError as error:
-            raise self._translated(error, program) from error
+        with self._translating(program), deferred_interrupt() as interrupt:
+            model.optimize(watch)
         if model.Status == grb.INTERRUPTED:
             raise KeyboardInterrupt  # Gurobi's own handler was faster, and swallowed the signal
         status = {
@@ -163,14 +157,18 @@ class GurobiSession(OwnSession):
             first_seconds=seen.get("first"),
         )
 
-    def _translated(self, error: Any, program: Program) -> SolverError:
-        if error.errno == _SIZE_LIMIT_ERROR:
+    @contextmanager
+    def _translating(self, program: Program) -> Iterator[None]:
+        try:
+            yield
+        except self._gp.GurobiError as error:
+            if error.errno != _SIZE_LIMIT_ERROR:
+                raise SolverError(f"Gurobi error {error.errno}: {error}") from error
             size = f"{program.rows} rows and {program.columns} columns"
-            return LicenceLimitError(
+            raise LicenceLimitError(
                 f"Gurobi's licence does not cover {size} (error {error.errno}; the licence "
                 "that comes with gurobipy ends at 2000 of either): get a full licence, or use highs"
-            )
-        return SolverError(f"Gurobi error {error.errno}: {error}")
+            ) from error
 
     def close(self) -> None:
         if self._model is not None:
