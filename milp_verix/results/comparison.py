@@ -1,9 +1,4 @@
-"""The result of a comparison: the answers of each pair of solver and formulation, and their cost.
-
-Frozen data; :mod:`milp_verix.comparison.compare` makes it.
-
-The record of one check by one pair of solver and formulation: its answer, effort and program.
-"""
+"""The result of a comparison: answers of pairs of a solver and a formulation, and their cost."""
 
 from dataclasses import astuple, dataclass, field
 from pathlib import Path

@@ -1,9 +1,4 @@
-"""The inputs of a study: an array in memory or in a file, or the rows of a table.
-
-Rows of a table as described inputs: columns by name, with numbers or words in them.
-
-The inputs of a study in files: arrays with bytes scaled, tables, or a folder of pictures.
-"""
+"""The inputs of a study: arrays, rows of tables, described or not, and folders of pictures."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence

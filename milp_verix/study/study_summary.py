@@ -1,7 +1,4 @@
-"""Tables and distributions of a study: counts, sizes and seconds of each group of tasks.
-
-The command that makes a study again, and the hashes of what it read and wrote.
-"""
+"""Tables and distributions of a study by groups of tasks; the command that makes it again."""
 
 import hashlib
 import math

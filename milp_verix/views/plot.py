@@ -32,11 +32,7 @@ def plot(
 
 def figure_of(result: "StoredResult", image_shape: ImageShape = None) -> "Drawing":
     """Return the figure of ``result``; raises ``InputError`` as :func:`plot` does."""
-    from milp_verix.results.audit import Audit
-    from milp_verix.results.contrast import ContrastiveExplanation
-    from milp_verix.results.explanation import EpsilonSweep, Explanation
-    from milp_verix.results.importance import Importance
-    from milp_verix.results.ranges import Ranges, RobustnessRadii
+    from milp_verix.results.explanation import EpsilonSweep
 
     # Matplotlib takes longer to load than most pictures to draw, and many results are not drawn
     from milp_verix.views import (
@@ -49,26 +45,20 @@ def figure_of(result: "StoredResult", image_shape: ImageShape = None) -> "Drawin
     from milp_verix.views.image_view import image_view
 
     # of an image, of another input, and of a described one if that is drawn otherwise
-    known: dict[type, tuple[Any, Any, Any]] = {
-        Explanation: (
+    known: dict[str, tuple[Any, Any, Any]] = {
+        "explanation": (
             image.explanation_images,
             tabular.explanation_bars,
             described.explanation_rows,
         ),
-        ContrastiveExplanation: (
-            image.contrast_images,
-            bars.contrast_bars,
-            described.contrast_rows,
-        ),
-        Audit: (image.audit_images, bars.audit_bars, described.audit_rows),
-        Importance: (image.importance_images, bars.importance_bars, None),
-        RobustnessRadii: (image.radii_images, bars.radii_bars, None),
-        Ranges: (image.ranges_images, bars.ranges_bars, None),
-        EpsilonSweep: (sweep.sweep_images, sweep.sweep_rows, None),
+        "contrastive": (image.contrast_images, bars.contrast_bars, described.contrast_rows),
+        "audit": (image.audit_images, bars.audit_bars, described.audit_rows),
+        "importance": (image.importance_images, bars.importance_bars, None),
+        "radius": (image.radii_images, bars.radii_bars, None),
+        "ranges": (image.ranges_images, bars.ranges_bars, None),
+        "sweep": (sweep.sweep_images, sweep.sweep_rows, None),
     }
-    images, rows, described_ = next(
-        figures for kind, figures in known.items() if isinstance(result, kind)
-    )
+    images, rows, described_ = known[result.kind]
     about = result.levels[0] if isinstance(result, EpsilonSweep) else result
     view = image_view(about, image_shape)
     pixels = view is not None and about.feature_names is None  # with radii of their own
