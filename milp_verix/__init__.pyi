@@ -38,7 +38,7 @@ from .comparison.embedded_runs import (
 from .embedding.embed import VerixFormulation as VerixFormulation, embed as embed
 from .embedding.embedded import Embedded as Embedded
 from .embedding.embedded_check import EmbeddedCheck as EmbeddedCheck
-from .inputs.features import (
+from .inputs.feature import (
     Feature as Feature,
     binary as binary,
     category as category,
